@@ -1,0 +1,30 @@
+"""flexdp: differential privacy that only ever leaves records out.
+
+>>> import flexdp
+>>> r = flexdp.release([18.5, 19.0] * 500, epsilon=1, delta=1e-6, width=5)
+>>> print(r.max())
+The maximum is 17.5: exact after leaving out at most 27 records from each bucket, to within 2.5.
+"""
+
+from flexdp.answers import Answer, Certificate
+from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
+from flexdp.guarantees import Accuracy, Privacy
+from flexdp.histogram import Histogram
+from flexdp.release import Release, query, release
+from flexdp.version import __version__
+
+__all__ = [
+    "Accuracy",
+    "Answer",
+    "Certificate",
+    "CertificateError",
+    "DataError",
+    "FlexdpError",
+    "Histogram",
+    "InputError",
+    "Privacy",
+    "Release",
+    "__version__",
+    "query",
+    "release",
+]

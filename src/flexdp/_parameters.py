@@ -1,0 +1,165 @@
+"""Numbers taken exactly as the caller wrote them, and the declared range each of them must lie in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import TypeAlias
+
+from flexdp.errors import InputError
+
+Number: TypeAlias = str | int | float | Fraction | Decimal
+
+_LONGEST = 60  # characters of a number that is read, and of a value that is echoed
+_LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
+
+
+def shown(value: object) -> str:
+    """The value as an error message may echo it: short scalars as they are, anything else by its type."""
+    if isinstance(value, str):
+        return repr(value) if len(value) <= _LONGEST and value.isprintable() else "a long or unprintable text"
+    if value is None or isinstance(value, bool | int | float | Fraction | Decimal):
+        text = str(value)
+        return text if len(text) <= _LONGEST else "a very long number"
+    if isinstance(value, Real):  # numpy's scalars
+        return str(float(value))
+    return f"an object of type {type(value).__name__}"
+
+
+def exact(name: str, value: object) -> Fraction:
+    """The rational number that the caller wrote: "0.1" and 0.1 are both 1/10.
+
+    A float is read by its shortest decimal form, which is what was typed.
+
+    >>> exact("epsilon", 0.1)
+    Fraction(1, 10)
+    >>> exact("delta", "1/1048576")
+    Fraction(1, 1048576)
+    """
+    if isinstance(value, bool):
+        raise InputError(f"{name} must be a number; got {value}. Write it as 1, 0.1, '1e-6' or '1/3'.")
+    if isinstance(value, Fraction):
+        if len(str(value)) > 20 * _LONGEST:
+            raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+        return value
+    if isinstance(value, Integral):
+        number = int(value)
+        if number.bit_length() > 4 * _LARGEST_EXPONENT:
+            raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+        return Fraction(number)
+    if isinstance(value, float):
+        text = float.__repr__(value)
+    elif isinstance(value, str | Decimal):
+        text = str(value).strip()
+    elif isinstance(value, Real):  # numpy.float32 and the like: the shortest decimal of its own precision
+        text = str(value)
+    else:
+        raise InputError(f"{name} must be a number; got {shown(value)}. Write it as 1, 0.1, '1e-6' or '1/3'.")
+    if len(text) > _LONGEST:
+        raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+    return _rational(name, text)
+
+
+def _rational(name: str, text: str) -> Fraction:
+    numerator, slash, denominator = text.partition("/")
+    try:
+        top = Decimal(numerator.strip())
+        bottom = Decimal(denominator.strip()) if slash else Decimal(1)
+    except InvalidOperation:
+        raise InputError(f"{name} must be a number; got {shown(text)}. Write it as 1, 0.1, '1e-6' or '1/3'.") from None
+    for part in (top, bottom):
+        if not part.is_finite():
+            raise InputError(f"{name} must be finite; got {shown(text)}. Give an ordinary number.")
+        if part and abs(part.adjusted()) > _LARGEST_EXPONENT:
+            raise InputError(f"{name} has too large an exponent; got {shown(text)}. Stay within 1e±400.")
+    if bottom == 0:
+        raise InputError(f"{name} has a zero denominator; got {shown(text)}.")
+    return Fraction(top) / Fraction(bottom)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """The declared range of one parameter: it drives the check, the message and the tests."""
+
+    name: str
+    low: Fraction
+    low_included: bool = False
+    high: Fraction | None = None
+    high_included: bool = False
+    remedy: str
+
+    def __str__(self) -> str:
+        if self.high is None:
+            return f"{'at least' if self.low_included else 'greater than'} {number_text(self.low)}"
+        opening = "[" if self.low_included else "("
+        closing = "]" if self.high_included else ")"
+        return f"in {opening}{number_text(self.low)}, {number_text(self.high)}{closing}"
+
+    def check(self, value: object) -> Fraction:
+        """The value as an exact rational, or an :class:`InputError` that names the rule and the remedy."""
+        number = exact(self.name, value)
+        above = number > self.low or (self.low_included and number == self.low)
+        below = self.high is None or number < self.high or (self.high_included and number == self.high)
+        if not (above and below):
+            raise InputError(f"{self.name} must be {self}; got {shown(value)}. {self.remedy}")
+        return number
+
+
+EPSILON = Domain(
+    name="epsilon",
+    low=Fraction(0),
+    remedy="Choose the privacy loss of one record, for example epsilon=1.",
+)
+DELTA = Domain(
+    name="delta",
+    low=Fraction(1, 10**30),
+    low_included=True,
+    high=Fraction(1),
+    remedy="Choose a chance far below one in the number of records, for example delta=1e-6.",
+)
+
+
+def whole(name: str, value: object, *, at_least: int = 1) -> int:
+    """An integer parameter, exact, not below ``at_least``."""
+    number = exact(name, value)
+    if number.denominator != 1 or number < at_least:
+        raise InputError(f"{name} must be a whole number of at least {at_least}; got {shown(value)}.")
+    return int(number)
+
+
+def float_up(value: Fraction) -> float:
+    """The smallest double that is not below ``value``."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def number_text(value: Fraction | int | float) -> str:
+    """A number for people: exact where a short decimal is, else six digits.
+
+    >>> number_text(Fraction(5, 2)), number_text(Fraction(120)), number_text(Fraction(1, 1000000))
+    ('2.5', '120', '1e-06')
+    """
+    number = Fraction(value)
+    if number.denominator == 1 and abs(number) < 10**18:
+        return str(int(number))
+    text = repr(float(number))
+    if Fraction(text) == number or isinstance(value, float):
+        return text.removesuffix(".0")
+    return f"{float(number):.6g}"
+
+
+def upper_text(value: Fraction, digits: int = 3) -> str:
+    """A bound for people, never below the truth: exact where that is short, else rounded up.
+
+    >>> upper_text(Fraction(1, 1000000)), upper_text(Fraction(1, 2**20)), upper_text(Fraction(1, 3))
+    ('1e-06', '9.54e-07', '0.334')
+    """
+    text = repr(float(value))
+    if Fraction(text) == value and len(text) <= digits + 5:
+        return text.removesuffix(".0")
+    exponent = math.floor(math.log10(value)) - digits + 1 if value > 0 else 0
+    step = Fraction(10) ** exponent
+    return f"{float(-(-value // step) * step):.{digits}g}"

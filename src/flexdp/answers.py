@@ -1,0 +1,295 @@
+"""Answers read off a released histogram, each with the sentence that is true of it.
+
+Everything here is post-processing of public numbers. Two kinds of promise appear (docs/theory.md): per bucket, always;
+and as a fraction of the data, only where all buckets were public in advance, so that the released total and the known
+number of buckets bound what was left out. Nothing here knows how many records there were.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from flexdp._parameters import number_text
+from flexdp.buckets import Buckets, Kind
+from flexdp.errors import InputError
+from flexdp.guarantees import Accuracy, percent_text
+from flexdp.histogram import Histogram
+from flexdp.noise import DropNoise, Evidence
+from flexdp.statistics import Max, Range, Statistic, Top, plain
+
+__all__ = ["Answer", "Certificate", "Reader"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One statistic of a release: its value, how accurate it is, and a sentence that may be printed.
+
+    ``value`` is None (or empty, for collections) where nothing survived. ``accuracy`` is None where no accuracy is
+    promised. ``interval`` surely holds the quantile of all readable values, nothing left out; it is known only where
+    the buckets were public in advance.
+    """
+
+    name: str
+    value: Any
+    accuracy: Accuracy | None
+    statement: str
+    sentence: str
+    interval: tuple[Any, Any] | None = None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What a release promises, line by line, and the integers that prove its privacy."""
+
+    promises: tuple[str, ...]
+    evidence: Evidence
+
+    def __str__(self) -> str:
+        return "\n".join([*self.promises, f"Proof: {self.evidence}"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """Reads statistics off the bars of one release. ``bars`` is keyed by index, ``shown`` by centre."""
+
+    kind: Kind
+    partition: Buckets
+    noise: DropNoise
+    bars: Histogram
+    shown: Histogram
+
+    def extreme(self, statistic: Statistic) -> Answer:
+        """Maximum or minimum: only the buckets beyond the reported one can have hidden anything."""
+        if (nothing := self._unanswerable(statistic)) is not None:
+            return nothing
+        top = isinstance(statistic, Max)
+        index = plain(self.bars.keys[-1 if top else 0])
+        accuracy = self._accuracy(self._beyond(top), beta=self.partition.beta_at(index))
+        return self._answer(statistic, statistic(self.shown), accuracy)
+
+    def spread(self, statistic: Range) -> Answer:
+        """The range: its error is that of both ends together."""
+        if (nothing := self._unanswerable(statistic)) is not None:
+            return nothing
+        hidden = _total(self._beyond(True), self._beyond(False))
+        errors = [self.partition.beta_at(plain(self.bars.keys[end])) for end in (0, -1)]
+        if self.partition.relative:  # each end's error is a fraction of its own size
+            errors = [error * abs(Fraction(self.shown.keys[end])) for error, end in zip(errors, (0, -1), strict=True)]
+        accuracy = self._accuracy(hidden, beta=sum(errors, Fraction(0)), relative=False)
+        return self._answer(statistic, statistic(self.shown), accuracy)
+
+    def quantile(self, statistic: Statistic, level: Fraction) -> Answer:
+        """A quantile, with the interval that surely holds it where the buckets are public."""
+        if (nothing := self._unanswerable(statistic)) is not None:
+            return nothing
+        value = statistic(self.shown)
+        place = int(np.flatnonzero(self.shown.keys == value)[0])
+        accuracy = self._accuracy(self.partition.count, beta=self.partition.beta_at(plain(self.bars.keys[place])))
+        interval = self._interval(level)
+        tail = "" if interval is None else f"; of all of them it surely lies {_between(*interval)}"
+        return self._answer(statistic, value, accuracy, tail=tail, interval=interval)
+
+    def support(self, statistic: Statistic) -> Answer:
+        """The support, in the Hausdorff sense: nothing is listed that is not there."""
+        beta = max((self.partition.beta_at(index) for index in self.bars.keys.tolist()), default=Fraction(0))
+        accuracy = self._accuracy(self.partition.count, beta=beta)
+        if not len(self.bars):
+            return self._nothing(statistic.name, ())
+        return self._answer(statistic, statistic(self.shown), accuracy, verb=f"has {len(self.bars)} values")
+
+    def categorical(self, statistic: Statistic) -> Answer:
+        """Statistics that jump when values move: exact for data with records left out and values moved."""
+        if not len(self.bars):
+            return self._nothing(statistic.name, () if isinstance(statistic, Top) else None)
+        self._check_order(statistic)
+        value = statistic(self.shown)
+        accuracy = self._accuracy(self.partition.count, moved=self.partition.beta)
+        if value is None:
+            sentence = f"There is no {statistic.name} after leaving out {accuracy.left_out}{accuracy.margin}."
+            return Answer(name=statistic.name, value=None, accuracy=accuracy, statement=sentence, sentence=sentence)
+        return self._answer(statistic, value, accuracy)
+
+    def counts(self, *, debias: bool) -> Answer:
+        """All released counts."""
+        if not len(self.bars):
+            return self._nothing("counts", {})
+        if not debias:
+            accuracy = self._accuracy(self.partition.count, moved=self.partition.beta)
+            sentence = f"Each count{self._of} is at most {self.noise.max_drop} too low and never too high."
+            value: dict[Any, Any] = dict(self.shown.items())
+            return Answer(name="counts", value=value, accuracy=accuracy, statement=sentence, sentence=sentence)
+        mean = self.noise.mean_drop()
+        value = {key: records + float(mean) for key, records in self.shown.items()}
+        sentence = (
+            f"Each count has {number_text(mean)} added, the mean number of records that a bucket loses: right on "
+            f"average for buckets of at least {self.noise.q} records, but no longer never too high."
+        )
+        return Answer(name="counts", value=value, accuracy=None, statement=sentence, sentence=sentence)
+
+    def promises(self) -> list[str]:
+        """What holds of the whole release, with probability one."""
+        drop, bars = self.noise.max_drop, f"{self.partition.spec}{self._of}"
+        out = [
+            f"Released: {bars}.",
+            f"Each count is at most {drop} too low and never too high.",
+            f"Every bucket that holds at least {self.noise.q} records is present.",
+            "Nothing is present that is not in the data.",
+        ]
+        hidden = self._accuracy(self.partition.count)
+        if hidden.alpha is not None:
+            out.append(f"Of the readable values, at most {percent_text(hidden.alpha)} were left out in all.")
+        return out
+
+    def _beyond(self, top: bool) -> int | None:
+        """How many public buckets lie above the highest released one, or below the lowest."""
+        if self.partition.count is None:
+            return None
+        lowest, highest = int(self.bars.keys[0]), int(self.bars.keys[-1])
+        return self.partition.first + self.partition.count - 1 - highest if top else lowest - self.partition.first
+
+    def _accuracy(
+        self,
+        hidden: int | None,
+        *,
+        beta: Fraction = Fraction(0),
+        moved: Fraction = Fraction(0),
+        relative: bool | None = None,
+    ) -> Accuracy:
+        """α from the most that ``hidden`` public buckets can have lost, None where they are not public."""
+        alpha = None
+        if hidden is not None:
+            lost = self.noise.max_drop * hidden
+            alpha = Fraction(lost, self.bars.size + lost) if lost else Fraction(0)
+        return Accuracy(
+            alpha=alpha,
+            beta=beta,
+            moved=moved,
+            max_drop=self.noise.max_drop,
+            relative=self.partition.relative if relative is None else relative,
+            unit="days" if self.kind == "date" else "",
+        )
+
+    @property
+    def _of(self) -> str:
+        """Of which values the answer speaks, where they were bounded."""
+        if self.partition.bounds is None:
+            return ""
+        low, high = (_text(self._limit(bound)) for bound in self.partition.bounds)
+        bounded = f"limited to {low}–{high}" if self.partition.outside == "clamp" else f"between {low} and {high}"
+        return f" of the readable values {bounded}"
+
+    def _limit(self, bound: Fraction) -> Any:
+        if self.kind == "date":
+            return dt.date(1970, 1, 1) + dt.timedelta(days=int(bound))
+        return int(bound) if bound.denominator == 1 else float(bound)
+
+    def _unanswerable(self, statistic: Statistic) -> Answer | None:
+        self._check_order(statistic)
+        return None if len(self.bars) else self._nothing(statistic.name, None)
+
+    def _check_order(self, statistic: Statistic) -> None:
+        check_order(statistic, self.kind)
+
+    def _nothing(self, name: str, value: Any) -> Answer:
+        sentence = (
+            f"Nothing survived: no bucket is left to read the {name} from. "
+            f"Only buckets of at least {self.noise.q} records are sure to survive."
+        )
+        return Answer(name=name, value=value, accuracy=None, statement=sentence, sentence=sentence)
+
+    def _answer(
+        self,
+        statistic: Statistic,
+        value: Any,
+        accuracy: Accuracy,
+        *,
+        tail: str = "",
+        verb: str | None = None,
+        interval: tuple[Any, Any] | None = None,
+    ) -> Answer:
+        after = "" if accuracy.alpha == 0 else f" after leaving out {accuracy.left_out}"
+        comma = "," if self._of and after else ""
+        verb = verb or f"is {_text(value)}"
+        return Answer(
+            name=statistic.name,
+            value=value,
+            accuracy=accuracy,
+            statement=f"The exact {statistic.name}{self._of}{comma}{after}{accuracy.margin}{tail}.",
+            sentence=f"The {statistic.name}{self._of} {verb}: exact{after}{accuracy.margin}{tail}.",
+            interval=interval,
+        )
+
+    def _interval(self, level: Fraction) -> tuple[Any, Any] | None:
+        """Where the quantile of all readable values surely lies.
+
+        The data behind the release is any x with y ≤ x ≤ y + D in each of the T public buckets. At or below bucket g
+        lies most when the buckets up to g lost D each and the others nothing, and least the other way round.
+        """
+        buckets, drop = self.partition.count, self.noise.max_drop
+        if buckets is None:
+            return None
+        running = np.cumsum(self.bars.counts.astype(object))
+        size = self.bars.size
+        offsets = [int(index) - self.partition.first for index in self.bars.keys]
+
+        def released_up_to(g: int) -> int:
+            place = int(np.searchsorted(offsets, g, side="right"))
+            return int(running[place - 1]) if place else 0
+
+        def may_be_reached(g: int) -> bool:
+            lost = drop * (g + 1)
+            return released_up_to(g) + lost >= max(Fraction(1), level * (size + lost))
+
+        def is_surely_reached(g: int) -> bool:
+            return released_up_to(g) >= max(Fraction(1), level * (size + drop * (buckets - 1 - g)))
+
+        ends = [_first(buckets, test) + self.partition.first for test in (may_be_reached, is_surely_reached)]
+        low, high = self.partition.edges_of(np.array(ends, dtype=np.int64))
+        return low.lower, high.upper
+
+
+def check_order(statistic: Statistic, kind: Kind) -> None:
+    """Refuse a statistic that needs an order on keys that have none."""
+    if statistic.ordered and kind in ("text", "boolean"):
+        raise InputError(
+            f"the {statistic.name} needs numbers or dates, and the keys are {kind}. "
+            "Ask for mode, support, top or counts; or say kind='number' where texts hold numbers."
+        )
+
+
+def _first(buckets: int, holds: Callable[[int], bool]) -> int:
+    """The smallest g for which a test holds that stays true once it is; the last one is known to hold."""
+    low, high = 0, buckets - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _total(*parts: int | None) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _between(low: Any, high: Any) -> str:
+    return f"at {_text(low)}" if low == high else f"between {_text(low)} and {_text(high)}"
+
+
+def _text(value: Any) -> str:
+    """A value as a sentence shows it."""
+    if isinstance(value, dt.timedelta):
+        return f"{value.days} days"
+    if isinstance(value, bool | str) or not isinstance(value, int | float | Fraction):
+        return (
+            ", ".join(f"{_text(key)} ({records})" for key, records in value) if isinstance(value, tuple) else str(value)
+        )
+    return number_text(value)

@@ -1,0 +1,169 @@
+"""Histogram: an immutable multiset, as sorted keys with how often each occurs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.errors import InputError
+
+__all__ = ["Histogram"]
+
+LARGEST_COUNT = 2**63 - 1
+
+
+class Histogram:
+    """How many records lie at each key: numbers, strings, dates or booleans.
+
+    Keys that are equal are one bar (1, 1.0 and True; 0.0 and −0.0), bars without records are no bars, and a
+    count beyond 2^63 − 1 stays there. The text form never shows the content, which may be private: ask for
+    ``keys`` and ``counts``.
+
+    >>> h = Histogram.from_values([3, 1, 3.0])
+    >>> h.keys.tolist(), h.counts.tolist(), h.size, len(h)
+    ([1.0, 3.0], [1, 2], 3, 2)
+    """
+
+    __slots__ = ("_counts", "_keys")
+
+    def __init__(self, keys: Sequence[Any] | NDArray[Any], counts: Sequence[int] | NDArray[Any]) -> None:
+        heights = _heights(counts)
+        points = canonical_keys(keys)
+        if len(points) != len(heights):
+            raise InputError("counts must be as many as keys; give one count for each key.")
+        self._keys, self._counts = _gather(points, heights)
+        self._keys.flags.writeable = False
+        self._counts.flags.writeable = False
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[Any, int]) -> Histogram:
+        """A histogram from a mapping of keys to counts."""
+        return cls(list(counts.keys()), list(counts.values()))
+
+    @classmethod
+    def from_values(cls, values: Iterable[Any]) -> Histogram:
+        """A histogram of single records."""
+        keys = values if isinstance(values, np.ndarray) else list(values)
+        return cls(keys, np.ones(len(keys), dtype=np.int64))
+
+    @property
+    def keys(self) -> NDArray[Any]:
+        """The keys, ascending; read-only."""
+        return self._keys
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records lie at each key; read-only."""
+        return self._counts
+
+    @property
+    def size(self) -> int:
+        """The number of records."""
+        if not len(self._counts):
+            return 0
+        if int(self._counts.max()) * len(self._counts) <= LARGEST_COUNT:
+            return int(self._counts.sum())
+        return sum(self._counts.tolist())
+
+    def items(self) -> Iterator[tuple[Any, int]]:
+        """Pairs of key and count, in the order of the keys, as plain Python values."""
+        return zip(self._keys.tolist(), self._counts.tolist(), strict=True)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Histogram):
+            return NotImplemented
+        return np.array_equal(self._keys, other._keys) and np.array_equal(self._counts, other._counts)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._keys.tolist()), tuple(self._counts.tolist())))
+
+    def __repr__(self) -> str:
+        return "<Histogram>"
+
+
+def _heights(counts: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+    if isinstance(counts, np.ndarray) and counts.dtype.kind == "i":
+        if counts.ndim != 1 or (len(counts) and counts.min() < 0):
+            raise InputError("counts must be a flat sequence of whole numbers of at least 0.")
+        return counts.astype(np.int64)
+    whole = []
+    for count in counts.tolist() if isinstance(counts, np.ndarray) else counts:
+        if isinstance(count, bool) or not isinstance(count, int | float | Fraction) or count != count // 1 or count < 0:
+            raise InputError("counts must be a flat sequence of whole numbers of at least 0.")
+        whole.append(min(int(count), LARGEST_COUNT))
+    return np.array(whole, dtype=np.int64)
+
+
+def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    """Keys as one array: bool, int64, float64, or Python objects (texts, dates, numbers too large for either)."""
+    if isinstance(keys, np.ndarray) and keys.dtype.kind in "biuf":
+        if keys.ndim != 1:
+            raise InputError("keys must be a flat sequence.")
+        if keys.dtype.kind == "b":
+            return keys.copy()
+        if keys.dtype.kind == "i" or (keys.dtype.kind == "u" and keys.dtype.itemsize < 8):
+            return keys.astype(np.int64)
+        if keys.dtype.kind == "f":
+            return _finite(keys.astype(np.float64))
+    cells = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+    if not cells:
+        return np.empty(0, dtype=np.int64)
+    if all(isinstance(k, bool | np.bool_) for k in cells):
+        return np.array(cells, dtype=bool)
+    if all(isinstance(k, Real | Decimal) for k in cells):
+        return _number_keys(cells)
+    if all(isinstance(k, str) for k in cells):
+        return _objects(cells)
+    if all(isinstance(k, dt.date) and not isinstance(k, dt.datetime) for k in cells):
+        return _objects(cells)
+    raise InputError("keys must be all numbers, all texts, all dates or all booleans; do not mix them.")
+
+
+def _number_keys(cells: list[Any]) -> NDArray[Any]:
+    if all(isinstance(k, Integral | np.bool_) for k in cells):
+        whole = [int(k) for k in cells]
+        fits = all(-(2**63) <= k < 2**63 for k in whole)
+        return np.array(whole, dtype=np.int64) if fits else _objects(whole)
+    if any(isinstance(k, Fraction) for k in cells):
+        return _objects([Fraction(k) for k in cells])
+    return _finite(np.array([float(k) for k in cells], dtype=np.float64))
+
+
+def _finite(keys: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not np.isfinite(keys).all():
+        raise InputError("keys must be finite; leave out NaN and infinities.")
+    return keys + 0.0  # −0.0 becomes 0.0
+
+
+def _objects(cells: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+def _gather(keys: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sort by key, sum equal keys, forget empty bars."""
+    present = counts > 0
+    keys, counts = keys[present], counts[present]
+    if not len(keys):
+        return keys, counts
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    first = np.concatenate(([True], keys[1:] != keys[:-1])).astype(bool)
+    if first.all():
+        return keys, counts
+    starts = np.flatnonzero(first)
+    if int(counts.max()) * len(counts) <= LARGEST_COUNT:
+        return keys[starts], np.add.reduceat(counts, starts)
+    sums = np.add.reduceat(counts.astype(object), starts)
+    return keys[starts], np.array([min(s, LARGEST_COUNT) for s in sums], dtype=np.int64)

@@ -1,0 +1,323 @@
+"""Release: a table's column goes in, a public histogram comes out, and every answer is read off that.
+
+Private records exist only inside :func:`release`, between the count and the noise. A :class:`Release` holds nothing
+but what may be printed: parameters, and the bars that survived.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flexdp._parameters import Number, shown
+from flexdp.answers import Answer, Certificate, Reader
+from flexdp.buckets import Bucket, Buckets, Exact, Kind, bucket_parameters, make_buckets
+from flexdp.errors import InputError
+from flexdp.guarantees import Privacy
+from flexdp.histogram import Histogram
+from flexdp.noise import DropNoise
+from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
+from flexdp.tables import Column, Table, count, open_table, reading
+from flexdp.version import __version__
+
+__all__ = ["Release", "query", "release"]
+
+SCHEMA = "flexdp.release/1"
+
+
+def release(
+    source: Any,
+    column: str | None = None,
+    *,
+    epsilon: Number,
+    delta: Number,
+    width: Number | None = None,
+    relative: Number | None = None,
+    edges: Sequence[Any] | None = None,
+    bounds: Sequence[Any] | None = None,
+    outside: str = "clamp",
+    kind: str | None = None,
+    format: str | None = None,  # noqa: A002
+    delimiter: str | None = None,
+) -> Release:
+    """Publish a column: count its records by bucket, let every bucket lose a few, keep what is left.
+
+    The result is (ε, δ)-differentially private under adding or removing one record, and answers every statistic at no
+    further cost. Every call spends (ε, δ) again.
+
+    Parameters
+    ----------
+    source
+        A path (CSV, Parquet, JSON lines; also gzip, patterns, or a list of paths), a numpy array or list of values, a
+        pandas, polars or pyarrow table or column, or a DuckDB relation.
+    column
+        The column's name; left out where the source is a single column.
+    epsilon, delta
+        The privacy loss, taken exactly as written. There are no defaults.
+    width, relative, edges
+        How values are bucketed: in buckets of one width; each within a fraction of its centre; between given edges.
+        Without any of them every value is its own bar.
+    bounds
+        A public pair (lower, upper). It is never needed for privacy; it makes the fraction left out certifiable.
+    outside
+        Whether values outside the bounds count at the nearer end ("clamp") or are left out ("drop").
+    kind
+        How to read a column that declares no type: "integer", "number", "text" or "date".
+    format, delimiter
+        Of files, where the name and the header line do not tell.
+
+    >>> ages = [30 + i % 40 for i in range(4000)]
+    >>> answer = release(ages, epsilon=1, delta=1e-6, width=10, bounds=(0, 120)).max()
+    >>> answer.value, answer.accuracy.beta
+    (65.0, 5.0)
+    """
+    noise = DropNoise(epsilon, delta)
+    table, declared, read_as, buckets = _prepare(
+        source, column, width, relative, edges, bounds, outside, kind, format, delimiter
+    )
+    private = count(table, declared, read_as, buckets)
+    left = noise.thin(private.counts)
+    return Release(
+        column=declared.name, kind=read_as, partition=buckets, noise=noise, bars=Histogram(private.keys, left)
+    )
+
+
+def query(
+    source: Any,
+    column: str | None = None,
+    *,
+    width: Number | None = None,
+    relative: Number | None = None,
+    edges: Sequence[Any] | None = None,
+    bounds: Sequence[Any] | None = None,
+    outside: str = "clamp",
+    kind: str | None = None,
+    format: str | None = None,  # noqa: A002
+    delimiter: str | None = None,
+) -> str:
+    """The SQL text that a release of these parameters would run. It reads the declared schema and runs nothing."""
+    table, declared, read_as, buckets = _prepare(
+        source, column, width, relative, edges, bounds, outside, kind, format, delimiter
+    )
+    return table.query(declared, read_as, buckets)
+
+
+def _prepare(
+    source: Any,
+    column: object,
+    width: Number | None,
+    relative: Number | None,
+    edges: Sequence[Any] | None,
+    bounds: Sequence[Any] | None,
+    outside: str,
+    kind: object,
+    file_format: object,
+    delimiter: object,
+) -> tuple[Table, Column, Kind, Buckets]:
+    """Everything that can be refused is refused here, before a record is read."""
+    table = open_table(source, column, file_format=file_format, delimiter=delimiter)
+    declared = table.column(column)
+    bucketed = any(given is not None for given in (width, relative, edges))
+    read_as = reading(declared, kind, bucketed=bucketed)
+    buckets = make_buckets(read_as, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside)
+    return table, declared, read_as, buckets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A published histogram and everything that may be read off it. It holds nothing private.
+
+    ``bars`` is keyed by bucket index; :attr:`histogram` has the same bars keyed by the buckets' centres.
+    """
+
+    column: str | None
+    kind: Kind
+    partition: Buckets
+    noise: DropNoise
+    bars: Histogram
+
+    @cached_property
+    def histogram(self) -> Histogram:
+        """The released bars, keyed by the buckets' centres."""
+        return Histogram(self.partition.centres(self.bars.keys), self.bars.counts)
+
+    @property
+    def buckets(self) -> list[Bucket]:
+        """The edges of each released bucket, in the order of ``histogram.keys``."""
+        return self.partition.edges_of(self.bars.keys)
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is promised to the people in the data."""
+        return Privacy(epsilon=self.noise.epsilon, delta=self.noise.delta)
+
+    @property
+    def max_drop(self) -> int:
+        """The most records that any bucket can have lost."""
+        return self.noise.max_drop
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(kind=self.kind, partition=self.partition, noise=self.noise, bars=self.bars, shown=self.histogram)
+
+    def max(self) -> Answer:
+        """The largest value."""
+        return self._reader.extreme(Max())
+
+    def min(self) -> Answer:
+        """The smallest value."""
+        return self._reader.extreme(Min())
+
+    def range(self) -> Answer:
+        """The largest value less the smallest."""
+        return self._reader.spread(Range())
+
+    def quantile(self, level: Number) -> Answer:
+        """The smallest value with at least a fraction ``level`` of the records at or below it."""
+        return self._reader.quantile(Quantile(level), Fraction(Quantile(level).level))
+
+    def median(self) -> Answer:
+        """The 0.5-quantile."""
+        return self._reader.quantile(Median(), Fraction(1, 2))
+
+    def mode(self) -> Answer:
+        """The most frequent value; of several, the smallest."""
+        return self._reader.categorical(Mode())
+
+    def support(self) -> Answer:
+        """All values that occur."""
+        return self._reader.support(Support())
+
+    def max_at_least(self, count: int) -> Answer:
+        """The largest value that at least ``count`` released records share."""
+        return self._reader.categorical(MaxAtLeast(count))
+
+    def top(self, count: int) -> Answer:
+        """The most frequent values with their counts."""
+        return self._reader.categorical(Top(count))
+
+    def counts(self, debias: bool = False) -> Answer:
+        """Every released count; with ``debias`` the mean loss is added back, and counts may then be too high."""
+        return self._reader.counts(debias=debias)
+
+    def certificate(self) -> Certificate:
+        """All promises of this release, and the integer evidence for its privacy."""
+        return Certificate(
+            promises=(str(self.privacy), *self._reader.promises()),
+            evidence=self.noise.certify(),
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back."""
+        return json.dumps(self._document(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def _document(self) -> dict[str, Any]:
+        evidence = self.noise.certify()
+        bars: dict[str, Any] = {"key": [_json_key(key) for key in self.histogram.keys.tolist()]}
+        if not isinstance(self.partition, Exact):
+            bars["index"] = self.bars.keys.tolist()
+        bars["count"] = self.bars.counts.tolist()
+        return {
+            "schema": SCHEMA,
+            "flexdp": __version__,
+            "column": self.column,
+            "kind": self.kind,
+            "buckets": bucket_parameters(self.partition),
+            "privacy": {
+                "epsilon": str(self.noise.epsilon),
+                "delta": str(self.noise.delta),
+                "unit": "record",
+                "neighbours": "add or remove one",
+            },
+            "mechanism": {
+                "name": "dropping",
+                "q": self.noise.q,
+                "max_drop": self.noise.max_drop,
+                "bits": self.noise.bits,
+                "first_weight": str(evidence.first_weight),
+                "growth": [str(evidence.growth_numerator), str(evidence.growth_denominator)],
+            },
+            "bars": bars,
+        }
+
+    @classmethod
+    def from_json(cls, document: str | bytes) -> Release:
+        """The release that :meth:`to_json` wrote. The noise table is rebuilt and must be the one named."""
+        try:
+            return cls._from_document(json.loads(document))
+        except InputError:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
+            raise InputError("document must be the JSON of a flexdp release, complete and unchanged.") from None
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> Release:
+        if document["schema"] != SCHEMA:
+            raise InputError(f"schema must be {SCHEMA!r}; got {shown(document['schema'])}.")
+        noise = DropNoise(document["privacy"]["epsilon"], document["privacy"]["delta"])
+        if (noise.q, noise.bits) != (document["mechanism"]["q"], document["mechanism"]["bits"]):
+            raise InputError("document names another noise table than its epsilon and delta give.")
+        kind = document["kind"]
+        if kind not in ("integer", "number", "text", "date", "boolean"):
+            raise InputError(f"kind must be one that flexdp knows; got {shown(kind)}.")
+        partition = make_buckets(kind, **document["buckets"])
+        keys, counts = document["bars"]["key"], document["bars"]["count"]
+        index = document["bars"]["index"] if not isinstance(partition, Exact) else _exact_index(kind, keys)
+        bars = Histogram(index, [_positive(entry) for entry in counts])
+        found = cls(column=document["column"], kind=kind, partition=partition, noise=noise, bars=bars)
+        if [_json_key(key) for key in found.histogram.keys.tolist()] != keys:
+            raise InputError("document has keys that do not belong to its buckets, or not in their order.")
+        return found
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The bars as a frame with columns key, lower, upper, count: pandas, polars or pyarrow, whichever is there."""
+        lower, upper = zip(*self.buckets, strict=True) if len(self.bars) else ((), ())
+        columns = {
+            "key": self.histogram.keys.tolist(),
+            "lower": list(lower),
+            "upper": list(upper),
+            "count": self.bars.counts.tolist(),
+        }
+        choices = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+        if library is not None and library not in choices:
+            raise InputError(f"library must be 'pandas', 'polars' or 'pyarrow'; got {shown(library)}.")
+        for name in [library] if library else choices:
+            try:
+                module = importlib.import_module(name)
+            except ImportError:
+                continue
+            return getattr(module, choices[name])(columns)
+        raise InputError("to_frame needs pandas, polars or pyarrow; install one of them, or use histogram.items().")
+
+    def __repr__(self) -> str:
+        what = "values" if self.column is None else repr(self.column)
+        return f"<Release of {what}: {self.partition.spec}, {len(self.bars)} released>"
+
+
+def _json_key(key: Any) -> Any:
+    if isinstance(key, Fraction):
+        return str(key)
+    return key if isinstance(key, bool | int | float | str) else key.isoformat()
+
+
+def _exact_index(kind: Kind, keys: list[Any]) -> Any:
+    if kind == "date":
+        day = np.array(keys, dtype="datetime64[D]")
+        return day.astype(np.int64)
+    wanted = {"integer": int, "number": float | int, "text": str, "boolean": bool}[kind]
+    if not all(isinstance(key, wanted) and isinstance(key, bool) == (kind == "boolean") for key in keys):
+        raise TypeError("keys do not fit the kind")
+    return [float(key) for key in keys] if kind == "number" else keys
+
+
+def _positive(entry: Any) -> int:
+    if not isinstance(entry, int) or isinstance(entry, bool) or not 0 < entry < 2**63:
+        raise TypeError("a released count is a positive integer")
+    return entry

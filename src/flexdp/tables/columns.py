@@ -1,0 +1,93 @@
+"""What a table declares about a column, and how that decides the way it is read. No record has a say."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from flexdp._parameters import shown
+from flexdp.buckets import Kind
+from flexdp.errors import InputError
+
+__all__ = ["Column", "pick", "reading"]
+
+_KINDS = ("integer", "number", "text", "date")
+_CONVERSIONS = {
+    "integer": ("number",),
+    "number": ("integer",),
+    "text": ("integer", "number", "date"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column as its source declares it.
+
+    ``kind`` is None where the source declares nothing (text files, lists, object columns) or something that is not
+    read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the
+    caller says nothing, None where the caller must say.
+    """
+
+    name: str | None
+    type_name: str
+    kind: Kind | None
+    undeclared: bool = False
+    default: Kind | None = None
+    wide: bool = False
+    timestamp: bool = False
+
+    @property
+    def label(self) -> str:
+        return "the values" if self.name is None else f"column {shown(self.name)}"
+
+
+def pick(columns: Sequence[Column], name: object) -> Column:
+    """The column of that name, or an error that suggests the nearest declared one."""
+    if name is None:
+        raise InputError("column is missing; name the column to release.")
+    if not isinstance(name, str):
+        raise InputError(f"column must be a name; got {shown(name)}.")
+    found = [column for column in columns if column.name == name]
+    if len(found) > 1:
+        raise InputError(f"column {shown(name)} is declared more than once; rename one of them.")
+    if not found:
+        names = [column.name for column in columns if column.name is not None]
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
+            other for other in names if other.casefold() == name.casefold()
+        ]
+        hint = f"Did you mean {shown(near[0])}?" if near else "`flexdp columns` lists the declared ones."
+        raise InputError(f"column {shown(name)} does not exist. {hint}")
+    return found[0]
+
+
+def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
+    """The kind a column is read as: what it declares, or what the caller says of an undeclared one."""
+    if kind is not None and kind not in _KINDS:
+        raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {shown(kind)}.")
+    asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
+    if column.undeclared:
+        chosen = asked or ("number" if bucketed else column.default)
+        if chosen is None:
+            raise InputError(
+                f"kind is missing: {column.label} declares no type, and what the cells hold may not decide. "
+                "Say kind='integer', 'number', 'text' or 'date'."
+            )
+        return chosen
+    if column.timestamp:
+        if asked != "date":
+            raise InputError(
+                f"{column.label} is declared as {column.type_name}; moments are read by their day: say kind='date'."
+            )
+        return "date"
+    if column.kind is None:
+        raise InputError(
+            f"{column.label} is declared as {column.type_name[:40]}, which cannot be released; "
+            "choose a column of numbers, texts, dates or booleans."
+        )
+    if asked is None or asked == column.kind:
+        return column.kind
+    if asked not in _CONVERSIONS.get(column.kind, ()):
+        raise InputError(f"kind={asked!r} does not fit {column.label}, which is declared as {column.type_name[:40]}.")
+    return asked

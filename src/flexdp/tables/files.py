@@ -1,0 +1,281 @@
+"""Files: Parquet declares its types; CSV and JSON lines are read line by line, so that no line can hurt another.
+
+In a CSV file one physical line is at most one record. The header line alone gives the names and the delimiter. An
+unclosed quote, a stray carriage return, a line of the wrong length or encoding spoils its own line and no other.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from flexdp._parameters import shown
+from flexdp.buckets import Buckets, Kind
+from flexdp.errors import InputError
+from flexdp.tables import duckdb
+from flexdp.tables.columns import Column, pick
+from flexdp.tables.sql import column_query, identifier, text
+
+__all__ = ["FileTable", "open_files"]
+
+Format: TypeAlias = Literal["csv", "jsonl", "parquet"]
+
+_ENDINGS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_DELIMITERS = ",;\t|"
+_LONGEST_HEADER = 1 << 20
+_STDIN = "/dev/stdin"
+_SCALARS = "('VARCHAR', 'BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
+
+
+def open_files(paths: Sequence[Any], file_format: object, delimiter: object) -> FileTable:
+    """The table that the paths make together: globs expanded, formats alike, every file there and readable."""
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\x1f'):
+        raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
+    if file_format is not None and file_format not in ("csv", "jsonl", "parquet"):
+        raise InputError(f"format must be 'csv', 'jsonl' or 'parquet'; got {shown(file_format)}.")
+    files = [file for path in paths for file in _expand(os.fspath(path))]
+    if not files:
+        raise InputError("source must name at least one file; got an empty list.")
+    formats = {_format_of(file, file_format) for file in files}
+    if len(formats) > 1:
+        raise InputError("source must be files of one format; release CSV, JSON lines and Parquet separately.")
+    chosen = formats.pop()
+    if delimiter is not None and chosen != "csv":
+        raise InputError("delimiter fits CSV files only; leave it out.")
+    table = FileTable(tuple(files), chosen, delimiter if isinstance(delimiter, str) else None)
+    table.columns  # noqa: B018  (reads the declared schema now, so that a bad file is refused before anything else)
+    return table
+
+
+def _expand(path: Any) -> list[str]:
+    if not isinstance(path, str) or not path:
+        raise InputError("source must be a path; got an empty one.")
+    if path == "-":
+        return [_STDIN]
+    if Path(path).exists() or not glob.has_magic(path):
+        return [path]
+    found = sorted(match for match in glob.glob(path, recursive=True) if not Path(match).is_dir())  # noqa: PTH207
+    if not found:
+        raise InputError(f"source matches no file: {shown(path)}. Check the pattern.")
+    return found
+
+
+def _format_of(file: str, asked: object) -> Format:
+    if file != _STDIN:
+        _check_readable(file)
+    if asked in ("csv", "jsonl", "parquet"):
+        chosen: Format = asked
+    elif file == _STDIN:
+        chosen = "csv"
+    else:
+        endings = [ending.lower() for ending in Path(file).suffixes]
+        ending = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else "".join(endings[-1:])
+        if ending not in _ENDINGS:
+            raise InputError(
+                f"source {shown(file)} does not end in {', '.join(_ENDINGS)} (or those with .gz). "
+                "Rename it, or say format='csv', 'jsonl' or 'parquet'."
+            )
+        chosen = _ENDINGS[ending]
+    if chosen == "parquet" and (file == _STDIN or file.lower().endswith(".gz")):
+        raise InputError("Parquet cannot be read from standard input or through gzip; give the file itself.")
+    return chosen
+
+
+def _check_readable(file: str) -> None:
+    try:
+        mode = Path(file).stat().st_mode
+    except (OSError, ValueError):
+        raise InputError(f"source {shown(file)} does not exist or cannot be reached. Check the path.") from None
+    if stat.S_ISDIR(mode):
+        raise InputError(f"source {shown(file)} is a directory. Name the files in it, for example with a pattern.")
+    if not os.access(file, os.R_OK):
+        raise InputError(f"source {shown(file)} may not be read. Check its permissions.")
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """One or many files of one format."""
+
+    files: tuple[str, ...]
+    format: Format
+    delimiter: str | None = None
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The declared columns, which all files share; JSON lines declare none."""
+        if self.format == "jsonl":
+            return ()
+        others = [{column.name for column in self._declared(file)} for file in self.files[1:]]
+        return tuple(c for c in self._declared(self.files[0]) if all(c.name in names for names in others))
+
+    @cached_property
+    def _first_lines(self) -> dict[str, str]:
+        return {file: _first_line(file) for file in self.files}
+
+    def delimiter_of(self, file: str) -> str:
+        """The delimiter given, or the likeliest one of the header line, which is public."""
+        line = self._first_lines[file]
+        return self.delimiter or max(_DELIMITERS, key=lambda mark: (line.count(mark), -_DELIMITERS.index(mark)))
+
+    def names_of(self, file: str) -> list[str]:
+        """The names in a CSV file's header."""
+        row = next(csv.reader([self._first_lines[file]], delimiter=self.delimiter_of(file)))
+        return [name.strip() for name in row]
+
+    def _declared(self, file: str) -> list[Column]:
+        if self.format == "csv":
+            return [
+                Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
+                for name in self.names_of(file)
+            ]
+        return _parquet_columns(file)
+
+    def column(self, name: object) -> Column:
+        """The declared column of that name; of JSON lines, any name, since keys are data."""
+        if self.format == "jsonl" and isinstance(name, str):
+            return Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
+        found = pick(self.columns, name)
+        for file in self.files[1:]:
+            if pick(self._declared(file), name) != found:
+                raise InputError(f"{found.label} is declared with different types in different files.")
+        return found
+
+    def query(self, column: Column, kind: Kind, buckets: Buckets) -> str:
+        """The SQL that counts; it runs nothing."""
+        source, cell = self._source(column)
+        return column_query(source, cell, column, kind, buckets)
+
+    def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
+        """Buckets and how many records each holds."""
+        statement = self.query(column, kind, buckets)
+        with duckdb.connection() as con:
+            out = duckdb.run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
+        return out["bucket"], out["records"]
+
+    def _source(self, column: Column) -> tuple[str, str]:
+        """A FROM clause, and the expression of the column's cell over it."""
+        name = column.name or ""
+        if self.format == "parquet":
+            return f"read_parquet({_file_list(self.files)}, hive_partitioning=false)", identifier(name)
+        if self.format == "jsonl":
+            pointer = text("/" + name.replace("~", "~0").replace("/", "~1"))
+            valid = (
+                f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM {self._lines(self.files)})"
+            )
+            return valid, (
+                f"CASE WHEN json_type(line, {pointer}) IN {_SCALARS} THEN json_extract_string(line, {pointer}) END"
+            )
+        layouts: dict[tuple[int, str], list[str]] = {}
+        for file in self.files:
+            place = self.names_of(file).index(name)
+            layouts.setdefault((place, self.delimiter_of(file)), []).append(file)
+        parts = [
+            f"SELECT {_field(place, delimiter)} AS cell FROM {self._lines(files)}"
+            for (place, delimiter), files in layouts.items()
+        ]
+        return "(" + " UNION ALL ".join(parts) + ")", "cell"
+
+    def _lines(self, files: Sequence[str]) -> str:
+        """Physical lines, header lines left out; a line that cannot be read is no line."""
+        skip = 1 if self.format == "csv" and not (_STDIN in files and _is_pipe()) else 0
+        return (
+            f"read_csv({_file_list(files)}, auto_detect=false, header=false, skip={skip}, delim='\x1f', quote='', "
+            "escape='', comment='', columns={'line': 'VARCHAR'}, ignore_errors=true, strict_mode=false, "
+            "null_padding=true)"
+        )
+
+
+def _file_list(files: Sequence[str]) -> str:
+    return "[" + ", ".join(text(file if file == _STDIN else glob.escape(file)) for file in files) + "]"
+
+
+def _field(place: int, delimiter: str) -> str:
+    """The cell at a place of a line: split where the line holds no quote, matched by the quoting rule where it does."""
+    mark = "".join(rf"\x{{{ord(char):x}}}" for char in delimiter)
+    quoted = '"(?:[^"]|"")*"'
+    plain = rf'[^"{mark}]*'
+    pattern = text(rf"^(?:(?:{quoted}|{plain}){mark}){{{place}}}({quoted}|{plain})(?:{mark}|$)")
+    matched = f"regexp_extract(line, {pattern}, 1)"
+    unquoted = f"""CASE WHEN {matched} LIKE '"%' THEN replace({matched}[2:-2], '""', '"') ELSE {matched} END"""
+    return f"CASE WHEN contains(line, '\"') THEN {unquoted} ELSE split_part(line, {text(delimiter)}, {place + 1}) END"
+
+
+def _is_pipe() -> bool:
+    return not stat.S_ISREG(os.fstat(0).st_mode)
+
+
+def _first_line(file: str) -> str:
+    """The header line, decoded; the only line of a text file that Python reads."""
+    try:
+        if file == _STDIN:
+            raw = _first_line_of_stdin()
+        else:
+            with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as stream:
+                raw = stream.read(_LONGEST_HEADER)
+    except (OSError, EOFError):
+        raise InputError(f"source {shown(file)} cannot be read. Check that it is a text file (or gzip).") from None
+    line = raw.replace(b"\r", b"\n").split(b"\n", 1)[0]
+    try:
+        decoded = line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"source {shown(file)} has a header line that is not UTF-8. Convert the file.") from None
+    if not decoded.strip() or len(line) == _LONGEST_HEADER or "\0" in decoded:
+        raise InputError(f"source {shown(file)} has no header line. The first line of a CSV file names its columns.")
+    return decoded
+
+
+def _first_line_of_stdin() -> bytes:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError("source is standard input, and nothing is piped into it.")
+    line = bytearray()
+    while len(line) < _LONGEST_HEADER and (byte := os.read(0, 1)) not in (b"", b"\n"):
+        line += byte
+    return bytes(line)
+
+
+def _parquet_columns(file: str) -> list[Column]:
+    """Names and types from the footer alone."""
+    import duckdb as engine
+
+    try:
+        with duckdb.connection() as con:
+            listed = text(glob.escape(file))
+            declared = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
+            tree = con.execute(f"SELECT name, num_children FROM parquet_schema({listed})").fetchall()
+    except engine.Error:
+        raise InputError(f"source {shown(file)} is not a Parquet file, or is damaged.") from None
+    names = _top_level(tree)
+    return [duckdb.engine_column(name, row[1]) for name, row in zip(names, declared, strict=True)]
+
+
+def _top_level(tree: list[tuple[str, int | None]]) -> list[str]:
+    """The names at the top of a flattened schema tree, repeated ones included."""
+
+    def end(start: int) -> int:
+        after = start + 1
+        for _ in range(tree[start][1] or 0):
+            after = end(after)
+        return after
+
+    names, position = [], 1
+    while position < len(tree):
+        names.append(tree[position][0])
+        position = end(position)
+    return names
