@@ -184,7 +184,8 @@ class Reader:
         if self.partition.bounds is None:
             return ""
         low, high = (_text(self._limit(bound)) for bound in self.partition.bounds)
-        bounded = f"limited to {low}–{high}" if self.partition.outside == "clamp" else f"between {low} and {high}"
+        dash = f"{low}–{high}" if self.kind != "date" and self.partition.bounds[0] >= 0 else f"{low} to {high}"
+        bounded = f"limited to {dash}" if self.partition.outside == "clamp" else f"between {low} and {high}"
         return f" of the readable values {bounded}"
 
     def _limit(self, bound: Fraction) -> Any:

@@ -27,7 +27,7 @@ from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Rang
 from flexdp.tables import Column, Table, count, open_table, reading
 from flexdp.version import __version__
 
-__all__ = ["Release", "query", "release"]
+__all__ = ["Release", "Request", "prepare", "query", "release"]
 
 SCHEMA = "flexdp.release/1"
 
@@ -79,14 +79,19 @@ def release(
     (65.0, 5.0)
     """
     noise = DropNoise(epsilon, delta)
-    table, declared, read_as, buckets = _prepare(
-        source, column, width, relative, edges, bounds, outside, kind, format, delimiter
+    request = prepare(
+        source,
+        column,
+        width=width,
+        relative=relative,
+        edges=edges,
+        bounds=bounds,
+        outside=outside,
+        kind=kind,
+        format=format,
+        delimiter=delimiter,
     )
-    private = count(table, declared, read_as, buckets)
-    left = noise.thin(private.counts)
-    return Release(
-        column=declared.name, kind=read_as, partition=buckets, noise=noise, bars=Histogram(private.keys, left)
-    )
+    return request.run(noise)
 
 
 def query(
@@ -103,31 +108,61 @@ def query(
     delimiter: str | None = None,
 ) -> str:
     """The SQL text that a release of these parameters would run. It reads the declared schema and runs nothing."""
-    table, declared, read_as, buckets = _prepare(
-        source, column, width, relative, edges, bounds, outside, kind, format, delimiter
+    request = prepare(
+        source,
+        column,
+        width=width,
+        relative=relative,
+        edges=edges,
+        bounds=bounds,
+        outside=outside,
+        kind=kind,
+        format=format,
+        delimiter=delimiter,
     )
-    return table.query(declared, read_as, buckets)
+    return request.query()
 
 
-def _prepare(
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A release that has been checked against everything declared, and has not read a record yet."""
+
+    table: Table
+    column: Column
+    kind: Kind
+    partition: Buckets
+
+    def query(self) -> str:
+        """The SQL text that :meth:`run` would use."""
+        return self.table.query(self.column, self.kind, self.partition)
+
+    def run(self, noise: DropNoise) -> Release:
+        """Count, let every bucket lose a few records, and keep what is left."""
+        private = count(self.table, self.column, self.kind, self.partition)
+        bars = Histogram(private.keys, noise.thin(private.counts))
+        return Release(column=self.column.name, kind=self.kind, partition=self.partition, noise=noise, bars=bars)
+
+
+def prepare(
     source: Any,
-    column: object,
-    width: Number | None,
-    relative: Number | None,
-    edges: Sequence[Any] | None,
-    bounds: Sequence[Any] | None,
-    outside: str,
-    kind: object,
-    file_format: object,
-    delimiter: object,
-) -> tuple[Table, Column, Kind, Buckets]:
+    column: object = None,
+    *,
+    width: Number | None = None,
+    relative: Number | None = None,
+    edges: Sequence[Any] | None = None,
+    bounds: Sequence[Any] | None = None,
+    outside: str = "clamp",
+    kind: object = None,
+    format: object = None,  # noqa: A002
+    delimiter: object = None,
+) -> Request:
     """Everything that can be refused is refused here, before a record is read."""
-    table = open_table(source, column, file_format=file_format, delimiter=delimiter)
+    table = open_table(source, column, file_format=format, delimiter=delimiter)
     declared = table.column(column)
     bucketed = any(given is not None for given in (width, relative, edges))
     read_as = reading(declared, kind, bucketed=bucketed)
-    buckets = make_buckets(read_as, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside)
-    return table, declared, read_as, buckets
+    partition = make_buckets(read_as, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside)
+    return Request(table=table, column=declared, kind=read_as, partition=partition)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -165,7 +165,7 @@ class MaxAtLeast:
     count: int
     ordered: ClassVar[bool] = True
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: Number) -> None:
         object.__setattr__(self, "count", whole("count", count))
 
     @property
@@ -201,7 +201,7 @@ class Top:
     count: int
     ordered: ClassVar[bool] = False
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: Number) -> None:
         object.__setattr__(self, "count", whole("count", count))
 
     @property

@@ -210,7 +210,15 @@ def _clamp_to_int64(chunk: NDArray[Any], low: int, high: int) -> NDArray[np.int6
 def _read(cells: Iterable[Any], kind: Kind) -> list[Any]:
     """The cells that are readable as ``kind``; everything else is missing."""
     reader = {"number": _number, "integer": _integer, "text": _text, "date": _day, "boolean": _boolean}[kind]
-    return [value for cell in cells if (value := reader(cell)) is not None]
+    out = []
+    for cell in cells:
+        try:
+            value = reader(cell)
+        except (ArithmeticError, TypeError, ValueError):  # a number that cannot even be compared is missing too
+            continue
+        if value is not None:
+            out.append(value)
+    return out
 
 
 def _number(cell: Any) -> float | None:
@@ -219,10 +227,7 @@ def _number(cell: Any) -> float | None:
             return None
         value = float(cell)
     elif isinstance(cell, Real | Decimal | np.bool_):
-        try:
-            value = float(cell)
-        except OverflowError:  # an integer beyond all doubles
-            return None
+        value = float(cell)
     else:
         return None
     return value if math.isfinite(value) else None
@@ -234,9 +239,10 @@ def _integer(cell: Any) -> int | None:
     if isinstance(cell, Integral | np.bool_):
         value = int(cell)
     elif isinstance(cell, Real | Decimal):
-        if not math.isfinite(cell) or cell != cell // 1:
+        number: Any = cell
+        if not -_LARGEST_WIDE <= number <= _LARGEST_WIDE or number != number // 1:
             return None
-        value = math.floor(cell)
+        value = int(number)
     else:
         return None
     return value if abs(value) <= _LARGEST_WIDE else None

@@ -1,0 +1,240 @@
+"""What a terminal, a pipe or a file gets to see of a release: text that cannot act, files that are whole."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import os
+import re
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from flexdp._parameters import number_text, shown
+from flexdp.answers import Answer, check_order
+from flexdp.buckets import Kind
+from flexdp.errors import InputError
+from flexdp.release import Release
+from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+
+__all__ = ["AtomicFile", "Question", "json_answer", "parse_stats", "print_answers", "safe"]
+
+_MOST_BARS = 60  # that a terminal is shown; a file or JSON has them all
+
+
+def safe(text: str) -> str:
+    """Text with everything that could steer a terminal made visible."""
+    return "".join(
+        char if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else f"\\u{ord(char):04x}"
+        for char in text
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A statistic asked for by its word on the command line."""
+
+    word: str
+    ask: Callable[[Release], Answer]
+
+    def __call__(self, release: Release) -> Answer:
+        return self.ask(release)
+
+
+def parse_stats(words: Sequence[str], kind: Kind) -> list[Question]:
+    """The questions that the words ask, checked against the kind of the keys before anything is spent."""
+    if not words:
+        words = ("mode", "support", "counts") if kind in ("text", "boolean") else ("max", "min", "median", "q0.99")
+    return [_question(word, kind) for word in words]
+
+
+def _question(word: str, kind: Kind) -> Question:
+    name, _, argument = word.partition(":")
+    plain: dict[str, tuple[Statistic | None, Callable[[Release], Answer]]] = {
+        "max": (Max(), Release.max),
+        "min": (Min(), Release.min),
+        "range": (Range(), Release.range),
+        "median": (Median(), Release.median),
+        "mode": (Mode(), Release.mode),
+        "support": (Support(), Release.support),
+        "counts": (None, Release.counts),
+    }
+    statistic: Statistic | None
+    if word in plain:
+        statistic, ask = plain[word]
+    elif name == "max_at_least" and argument:
+        statistic = threshold = MaxAtLeast(argument)
+        ask = partial(Release.max_at_least, count=threshold.count)
+    elif name == "top" and argument:
+        statistic = tallest = Top(argument)
+        ask = partial(Release.top, count=tallest.count)
+    elif re.fullmatch(r"q[0-9.].*", word):
+        statistic = quantile = Quantile(word[1:])
+        ask = partial(Release.quantile, level=quantile.level)
+    else:
+        known = [*plain, "q0.99", "max_at_least:500", "top:10"]
+        near = difflib.get_close_matches(word, known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
+        raise InputError(f"stat {shown(word)} is not known. {hint}")
+    if statistic is not None:
+        check_order(statistic, kind)
+    return Question(word, ask)
+
+
+def json_answer(word: str, answer: Answer) -> dict[str, Any]:
+    """An answer as plain JSON values."""
+    value = answer.value
+    if isinstance(value, dict):
+        value = [[_plain(key), records] for key, records in value.items()]
+    elif isinstance(value, tuple):
+        value = [[_plain(part) for part in item] if isinstance(item, tuple) else _plain(item) for item in value]
+    accuracy = answer.accuracy
+    return {
+        "stat": word,
+        "value": _plain(value),
+        "alpha": accuracy.alpha if accuracy else None,
+        "beta": accuracy.beta if accuracy else None,
+        "beta_is_relative": accuracy.relative if accuracy else None,
+        "moved": accuracy.moved if accuracy else None,
+        "interval": [_plain(end) for end in answer.interval] if answer.interval else None,
+        "statement": answer.statement,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str | list):
+        return value
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.days if hasattr(value, "days") else str(value)
+
+
+def print_answers(release: Release, answers: Sequence[Answer]) -> None:
+    """A table on a terminal, sentences in a pipe."""
+    if not sys.stdout.isatty():
+        for answer in answers:
+            sys.stdout.write(safe(str(answer)) + "\n")
+            if isinstance(answer.value, dict):
+                sys.stdout.writelines(f"{safe(show(key))}\t{show(records)}\n" for key, records in answer.value.items())
+            elif isinstance(answer.value, tuple) and answer.name == "support":
+                sys.stdout.writelines(f"{safe(show(key))}\n" for key in answer.value)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="bold")
+    table.add_column(style="bold cyan", overflow="fold", max_width=28)
+    table.add_column(overflow="fold", ratio=1)
+    for answer in answers:
+        table.add_row(Text(safe(answer.name)), Text(_cell(answer)), Text(safe(answer.statement)))
+    console.print(table)
+    if any(isinstance(answer.value, dict) for answer in answers):
+        console.print(bar_chart(release))
+
+
+def _cell(answer: Answer) -> str:
+    value = answer.value
+    if isinstance(value, dict):
+        return "below"
+    if isinstance(value, tuple):
+        shown_keys = [show(item[0] if isinstance(item, tuple) else item) for item in value]
+        return safe(", ".join(shown_keys) if len(shown_keys) <= 12 else f"{len(shown_keys)} values")
+    return "nothing survived" if value is None else safe(show(value))
+
+
+def show(value: Any) -> str:
+    """A key or a count as people write it."""
+    if isinstance(value, bool | str) or not isinstance(value, int | float):
+        return str(value)
+    return number_text(value)
+
+
+def bar_chart(release: Release, width: int = 40) -> Any:
+    """The released histogram as lines of a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    chart = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    chart.add_column(justify="right")
+    chart.add_column(justify="right", style="cyan")
+    chart.add_column(style="blue", no_wrap=True)
+    tallest = int(release.bars.counts.max()) if len(release.bars) else 1
+    for place, (key, records) in enumerate(release.histogram.items()):
+        if place == _MOST_BARS:
+            chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
+            break
+        eighths = max(1, round(8 * width * records / tallest))
+        chart.add_row(Text(safe(show(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
+    return chart
+
+
+class AtomicFile:
+    """A file that is either written whole or not at all; the place is tried before anything is spent."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = None if path is None else Path(path)
+        self._stream: TextIO | None = None
+        if self._path is not None and self._path.suffix.lower() not in (".json", ".csv"):
+            raise InputError(f"output must end in .json or .csv; got {shown(path)}.")
+
+    def __enter__(self) -> AtomicFile:
+        if self._path is not None:
+            if self._path.is_dir():
+                raise InputError(f"output {shown(str(self._path))} is a directory; name a file.")
+            try:
+                self._stream = tempfile.NamedTemporaryFile(
+                    "w", encoding="utf-8", newline="", dir=self._path.parent, prefix=".flexdp-", delete=False
+                )  # type: ignore[assignment]
+            except OSError:
+                raise InputError(
+                    f"output {shown(str(self._path))} cannot be written. Check the folder and its permissions."
+                ) from None
+        return self
+
+    def write(self, release: Release) -> None:
+        """Write the release in the format of the file's ending."""
+        if self._stream is None or self._path is None:
+            return
+        if self._path.suffix.lower() == ".json":
+            self._stream.write(release.to_json(indent=2) + "\n")
+            return
+        writer = csv.writer(self._stream)
+        writer.writerow(["key", "lower", "upper", "count"])
+        for (key, records), (lower, upper) in zip(release.histogram.items(), release.buckets, strict=True):
+            writer.writerow([_no_formula(key), _no_formula(lower), _no_formula(upper), records])
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stream is None or self._path is None:
+            return
+        written = Path(self._stream.name)
+        try:
+            self._stream.close()
+            if kind is None:
+                os.chmod(written, 0o666 & ~_umask())  # noqa: PTH101
+                written.replace(self._path)
+        except OSError:
+            raise InputError(f"output {shown(str(self._path))} could not be written; is the disk full?") from None
+        finally:
+            written.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _no_formula(cell: Any) -> Any:
+    """A text that a spreadsheet would run as a formula, made harmless."""
+    return "'" + cell if isinstance(cell, str) and cell[:1] in "=+-@\t\r" and cell else cell
