@@ -66,7 +66,7 @@ def _truth(path: str) -> dict[str, Any]:
             f"SELECT max({_COLUMN}), min({_COLUMN}), quantile_disc({_COLUMN}, [0.5, 0.9, 0.99]), "
             f"count(*) FILTER ({_COLUMN} > 480) FROM read_parquet({text(path)})"
         ).fetchone()
-    note = f"In truth {row[3]} flights were more than eight hours late: few enough to be left out, and the maximum with them."
+    note = f"In truth {row[3]} flights were over eight hours late: few enough to be left out, the maximum among them."
     return {
         "maximum": row[0],
         "minimum": row[1],

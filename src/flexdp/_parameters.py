@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from flexdp.errors import InputError
 
+__all__ = ["DELTA", "EPSILON", "Domain", "Number", "exact", "float_up", "number_text", "shown", "upper_text", "whole"]
+
 Number: TypeAlias = str | int | float | Fraction | Decimal
 
 _LONGEST = 60  # characters of a number that is read, and of a value that is echoed

@@ -6,6 +6,7 @@ more than its kind, because a traceback may quote a record.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -30,6 +31,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a locale without Greek letters is no reason to fail
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -159,7 +159,7 @@ def prepare(
     """Everything that can be refused is refused here, before a record is read."""
     table = open_table(source, column, file_format=format, delimiter=delimiter)
     declared = table.column(column)
-    bucketed = any(given is not None for given in (width, relative, edges))
+    bucketed = any(given is not None for given in (width, relative, edges, bounds))
     read_as = reading(declared, kind, bucketed=bucketed)
     partition = make_buckets(read_as, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside)
     return Request(table=table, column=declared, kind=read_as, partition=partition)

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from flexdp.buckets import EPOCH, FIRST_DAY, LAST_DAY, Buckets, Kind, Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys
-from flexdp.tables import duckdb
 from flexdp.tables.columns import Column
+from flexdp.tables.duckdb import connection, run
 from flexdp.tables.sql import column_query
 
 __all__ = ["ArrayTable", "CellTable", "open_array"]
@@ -92,10 +92,10 @@ class ArrayTable:
         if array.dtype.byteorder not in "=|" or array.dtype.itemsize not in (1, 2, 4, 8):
             array = array.astype(np.float64 if code == "f" else np.int64)
         statement = self.query(column, kind, buckets)
-        with duckdb.connection() as con:
+        with connection() as con:
             con.register("source", {"value": array})
             try:
-                out = duckdb.run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
+                out = run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
             finally:
                 con.unregister("source")
         return out["bucket"], out["records"]

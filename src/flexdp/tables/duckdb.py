@@ -17,6 +17,7 @@ __all__ = ["connection", "engine_column", "run"]
 
 _T = TypeVar("_T")
 _POLL_SECONDS = 0.1
+_GRACE_SECONDS = 1.5
 _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
@@ -51,21 +52,23 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     Every failure becomes the one :class:`DataError`: an engine's own text may quote a cell.
     """
     outcome: list[_T] = []
+    done = threading.Event()  # not Thread.join: an interrupted join takes the thread for finished
 
     def target() -> None:
         try:
             outcome.append(work())
         except Exception:  # noqa: BLE001  (all failures after data was touched look alike, on purpose)
             outcome.clear()
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=target, name="flexdp-count", daemon=True)
-    worker.start()
+    threading.Thread(target=target, name="flexdp-count", daemon=True).start()
     try:
-        while worker.is_alive():
-            worker.join(_POLL_SECONDS)
+        while not done.wait(_POLL_SECONDS):
+            pass
     except BaseException:
         interrupt()
-        worker.join(2)
+        done.wait(_GRACE_SECONDS)
         raise
     if not outcome:
         raise DataError

@@ -21,8 +21,8 @@ from typing import Any, Literal, TypeAlias
 from flexdp._parameters import shown
 from flexdp.buckets import Buckets, Kind
 from flexdp.errors import InputError
-from flexdp.tables import duckdb
 from flexdp.tables.columns import Column, pick
+from flexdp.tables.duckdb import connection, engine_column, run
 from flexdp.tables.sql import column_query, identifier, text
 
 __all__ = ["FileTable", "open_files"]
@@ -165,8 +165,8 @@ class FileTable:
     def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
         """Buckets and how many records each holds."""
         statement = self.query(column, kind, buckets)
-        with duckdb.connection() as con:
-            out = duckdb.run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
+        with connection() as con:
+            out = run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
         return out["bucket"], out["records"]
 
     def _source(self, column: Column) -> tuple[str, str]:
@@ -255,14 +255,14 @@ def _parquet_columns(file: str) -> list[Column]:
     import duckdb as engine
 
     try:
-        with duckdb.connection() as con:
+        with connection() as con:
             listed = text(glob.escape(file))
             declared = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
             tree = con.execute(f"SELECT name, num_children FROM parquet_schema({listed})").fetchall()
     except engine.Error:
         raise InputError(f"source {shown(file)} is not a Parquet file, or is damaged.") from None
     names = _top_level(tree)
-    return [duckdb.engine_column(name, row[1]) for name, row in zip(names, declared, strict=True)]
+    return [engine_column(name, row[1]) for name, row in zip(names, declared, strict=True)]
 
 
 def _top_level(tree: list[tuple[str, int | None]]) -> list[str]:

@@ -15,9 +15,9 @@ import numpy as np
 
 from flexdp.buckets import Buckets, Kind
 from flexdp.errors import InputError
-from flexdp.tables import duckdb
 from flexdp.tables.arrays import ArrayTable, CellTable, open_array
 from flexdp.tables.columns import Column, pick
+from flexdp.tables.duckdb import connection, engine_column, run
 from flexdp.tables.sql import column_query, identifier
 
 __all__ = [
@@ -134,11 +134,11 @@ def open_relation(source: Any, column: object) -> EngineTable:
     """A DuckDB relation, counted on its own connection."""
     name = pick(_named(source.columns), column).name
     type_name = str(source.types[source.columns.index(name)])
-    declared = duckdb.engine_column(name, type_name)
+    declared = engine_column(name, type_name)
 
     def count(statement: str) -> dict[str, Any]:
         # The connection is the caller's, so a running query cannot be interrupted from here.
-        return duckdb.run(lambda: source.query("source", statement).fetchnumpy(), lambda: None)
+        return run(lambda: source.query("source", statement).fetchnumpy(), lambda: None)
 
     return EngineTable(declared, str(name), count)
 
@@ -151,7 +151,7 @@ def _registered(table: Any, name: str | None, inner: str = "value") -> EngineTab
     import duckdb as engine
 
     try:
-        with duckdb.connection() as con, _as_source(con, table):
+        with connection() as con, _as_source(con, table):
             rows = con.execute("DESCRIBE source").fetchall()
     except engine.Error:
         raise InputError(
@@ -160,10 +160,10 @@ def _registered(table: Any, name: str | None, inner: str = "value") -> EngineTab
     type_name = next(row[1] for row in rows if row[0] == inner)
 
     def count(statement: str) -> dict[str, Any]:
-        with duckdb.connection() as con, _as_source(con, table):
-            return duckdb.run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
+        with connection() as con, _as_source(con, table):
+            return run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
 
-    return EngineTable(duckdb.engine_column(name, type_name), inner, count)
+    return EngineTable(engine_column(name, type_name), inner, count)
 
 
 @contextmanager
@@ -181,7 +181,7 @@ class EngineTable:
 
     declared: Column
     inner: str
-    run: Callable[[str], dict[str, Any]]
+    execute: Callable[[str], dict[str, Any]]
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -196,5 +196,5 @@ class EngineTable:
 
     def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
         """Buckets and how many records each holds."""
-        out = self.run(self.query(column, kind, buckets))
+        out = self.execute(self.query(column, kind, buckets))
         return out["bucket"], out["records"]

@@ -1,0 +1,291 @@
+"""Where data tries to decide: two tables that differ in one hostile record must differ in that record's bar alone.
+
+Each case is a pair. The neighbour without the hostile record gives the counts; with it, every other bar, the kind, the
+keys and the absence of an error must be the same, and the record itself may add one to the one bar it is readable as.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import private_counts
+
+BUCKETINGS: list[dict[str, Any]] = [
+    {"width": 5},
+    {"width": 5, "bounds": (0, 120)},
+    {"width": 5, "bounds": (0, 120), "outside": "drop"},
+    {"relative": "0.05"},
+    {"relative": "0.05", "bounds": (-10, 120)},
+    {"edges": [0, 18, 65, 120]},
+    {},
+]
+ROWS = 400
+
+
+def difference(before: dict[Any, int], after: dict[Any, int]) -> dict[Any, int]:
+    return {k: after.get(k, 0) - before.get(k, 0) for k in before | after if after.get(k, 0) != before.get(k, 0)}
+
+
+def at_most_one_record(before: dict[Any, int], after: dict[Any, int]) -> None:
+    assert list(difference(before, after).values()) in ([], [1])
+    assert {type(key) for key in before} >= {type(key) for key in after}
+
+
+NUMBERS = [
+    math.nan, math.inf, -math.inf, 1e300, -1e300, 1.7976931348623157e308, -1.7976931348623157e308, 5e-324, -5e-324,
+    -0.0, 2.2250738585072014e-308, 1e-310, 2.0**53, 2.0**53 * 5, -(2.0**63), 119.99999999999999, 120.00000000000001,
+    -1e-300, 9007199254740993.0, None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", BUCKETINGS, ids=str)
+@pytest.mark.parametrize("hostile", NUMBERS, ids=repr)
+def test_one_strange_number(hostile: float | None, parameters: dict[str, Any]) -> None:
+    calm = [float(i % 90) for i in range(ROWS)]
+    for build, column, said in [
+        (lambda v: pa.table({"x": pa.array(v, pa.float64())}), "x", {}),
+        (lambda v: pl.DataFrame({"x": pl.Series(v, dtype=pl.Float64)}), "x", {}),
+        (lambda v: np.array([math.nan if c is None else c for c in v]), None, {}),
+        (lambda v: list(v), None, {"kind": "number"}),
+        (lambda v: pd.DataFrame({"x": pd.Series(v, dtype=object)}), "x", {"kind": "number"}),
+    ]:
+        before = private_counts(build(calm), column, **said, **parameters)
+        after = private_counts(build([*calm, hostile]), column, **said, **parameters)
+        at_most_one_record(before, after)
+
+
+def test_infinities_are_left_out_and_large_numbers_clamped() -> None:
+    for hostile, counted in [(math.inf, 0), (-math.inf, 0), (math.nan, 0), (1e300, 1), (-1e300, 1)]:
+        for source in (np.array([hostile]), pa.array([hostile])):
+            found = private_counts(source, width=5, bounds=(0, 120))
+            assert sum(found.values()) == counted, hostile
+    assert private_counts(np.array([1e300]), width=5, bounds=(0, 120)) == {117.5: 1}
+    assert private_counts(np.array([1e300, 7.0]), width=5) == {7.5: 1}, "beyond 2^53 buckets lies outside"
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"width": 5}, {"width": 5, "bounds": (0, 120)}, {}, {"edges": [0, 9, 120]}], ids=str
+)
+@pytest.mark.parametrize("hostile", [2**63 - 1, -(2**63), 2**53 + 1, None, 0, -1])
+def test_one_strange_integer(hostile: int | None, parameters: dict[str, Any]) -> None:
+    calm = [i % 90 for i in range(ROWS)]
+    for build in (
+        lambda v: pa.table({"x": pa.array(v, pa.int64())}),
+        lambda v: pl.DataFrame({"x": pl.Series(v, dtype=pl.Int64)}),
+        lambda v: pa.table({"x": pa.array(v, pa.decimal128(25, 0))}),
+    ):
+        at_most_one_record(
+            private_counts(build(calm), "x", **parameters), private_counts(build([*calm, hostile]), "x", **parameters)
+        )
+
+
+CELLS = [
+    "abc", "3.7", "0x10", "1_000", "1,000", "inf", "nan", "-Infinity", "1e400", "1e999999", "", " ", "\t7 ", "+7", "007",
+    "7.", ".5", "٣", "7\u00a0", "9" * 400, "-" + "9" * 400, "1e-400", "true", "None", "NULL", "2020-01-01", "--5", "5-",
+    "=1+1", "NaN", "1d", "1f", "\x00", "7\x00", "\ud800",
+]  # fmt: skip
+OBJECTS: list[Any] = [
+    object(), [1], {"a": 1}, (), b"7", Decimal("sNaN"), Decimal("1e999999"), Decimal("3.5"), Fraction(7, 2), 10**400, -(10**40),
+    True, np.float32(3.5), np.int8(7), np.nan, pd.NA, pd.NaT, dt.datetime(2020, 1, 1, 12), 3 + 0j, float, np.datetime64("NaT"),
+    np.datetime64("2020-01-01T05"), dt.timedelta(1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["number", "integer", "text", "date"])
+@pytest.mark.parametrize("hostile", [*CELLS, *OBJECTS], ids=lambda c: repr(c)[:20])
+def test_one_strange_cell_in_a_list_or_object_column(hostile: Any, kind: str) -> None:
+    calm: list[Any] = {
+        "number": [float(i % 90) for i in range(ROWS)],
+        "integer": [i % 90 for i in range(ROWS)],
+        "text": [f"w{i % 9}" for i in range(ROWS)],
+        "date": [dt.date(2020, 1, 1 + i % 28) for i in range(ROWS)],
+    }[kind]
+    for build, column in ((list, None), (lambda v: pd.DataFrame({"x": pd.Series(v, dtype=object)}), "x")):
+        for parameters in [{}] if kind == "text" else [{}, {"width": 2}]:
+            before = private_counts(build(calm), column, kind=kind, **parameters)
+            at_most_one_record(before, private_counts(build([*calm, hostile]), column, kind=kind, **parameters))
+
+
+LINES = {
+    "unclosed quote": b'"abc,5\n',
+    "quote inside": b'a"b,5\n',
+    "quotes doubled": b'"a""b",5\n',
+    "quoted delimiter": b'"a,b",5\n',
+    "only quotes": b'""""""""\n',
+    "lone carriage return": b"a\rb,5\n",
+    "windows line": b"a,5\r\n",
+    "empty line": b"\n",
+    "one cell": b"a\n",
+    "many cells": b"," * 50_000 + b"\n",
+    "not UTF-8": b"\xff\xfe\xff,5\n",
+    "not UTF-8 in the cell": b"a,\xc3\n",
+    "NUL": b"a\x00b,5\n",
+    "unit separator": b"a\x1fb,5\n",
+    "byte order mark": b"\xef\xbb\xbfa,5\n",
+    "line of 5 MB": b"x" * 5_000_000 + b",5\n",
+    "end of file character": b"\x1a,5\n",
+    "comment": b"#x,5\n",
+    "backslash": b"\\,5\n",
+    "line separator": "a\u2028b,5\n".encode(),
+    "text in a number": b"a,abc\n",
+    "decimal in an integer": b"a,3.7\n",
+    "hexadecimal": b"a,0x10\n",
+    "infinity": b"a,inf\n",
+    "huge": b"a,1e400\n",
+    "400 digits": b"a," + b"9" * 400 + b"\n",
+    "header again": b"name,age\n",
+    "semicolons": b"a;5;6;7\n",
+}
+
+
+PLACES = [(name, place) for name in LINES for place in ("first", "middle", "last")]
+PLACES += [("no newline at the end", "last")]
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_one_strange_line_of_csv(tmp_path: Path, name: str, place: str) -> None:
+    calm = [f"r{i},{i % 90}\n".encode() for i in range(ROWS)]
+    at = {"first": 0, "middle": ROWS // 2, "last": ROWS}[place]
+    hostile = [*calm[:at], LINES.get(name, b"a,5"), *calm[at:]]
+    counts = {}
+    for file, lines in (("calm.csv", calm), ("hostile.csv", hostile)):
+        path = tmp_path / file
+        path.write_bytes(b"name,age\n" + b"".join(lines))
+        for kind, column in (("number", "age"), ("integer", "age"), ("text", "name"), ("date", "age")):
+            counts[file, kind] = private_counts(path, column, kind=kind)
+    for kind in ("number", "integer", "date"):
+        before, after = counts["calm.csv", kind], counts["hostile.csv", kind]
+        assert sum(difference(before, after).values()) in (0, 1)
+        at_most_one_record(before, after)
+    before, after = counts["calm.csv", "text"], counts["hostile.csv", "text"]
+    # A carriage return ends a physical line, so what follows it is a line of its own.
+    assert sum(difference(before, after).values()) <= (2 if name == "lone carriage return" else 1)
+    assert all(change == 1 for change in difference(before, after).values())
+
+
+def test_quoted_cells_are_unquoted(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text('name,"my age",z\n"a ""b"", c",7,1\nplain," 8 ",2\n"",9,3\n')
+    assert private_counts(path, "name") == {'a "b", c': 1, "plain": 1}
+    assert private_counts(path, "my age", kind="integer") == {7: 1, 8: 1, 9: 1}
+    assert private_counts(path, "z", kind="integer") == {1: 1, 2: 1, 3: 1}
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
+def test_the_header_tells_the_delimiter(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "d.csv"
+    rows = [["a", "b", "c"], ["1", "2,5;7|8"[:3] if delimiter == ";" else "2", "3"]]
+    path.write_text("\n".join(delimiter.join(row) for row in rows))
+    assert private_counts(path, "c", kind="integer") == {3: 1}
+    assert private_counts(path, "a", kind="integer", delimiter=delimiter) == {1: 1}
+
+
+OBJECT_LINES = {
+    "deep nesting": b"[" * 200_000 + b"\n",
+    "deep and closed": b'{"age":5,"b":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+    "list": b'{"age":[1,2]}\n',
+    "object": b'{"age":{"a":1}}\n',
+    "text": b'{"age":"7"}\n',
+    "huge": b'{"age":1e999}\n',
+    "30 digits": b'{"age":123456789012345678901234567890}\n',
+    "twice": b'{"age":1,"age":2}\n',
+    "cut off": b'{"age":\n',
+    "NaN": b'{"age":NaN}\n',
+    "escaped key": b'{"\\u0061ge":3}\n',
+    "half a surrogate": b'{"age":"\\ud800"}\n',
+    "true": b'{"age":true}\n',
+    "null": b'{"age":null}\n',
+    "absent": b'{"other":3}\n',
+    "array": b'[{"age":3}]\n',
+    "scalar": b"3\n",
+    "empty line": b"\n",
+    "no JSON": b"hello\n",
+    "not UTF-8": b'{"age":"\xff"}\n',
+    "NUL": b'{"age":"a\\u0000b"}\n',
+}
+
+
+@pytest.mark.parametrize("kind", ["number", "integer", "text", "date"])
+@pytest.mark.parametrize("name", OBJECT_LINES)
+def test_one_strange_line_of_json(tmp_path: Path, name: str, kind: str) -> None:
+    calm = [b'{"id": %d, "age": %d}\n' % (i, i % 90) for i in range(ROWS)]
+    hostile = [*calm[: ROWS // 2], OBJECT_LINES[name], *calm[ROWS // 2 :]]
+    counts = []
+    for lines in (calm, hostile):
+        path = tmp_path / "t.jsonl"
+        path.write_bytes(b"".join(lines))
+        counts.append(private_counts(path, "age", kind=kind))
+    at_most_one_record(*counts)
+
+
+def test_keys_of_json_need_no_escaping_by_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "k.jsonl"
+    path.write_text('{"a.b": 1, "c/d~e": 2, "q\'": 3, "$": 4}\n')
+    for key, value in (("a.b", 1), ("c/d~e", 2), ("q'", 3), ("$", 4)):
+        assert private_counts(path, key, kind="integer") == {value: 1}
+    assert private_counts(path, "absent", kind="integer") == {}
+
+
+@pytest.mark.parametrize("days", ["infinity", "-infinity", "290000-01-01", "0001-01-01 (BC)", "9999-12-31", None])
+def test_one_strange_date(days: str | None) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT DATE '2020-01-01' + CAST(i % 20 AS INTEGER) AS d FROM range(400) r(i)")
+    before = private_counts(con.table("t"), "d"), private_counts(con.table("t"), "d", width=7)
+    con.execute("INSERT INTO t VALUES (CAST(? AS DATE))", [days])
+    at_most_one_record(before[0], private_counts(con.table("t"), "d"))
+    at_most_one_record(before[1], private_counts(con.table("t"), "d", width=7))
+
+
+def test_pandas_numbers_are_numbers_with_or_without_a_missing_cell() -> None:
+    whole = pd.DataFrame({"x": [1, 2, 3]})
+    holed = pd.DataFrame({"x": [1, 2, 3, None]})
+    assert whole["x"].dtype != holed["x"].dtype
+    assert private_counts(whole, "x", width=2) == private_counts(holed, "x", width=2) == {1.0: 1, 3.0: 2}
+    asked = [private_counts(frame, "x", width=2, kind="integer") for frame in (whole, holed)]
+    assert asked == [{0.5: 1, 2.5: 2}] * 2
+
+
+def test_partitioned_folders_add_no_column(tmp_path: Path) -> None:
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    con = duckdb.connect()
+    con.execute(f"COPY (SELECT 5.0 AS x) TO '{folder / 'a.parquet'}' (FORMAT parquet)")
+    with pytest.raises(Exception, match="'year' does not exist"):
+        private_counts(str(tmp_path / "*" / "*.parquet"), "year")
+    assert private_counts(str(tmp_path / "**" / "*.parquet"), "x") == {5.0: 1}
+
+
+def test_file_names_are_not_patterns(tmp_path: Path) -> None:
+    (tmp_path / "a[1]*?.csv").write_text("x\n1\n")
+    (tmp_path / "a1b.csv").write_text("x\n2\n")
+    (tmp_path / "it's.csv").write_text("x\n3\n")
+    assert private_counts(tmp_path / "a[1]*?.csv", "x") == {"1": 1}
+    assert private_counts(tmp_path / "it's.csv", "x") == {"3": 1}
+
+
+def test_column_names_are_not_sql(tmp_path: Path) -> None:
+    name = 'x"; DROP TABLE t; --'
+    assert private_counts(pa.table({name: [1.0]}), name) == {1.0: 1}
+    con = duckdb.connect()
+    con.register("frame", pa.table({name: [1.0], "y": [2.0]}))
+    con.execute(f"COPY frame TO '{tmp_path / 'a.parquet'}' (FORMAT parquet)")
+    assert private_counts(tmp_path / "a.parquet", name) == {1.0: 1}
+    assert private_counts(con.table("frame"), name) == {1.0: 1}
+
+
+def test_equal_keys_are_summed_before_the_noise() -> None:
+    assert private_counts(pa.table({"x": [0.0, -0.0]}), "x") == {0.0: 2}
+    assert private_counts(np.array([0.0, -0.0])) == {0.0: 2}
+    assert private_counts([1, 1.0, True, "1"], kind="number") == {1.0: 4}
+    assert private_counts([1, 1.0, True, "1"], kind="integer") == {1: 4}

@@ -1,0 +1,235 @@
+"""Nothing private leaves: values are planted in tables and looked for in everything that could carry them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import flexdp
+from flexdp import DataError, FlexdpError, InputError
+
+NUMBER = 987654.321
+WORD = "CANARY-ZEBRA-7391"
+ROWS = 4831
+CANARIES = ("987654", "CANARY", "ZEBRA", "7391", "4831")
+
+
+def texts_of(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error)) + repr(error) + str(error.args)
+
+
+def clean(text: str) -> None:
+    for canary in CANARIES:
+        assert canary not in text, text
+
+
+def cells() -> list[Any]:
+    return [float(i % 50) for i in range(ROWS - 1)] + [NUMBER]
+
+
+def words() -> list[str]:
+    return [f"w{i % 5}" for i in range(ROWS - 1)] + [WORD]
+
+
+def tables(tmp_path: Path) -> dict[str, tuple[Any, str | None]]:
+    frame = pa.table({"x": cells(), "w": words()})
+    con = duckdb.connect()
+    con.register("frame", frame)
+    for name, options in (("t.parquet", "FORMAT parquet"), ("t.csv", "HEADER"), ("t.jsonl", "FORMAT json")):
+        con.execute(f"COPY frame TO '{tmp_path / name}' ({options})")
+    return {
+        "parquet": (tmp_path / "t.parquet", "x"),
+        "csv": (tmp_path / "t.csv", "x"),
+        "jsonl": (tmp_path / "t.jsonl", "x"),
+        "arrow": (frame, "x"),
+        "polars": (pl.from_arrow(frame), "x"),
+        "pandas": (frame.to_pandas(), "x"),
+        "numpy": (np.array(cells()), None),
+        "list": (cells(), None),
+    }
+
+
+def test_a_lone_value_never_shows(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A bar of one record survives with chance δ; at δ = 1e-12 it is in no output, repr or log of any source."""
+    caplog.set_level(logging.DEBUG)
+    for name, (source, column) in tables(tmp_path).items():
+        said: dict[str, Any] = {"kind": "number"} if name in ("csv", "jsonl", "list") else {}
+        released = flexdp.release(source, column, epsilon="0.5", delta="1e-12", **said)
+        outputs = [released.to_json(), repr(released), str(released.__dict__), str(released.certificate())]
+        outputs += [str(answer) + repr(answer) for answer in (released.max(), released.support(), released.counts())]
+        outputs += [repr(released.histogram), released.to_frame("pandas").to_string()]
+        for text in outputs:
+            clean(text)
+        clean(flexdp.query(source, column, **said))
+    clean(caplog.text)
+    out, err = capfd.readouterr()
+    clean(out + err)
+
+
+def test_a_release_has_no_private_field() -> None:
+    released = flexdp.release(cells(), epsilon=1, delta="1e-12", kind="number", width=5)
+    assert set(released.__dataclass_fields__) == {"column", "kind", "partition", "noise", "bars"}
+    assert set(flexdp.Answer.__dataclass_fields__) == {"name", "value", "accuracy", "statement", "sentence", "interval"}
+
+
+BAD: list[dict[str, Any]] = [
+    {"epsilon": 0},
+    {"delta": 2},
+    {"width": -1},
+    {"width": 5, "relative": "0.1"},
+    {"bounds": (5, 1)},
+    {"edges": [1]},
+    {"kind": "list"},
+    {"outside": "x"},
+    {"column": "nope"},
+    {"column": 5},
+    {"column": None},
+    {"delimiter": "ab"},
+    {"format": "xls"},
+]
+
+
+@pytest.mark.parametrize("change", BAD, ids=str)
+def test_errors_of_parameters_hold_no_data(tmp_path: Path, change: dict[str, Any]) -> None:
+    refused = 0
+    for source, column in tables(tmp_path).values():
+        arguments: dict[str, Any] = {"column": column, "epsilon": 1, "delta": 1e-6, **change}
+        try:
+            flexdp.release(source, **arguments)
+        except FlexdpError as error:
+            refused += 1
+            assert isinstance(error, InputError)
+            assert "\n" not in str(error)
+            clean(texts_of(error))
+    assert refused
+
+
+def test_failures_after_data_was_touched_all_look_alike(tmp_path: Path) -> None:
+    """A view that fails on a record, a file cut short, a truncated archive: one and the same message."""
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i AS i FROM range(3000) r(i)")
+    failing = con.sql(
+        f"SELECT CASE WHEN i = 2999 THEN CAST(error('{WORD}') AS DOUBLE) ELSE CAST(i AS DOUBLE) END AS x FROM t"
+    )
+    casting = con.sql(f"SELECT CAST(CASE WHEN i = 2999 THEN '{WORD}' ELSE '5' END AS DOUBLE) AS x FROM t")
+    whole = tmp_path / "whole.parquet"
+    con.execute(f"COPY (SELECT random() AS x FROM range(100000)) TO '{whole}' (FORMAT parquet)")
+    broken = tmp_path / "broken.parquet"
+    data = bytearray(whole.read_bytes())
+    data[1000 : len(data) // 2] = b"\xff" * (len(data) // 2 - 1000)
+    broken.write_bytes(data)
+    import gzip
+
+    cut = tmp_path / "cut.csv.gz"
+    packed = gzip.compress(b"x\n" + b"".join(b"%d.5\n" % (i * 7919) for i in range(200_000)))
+    cut.write_bytes(packed[: len(packed) // 2])
+    messages = set()
+    for source in (failing, casting, broken, cut):
+        with pytest.raises(DataError) as failure:
+            flexdp.release(source, "x", epsilon=1, delta=1e-6, width=1)
+        clean(texts_of(failure.value))
+        assert failure.value.__cause__ is None
+        messages.add(str(failure.value))
+    assert len(messages) == 1
+
+
+def test_the_command_line_leaks_nothing(tmp_path: Path) -> None:
+    tables(tmp_path)
+    for name in ("t.parquet", "t.csv", "t.jsonl"):
+        for options in (
+            [],
+            ["--width", "5"],
+            ["--bounds", "0:10", "--width", "1"],
+            ["--epsilon", "0"],
+            ["--json"],
+            ["--stat", "nope"],
+        ):
+            spend = ["--epsilon", "0.5"] if "--epsilon" not in options else []
+            command = [
+                sys.executable,
+                "-m",
+                "flexdp.cli",
+                "release",
+                str(tmp_path / name),
+                "x",
+                "--delta",
+                "1e-12",
+                *spend,
+            ]
+            out = subprocess.run(
+                [*command, "--kind", "number", *options], capture_output=True, text=True, timeout=60, check=False
+            )
+            clean(out.stdout + out.stderr)
+            assert "Traceback" not in out.stderr
+        out = subprocess.run(
+            [sys.executable, "-m", "flexdp.cli", "columns", str(tmp_path / name)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        clean(out.stdout + out.stderr)
+
+
+def test_wrong_objects_are_named_by_their_type_only() -> None:
+    frame = pd.DataFrame({"x": [WORD], "l": [[WORD]]})
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        ({"x": WORD}, {"column": "x"}),
+        (WORD.encode(), {}),
+        (object(), {}),
+        (frame, {"column": WORD[::-1]}),
+        (frame, {"column": frame}),
+        (frame, {"column": "x", "epsilon": frame}),
+        ([WORD], {"column": None}),
+        ([WORD], {"column": None, "kind": "text", "width": 5}),
+        (np.array([[NUMBER]]), {}),
+        (np.array([NUMBER + 1j]), {}),
+        (frame, {"column": "l"}),
+        ([math.nan], {"kind": "number", "bounds": [frame, 5]}),
+    ]
+    for source, change in cases:
+        arguments = {"epsilon": 1, "delta": 1e-6, **change}
+        with pytest.raises(InputError) as refusal:
+            flexdp.release(source, **arguments)
+        clean(texts_of(refusal.value))
+
+
+def test_lists_and_object_columns_need_a_kind() -> None:
+    for source, column in (
+        ([1, 2], None),
+        (pd.DataFrame({"x": pd.Series([1, 2], dtype=object)}), "x"),
+        (np.array([1, "a"], dtype=object), None),
+    ):
+        with pytest.raises(InputError, match="kind is missing"):
+            flexdp.release(source, column, epsilon=1, delta=1e-6)
+        assert flexdp.release(source, column, epsilon=1, delta=1e-6, width=5).kind == "number"
+
+
+def test_frames_with_repeated_names_are_refused() -> None:
+    frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(InputError, match="more than once"):
+        flexdp.release(frame, "a", epsilon=1, delta=1e-6, kind="number")
+    table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(InputError, match="more than once"):
+        flexdp.release(table, "a", epsilon=1, delta=1e-6)
+
+
+def test_no_column_of_json_is_ever_suggested(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text(f'{{"{WORD}": 1}}\n')
+    released = flexdp.release(path, WORD[:-1], epsilon=1, delta=1e-6, kind="number")
+    assert len(released.histogram) == 0

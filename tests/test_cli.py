@@ -1,0 +1,384 @@
+"""The command line, run as a process: results on stdout, everything else on stderr, exit codes, whole files."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flexdp import InputError, Release
+from flexdp.release import prepare
+
+SPEND = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+def flexdp(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "flexdp.cli", *map(str, arguments)]
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.fixture
+def ages(tmp_path: Path) -> Path:
+    path = tmp_path / "ages.csv"
+    rows = "".join(f"p{i},{20 + i % 60},w{i % 3}\n" for i in range(6000))
+    path.write_text("id,age,ward\n" + rows)
+    return path
+
+
+def test_release_prints_sentences_in_a_pipe(ages: Path) -> None:
+    out = flexdp("release", ages, "age", *SPEND, "--width", 10, "--bounds", "0:120", "--stat", "max", "--stat", "q0.99")
+    assert out.returncode == 0
+    first, second = out.stdout.splitlines()
+    assert first.startswith("The maximum of the readable values limited to 0–120 is 75: exact after leaving out")
+    assert second.startswith("The 0.99-quantile of the readable values limited to 0–120 is 75")
+    assert "Spent: ε = 1, δ = 1e-06" in out.stderr
+    assert "73.2%" in out.stderr, "ε never stands without its odds"
+    assert out.stderr.count("spends again") == 1
+
+
+def test_every_statistic_has_a_word(ages: Path) -> None:
+    words = [
+        "max",
+        "min",
+        "range",
+        "median",
+        "q0.5",
+        "q.9",
+        "q1",
+        "mode",
+        "support",
+        "max_at_least:500",
+        "top:3",
+        "counts",
+    ]
+    flags = [flag for word in words for flag in ("-s", word)]
+    out = flexdp("release", ages, "age", *SPEND, "--width", 10, *flags, "--json")
+    document = json.loads(out.stdout)
+    assert [answer["stat"] for answer in document["answers"]] == words
+    assert all(answer["statement"].endswith(".") for answer in document["answers"])
+    assert Release.from_json(out.stdout).max().value == document["answers"][0]["value"] == 75
+
+
+def test_json_on_stdout_is_a_release(ages: Path) -> None:
+    out = flexdp("release", ages, "ward", *SPEND, "--json")
+    assert out.returncode == 0
+    assert set(Release.from_json(out.stdout).support().value) == {"w0", "w1", "w2"}
+
+
+@pytest.mark.parametrize("ending", ["json", "csv"])
+def test_output_files_are_whole(ages: Path, tmp_path: Path, ending: str) -> None:
+    target = tmp_path / f"out.{ending}"
+    out = flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", target)
+    assert out.returncode == 0
+    if ending == "json":
+        assert Release.from_json(target.read_text()).max().value == 75
+    else:
+        rows = list(csv.reader(target.read_text().splitlines()))
+        assert rows[0] == ["key", "lower", "upper", "count"]
+        assert rows[-1][:3] == ["75.0", "70.0", "80.0"]
+    assert not list(tmp_path.glob(".flexdp-*"))
+
+
+def test_standard_input_as_pipe_and_as_file(ages: Path) -> None:
+    with subprocess.Popen(["cat", str(ages)], stdout=subprocess.PIPE) as cat:
+        piped = flexdp("release", "-", "age", *SPEND, "--width", 10, "--json", stdin=cat.stdout)
+    with ages.open() as stream:
+        redirected = flexdp("release", "-", "age", *SPEND, "--width", 10, "--json", stdin=stream)
+    for out in (piped, redirected):
+        released = Release.from_json(out.stdout)
+        assert released.max().value == 75
+        assert 6000 - 6 * 27 <= released.histogram.size <= 6000
+
+
+def test_gzip_globs_delimiters_and_json_lines(tmp_path: Path) -> None:
+    (tmp_path / "a1.csv.gz").write_bytes(gzip.compress(b"x;y\n" + b"1;5\n" * 100))
+    (tmp_path / "a2.csv.gz").write_bytes(gzip.compress(b"x;y\n" + b"1;9\n" * 100))
+    out = flexdp(
+        "release", tmp_path / "a*.csv.gz", "y", *SPEND, "--kind", "integer", "--delimiter", ";", "-s", "support"
+    )
+    assert out.stdout.splitlines()[1:] == ["5", "9"]
+    (tmp_path / "b.jsonl").write_text('{"y": 7}\n' * 100)
+    out = flexdp("release", tmp_path / "b.jsonl", "y", *SPEND, "--kind", "integer", "-s", "max")
+    assert out.stdout.startswith("The maximum is 7")
+
+
+def test_dates_edges_relative_and_negative_bounds(tmp_path: Path, ages: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("day,t\n" + "2024-02-29,-3\n" * 200)
+    out = flexdp(
+        "release", path, "day", *SPEND, "--kind", "date", "--bounds", "2024-01-01:2024-12-31", "--width", 7, "-s", "max"
+    )
+    assert out.stdout.startswith("The maximum of the readable values limited to 2024-01-01 to 2024-12-31 is 2024-02-29")
+    assert "to within 3 days" in out.stdout
+    out = flexdp("release", path, "t", *SPEND, "--bounds", "-10:10", "--width", 1, "-s", "min")
+    assert "is -2.5" in out.stdout
+    out = flexdp("release", ages, "age", *SPEND, "--edges", "0,18,65,120", "-s", "mode")
+    assert "41.5" in out.stdout
+    out = flexdp("release", ages, "age", *SPEND, "--relative", "0.1", "-s", "max")
+    assert "to within 10% of the value shown" in out.stdout
+
+
+def test_columns_lists_what_is_declared(ages: Path, tmp_path: Path) -> None:
+    assert flexdp("columns", ages).stdout.splitlines() == ["id\tundeclared", "age\tundeclared", "ward\tundeclared"]
+    path = tmp_path / "t.parquet"
+    duckdb.execute(f"COPY (SELECT 1 AS a, 'x' AS b, [1] AS c) TO '{path}' (FORMAT parquet)")
+    assert flexdp("columns", path).stdout.splitlines() == ["a\tINTEGER", "b\tVARCHAR", "c\tINTEGER[]"]
+    listed = json.loads(flexdp("columns", path, "--json").stdout)
+    assert listed[0] == {"name": "a", "type": "INTEGER", "kind": "integer"}
+    (tmp_path / "t.jsonl").write_text('{"secretkey": 1}\n')
+    out = flexdp("columns", tmp_path / "t.jsonl")
+    assert out.returncode == 0 and out.stdout == "" and "secretkey" not in out.stderr
+
+
+def test_query_shows_the_text(ages: Path) -> None:
+    out = flexdp("query", ages, "age", "--width", 10)
+    assert out.returncode == 0
+    assert "GROUP BY" in out.stdout and out.stderr == ""
+    assert json.loads(flexdp("query", ages, "age", "--width", 10, "--json").stdout)["sql"] == out.stdout.rstrip("\n")
+
+
+def test_demo_runs_without_network_or_file() -> None:
+    out = flexdp("demo")
+    assert out.returncode == 0, out.stderr
+    for word in ("maximum", "0.99-quantile", "The support has", "histogram", "Proof:", "73.2%"):
+        assert word in out.stdout
+    assert Release.from_json(flexdp("demo", "--json").stdout).max().value > 300
+
+
+def test_nothing_survived_is_exit_4(tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("age\n")
+    out = flexdp("release", path, "age", *SPEND, "--width", 10)
+    assert out.returncode == 4
+    assert out.stdout.count("Nothing survived") == 4
+
+
+BAD = [
+    (["--epsilon", "0"], "epsilon must be greater than 0"),
+    (["--epsilon", "-1"], "epsilon must be greater than 0"),
+    (["--epsilon", "nan"], "epsilon must be finite"),
+    (["--epsilon", "inf"], "epsilon must be finite"),
+    (["--epsilon", "one"], "epsilon must be a number"),
+    (["--epsilon", "1e-6", "--delta", "1e-9"], "could lose more than 1000000 records"),
+    (["--delta", "0"], "delta must be in"),
+    (["--delta", "1"], "delta must be in"),
+    (["--bounds", "120:0"], "reversed bounds"),
+    (["--bounds", "5:5"], "equal bounds"),
+    (["--bounds", "5"], "LO:HI"),
+    (["--width", "0"], "width must be"),
+    (["--width", "inf"], "width must be finite"),
+    (["--width", "5", "--relative", "0.1"], "exclude each other"),
+    (["--relative", "2"], "relative must be"),
+    (["--edges", "3,2,1"], "ascending"),
+    (["--stat", "maxx"], "Did you mean max?"),
+    (["--stat", "q2"], "quantile must be"),
+    (["--stat", "top:0"], "count must be"),
+    (["--stat", "max"], "needs numbers or dates"),
+    (["--kind", "list"], "--kind"),
+    (["--outside", "keep"], "--outside"),
+    (["--delimiter", "ab"], "delimiter must be one character"),
+    (["-o", "x.html"], "output must end in"),
+    (["-o", "/nowhere/x.json"], "cannot be written"),
+    (["--frobnicate"], "No such option"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), BAD, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_bad_input_is_one_line_exit_2_and_nothing_spent(ages: Path, arguments: list[str], words: str) -> None:
+    before = sorted(ages.parent.iterdir())
+    given = [] if "--epsilon" in arguments else ["--epsilon", "1"]
+    given += [] if "--delta" in arguments else ["--delta", "1e-6"]
+    out = flexdp("release", ages, "age", *given, *arguments, cwd=ages.parent)
+    assert out.returncode == 2
+    assert out.stdout == ""
+    assert words in out.stderr
+    assert len(out.stderr.splitlines()) == 1 and out.stderr.startswith("Error: ")
+    assert "Spent" not in out.stderr
+    assert sorted(ages.parent.iterdir()) == before
+
+
+def test_missing_options_are_named(ages: Path) -> None:
+    for missing, rest in (("--epsilon", ["--delta", "1e-6"]), ("--delta", ["--epsilon", "1"])):
+        out = flexdp("release", ages, "age", *rest)
+        assert out.returncode == 2
+        assert missing in out.stderr and len(out.stderr.splitlines()) == 1
+
+
+def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path) -> None:
+    (tmp_path / "nothing.csv").write_text("")
+    (tmp_path / "not.parquet").write_text("PAR1 but not really")
+    (tmp_path / "odd.xyz").write_text("a\n1\n")
+    (tmp_path / "not.csv.gz").write_text("no gzip")
+    twice = tmp_path / "twice.csv"
+    twice.write_text("a,a\n1,2\n")
+    parquet = tmp_path / "t.parquet"
+    duckdb.execute(
+        f"COPY (SELECT 'x' AS word, [1] AS list, 5 AS n, TIMESTAMP '2020-01-01' AS t) TO '{parquet}' (FORMAT parquet)"
+    )
+    cases = [
+        (tmp_path / "missing.csv", "age", [], "does not exist"),
+        (tmp_path, "age", [], "is a directory"),
+        (tmp_path / "*.nope", "age", [], "matches no file"),
+        (tmp_path / "nothing.csv", "age", [], "no header line"),
+        (tmp_path / "not.parquet", "age", [], "is not a Parquet file"),
+        (tmp_path / "not.csv.gz", "age", [], "cannot be read"),
+        (tmp_path / "odd.xyz", "a", [], "does not end in"),
+        (twice, "a", [], "more than once"),
+        (ages, "agee", [], "Did you mean 'age'?"),
+        (ages, "AGE", [], "Did you mean 'age'?"),
+        (parquet, "word", ["--width", "5"], "width needs a column of numbers"),
+        (parquet, "list", [], "cannot be released"),
+        (parquet, "n", ["--width", "2.5"], "whole number"),
+        (parquet, "t", [], "kind='date'"),
+        (parquet, "n", ["--kind", "text"], "does not fit"),
+        ([ages, parquet], "age", [], "unexpected extra argument"),
+        ("-", "age", [], "no header line"),
+    ]
+    for source, column, options, words in cases:
+        listed = source if isinstance(source, list) else [source]
+        out = flexdp("release", *listed, column, *SPEND, *options)
+        assert out.returncode == 2, (source, out)
+        assert words in out.stderr, (source, out.stderr)
+        assert out.stdout == "" and len(out.stderr.splitlines()) == 1
+
+
+def test_an_unreadable_file_is_refused() -> None:
+    """In a process that is not root, whoever runs the tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder) / "secret.csv"
+        path.write_text("age\n5\n")
+        path.chmod(0)
+        child = os.fork()
+        if child == 0:
+            if os.getuid() == 0:
+                os.setresuid(65534, 65534, 65534)
+            try:
+                prepare(path, "age")
+            except InputError as refusal:
+                os._exit(42 if "may not be read" in str(refusal) else 1)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+
+
+def test_hostile_names_and_keys_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("a\x1b[31mb,c\n" + "\x1b]0;owned\x07\u202etext,1\n" * 100)
+    for command in (["columns", path], ["release", path, "a\x1b[31mb", *SPEND], ["release", path, "a\x1b", *SPEND]):
+        out = flexdp(*command)
+        assert "\x1b" not in out.stdout + out.stderr and "\x07" not in out.stdout and "\u202e" not in out.stdout
+    assert "\\u001b]0;owned" in flexdp("release", path, "a\x1b[31mb", *SPEND).stdout
+
+
+def test_spreadsheets_get_no_formulas(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("a\n" + "=1+1\n" * 100)
+    flexdp("release", path, "a", *SPEND, "-o", tmp_path / "o.csv")
+    assert "'=1+1" in (tmp_path / "o.csv").read_text()
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "large.csv"
+    duckdb.execute("SET enable_progress_bar = false")
+    duckdb.execute(f"COPY (SELECT i AS id, random() AS x FROM range(12000000) r(i)) TO '{path}' (HEADER)")
+    return path
+
+
+def test_interrupt_stops_within_two_seconds_and_leaves_nothing(large: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [
+        sys.executable,
+        "-m",
+        "flexdp.cli",
+        "release",
+        str(large),
+        "x",
+        *SPEND,
+        "--kind",
+        "number",
+        "-o",
+        str(tmp_path / "o.json"),
+    ]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        deadline = time.monotonic() + 20
+        while not list(scratch.glob("flexdp-*")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        assert process.poll() is None, "the table is too small to be interrupted"
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert time.monotonic() - started < 2
+    assert process.returncode == 130
+    assert out == "" and err.splitlines() == ["Error: interrupted; nothing was released."]
+    assert list(scratch.iterdir()) == []
+    assert [p.name for p in tmp_path.iterdir()] == ["scratch"]
+
+
+def test_a_terminal_gets_a_table(ages: Path) -> None:
+    reader, writer = pty.openpty()
+    command = [sys.executable, "-m", "flexdp.cli", "release", str(ages), "ward", *SPEND]
+    with subprocess.Popen(
+        command, stdout=writer, stderr=writer, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    ) as process:
+        process.wait(timeout=30)
+    os.close(writer)
+    screen = b""
+    while True:
+        try:
+            chunk = os.read(reader, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not chunk:
+            break
+        screen += chunk
+    os.close(reader)
+    text = screen.decode()
+    assert "█" in text and "support" in text
+    assert "2000" not in text and "6000" not in text
+
+
+def test_a_closed_pipe_is_no_failure(ages: Path) -> None:
+    command = f"{sys.executable} -m flexdp.cli release {ages} id --epsilon 1 --delta 0.4 -s counts | head -n 1"
+    out = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "Traceback" not in out.stderr
+
+
+def test_an_ascii_locale_still_prints(ages: Path) -> None:
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "ascii",
+    }
+    out = flexdp("release", ages, "age", *SPEND, "--width", 10, "--bounds", "0:120", env=environment)
+    assert out.returncode == 0, out.stderr
+    assert "The maximum" in out.stdout
+
+
+def test_help_and_version() -> None:
+    assert "release" in flexdp("--help").stdout
+    assert flexdp("--version").stdout.startswith("flexdp, version ")
+    assert flexdp("release", "--help").returncode == 0

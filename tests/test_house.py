@@ -1,0 +1,101 @@
+"""The house rules: what is exported, which way imports point, what is imported when, what the files may say."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import flexdp
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "flexdp"
+ORDER = [  # imports point upwards only: a module may import those above it
+    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "noise", "statistics",
+    "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
+    "answers", "release", "_output", "_demo", "cli", "__init__",
+]  # fmt: skip
+ENGINES = {"duckdb": {"tables.duckdb", "tables.files", "tables.frames"}, "pyarrow": {"tables.frames"}}
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = path
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    out = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            out.add(node.module)
+            out |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            out |= {alias.name for alias in node.names}
+    return out
+
+
+def test_exported_names_are_pinned() -> None:
+    assert sorted(flexdp.__all__) == [
+        "Accuracy", "Answer", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram", "InputError",
+        "Privacy", "Release", "__version__", "query", "release",
+    ]  # fmt: skip
+    assert all(hasattr(flexdp, name) for name in flexdp.__all__)
+
+
+def test_every_module_is_placed_and_imports_upwards() -> None:
+    known = modules()
+    assert set(known) == set(ORDER)
+    for name, path in known.items():
+        for wanted in imports(path):
+            target = wanted.removeprefix("flexdp.")
+            if wanted.startswith("flexdp.") and target in ORDER:
+                assert ORDER.index(target) < ORDER.index(name), f"{name} imports {target}"
+
+
+def test_engines_are_imported_in_their_place_only() -> None:
+    for name, path in modules().items():
+        for engine, places in ENGINES.items():
+            uses = any(wanted.split(".")[0] == engine for wanted in imports(path))
+            assert not uses or name in places, f"{name} imports {engine}"
+        assert not {"pandas", "polars", "scipy", "random", "secrets"} & {w.split(".")[0] for w in imports(path)}, name
+
+
+def test_randomness_lives_in_the_noise_module_alone() -> None:
+    for name, path in modules().items():
+        if name != "noise":
+            assert not re.search(r"urandom|default_rng|np\.random|numpy\.random", path.read_text()), name
+
+
+def test_importing_flexdp_loads_no_engine() -> None:
+    code = "import sys, flexdp; print([m for m in ('duckdb','scipy','pandas','polars','pyarrow','click','rich') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_every_module_names_its_exports_and_says_what_it_is() -> None:
+    for name, path in modules().items():
+        tree = ast.parse(path.read_text())
+        assert ast.get_docstring(tree), name
+        if name not in ("version",):
+            assert "__all__" in path.read_text(), name
+
+
+def test_the_version_is_one() -> None:
+    declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert declared and declared.group(1) == flexdp.__version__
+    assert f"[{flexdp.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_constraints_pin_versions_and_name_no_host() -> None:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert lines
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in lines)
+
+
+def test_the_package_is_typed() -> None:
+    assert (SOURCE / "py.typed").exists()

@@ -1,0 +1,304 @@
+"""The noise table against everything independent of it: closed forms, exact enumeration, a linear program."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from flexdp import CertificateError, InputError
+from flexdp import noise as noise_module
+from flexdp.noise import LARGEST_REACH, DropNoise, prove
+
+TABLE = {  # the reach for (ε, δ), from the closed form
+    ".01": (1714, 1705, 3086, 4468),
+    ".1": (219, 218, 356, 494),
+    ".5": (51, 51, 79, 107),
+    "1": (28, 28, 41, 55),
+    "3": (11, 11, 15, 20),
+}
+DELTAS = (Fraction(1, 2**20), "1e-6", "1e-9", "1e-12")
+SMALL = [("1", "0.1"), ("1", "0.02"), ("0.5", "0.05"), ("2", "0.01"), ("0.1", "0.15"), ("3", "0.2"), ("0.25", "0.4")]
+
+
+def growth_of(noise: DropNoise) -> Fraction:
+    evidence = noise.certify()
+    return Fraction(evidence.growth_numerator, evidence.growth_denominator)
+
+
+def best_delta(epsilon: str, q: int) -> Decimal:
+    """δ*(q) = 1/(S_⌈q/2⌉ + S_⌊q/2⌋), in sixty digits."""
+    with localcontext() as context:
+        context.prec = 60
+        e = Decimal(epsilon).exp()
+        s = [(e**k - 1) / (e - 1) for k in (-(-q // 2), q // 2)]
+        return 1 / sum(s)
+
+
+def law(noise: DropNoise, height: int) -> dict[int, Fraction]:
+    """The exact law of what is reported of a bar, by enumeration of the table."""
+    out: dict[int, Fraction] = {}
+    for drop, weight in enumerate(noise.weights):
+        left = max(0, height - drop)
+        out[left] = out.get(left, Fraction(0)) + Fraction(weight, 1 << noise.bits)
+    return out
+
+
+def hockey_stick(p: dict[int, Fraction], q: dict[int, Fraction], growth: Fraction) -> Fraction:
+    return sum((max(Fraction(0), mass - growth * q.get(out, Fraction(0))) for out, mass in p.items()), Fraction(0))
+
+
+@pytest.mark.parametrize("epsilon", TABLE)
+def test_reach_is_that_of_the_closed_form(epsilon: str) -> None:
+    assert tuple(DropNoise(epsilon, delta).q for delta in DELTAS) == TABLE[epsilon]
+
+
+@pytest.mark.parametrize("epsilon", TABLE)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_delta_real_is_the_optimum_to_within_rounding(epsilon: str, delta: str | Fraction) -> None:
+    noise = DropNoise(epsilon, delta)
+    best = best_delta(epsilon, noise.q)
+    real = Decimal(noise.delta_real.numerator) / Decimal(noise.delta_real.denominator)
+    assert noise.delta_real <= noise.delta
+    assert 0 <= real / best - 1 < Decimal("4e-6")
+    assert best_delta(epsilon, noise.q - 1) > Decimal(noise.delta.numerator) / Decimal(noise.delta.denominator)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), SMALL)
+def test_enumerated_divergence_of_neighbours_is_delta_real(epsilon: str, delta: str) -> None:
+    noise = DropNoise(epsilon, delta)
+    worst = Fraction(0)
+    for height in range(1, 2 * noise.q + 2):
+        taller, shorter = law(noise, height), law(noise, height - 1)
+        for p, q in ((taller, shorter), (shorter, taller)):
+            worst = max(worst, hockey_stick(p, q, growth_of(noise)))
+    assert worst == noise.delta_real <= noise.delta
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.05", "0.3", "1", "2.5", "7", "20"])
+@pytest.mark.parametrize("delta", ["0.3", "0.001", "1e-6", "1e-9", "1e-15"])
+def test_divergence_stays_within_delta_on_a_grid(epsilon: str, delta: str) -> None:
+    noise = DropNoise(epsilon, delta)
+    a, b = (noise.certify().growth_numerator, noise.certify().growth_denominator)
+    w = [0, *noise.weights, 0]
+    up = sum(max(0, b * w[j] - a * w[j - 1]) for j in range(1, len(w)))
+    down = sum(max(0, b * w[j] - a * w[j + 1]) for j in range(len(w) - 1))
+    assert Fraction(max(up, down), b << noise.bits) == noise.delta_real <= noise.delta
+
+
+def test_growth_is_a_lower_bound_of_the_exponential() -> None:
+    for epsilon in ("0.001", "0.1", "1", "3", "20"):
+        noise = DropNoise(epsilon, "1e-6")
+        with localcontext() as context:
+            context.prec = 80
+            assert growth_of(noise) <= Fraction(Decimal(epsilon).exp())
+        evidence = noise.certify()
+        too_much = (evidence.growth_numerator * (2**64 + 1) // 2**64 + 1, evidence.growth_denominator)
+        upper = prove(noise.weights, bits=noise.bits, epsilon=noise.epsilon, delta=noise.delta, growth=too_much)
+        assert not upper.growth_below_exp_epsilon
+        assert not upper.holds
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.5", "0.01"), ("0.1", "1e-6"), ("3", "1e-9")])
+def test_any_uncapped_weight_moved_by_one_breaks_the_proof(epsilon: str, delta: str) -> None:
+    noise = DropNoise(epsilon, delta)
+    evidence = noise.certify()
+    growth = (evidence.growth_numerator, evidence.growth_denominator)
+    cap = max(noise.weights)
+    uncapped = [j for j, w in enumerate(noise.weights) if w < cap - 1]
+    centre = noise.q // 2
+
+    def holds(weights: list[int]) -> bool:
+        return prove(weights, bits=noise.bits, epsilon=noise.epsilon, delta=noise.delta_real, growth=growth).holds
+
+    assert holds(list(noise.weights))
+    for j in uncapped:
+        for change in (1, -1):
+            moved = list(noise.weights)
+            moved[j] += change
+            assert not holds(moved), "the total is off"
+            moved[centre] -= change
+            interior = 0 < j < noise.q - 1 and min(j, noise.q - 1 - j) + 1 in uncapped
+            if change == 1 or interior:
+                assert not holds(moved), (j, change)
+
+
+def test_certify_refuses_a_broken_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = DropNoise(1, "1e-6")
+    broken = noise_module._Table(
+        (noise.weights[0] + 1, *noise.weights[1:-1], noise.weights[-1] - 1), 64, noise._table.growth, 96
+    )
+    monkeypatch.setattr(noise, "_table", broken)
+    with pytest.raises(CertificateError):
+        noise.certify()
+
+
+@pytest.mark.parametrize("reach", [2, 3, 4, 5])
+def test_no_drop_only_rule_has_a_smaller_delta(reach: int) -> None:
+    """A linear program over all rules that report between x − D and x, never anything on an empty bar."""
+    growth, heights, drop = math.exp(0.7), 2 * reach + 2, reach - 1
+    place: dict[tuple[int, int], int] = {}
+    for x in range(heights):
+        for y in {0, *range(max(0, x - drop), x + 1)} if x <= drop else range(x - drop, x + 1):
+            place[x, y] = len(place)
+    slack: dict[tuple[int, int, int], int] = {}
+    for x in range(1, heights):
+        for direction, (one, other) in enumerate(((x, x - 1), (x - 1, x))):
+            del other
+            for y in range(heights):
+                if (one, y) in place:
+                    slack[x, direction, y] = len(place) + len(slack)
+    delta = len(place) + len(slack)
+    above, rights, equal, totals = [], [], [], []
+    for (x, direction, y), s in slack.items():
+        one, other = (x, x - 1) if direction == 0 else (x - 1, x)
+        row = np.zeros(delta + 1)
+        row[place[one, y]], row[s] = 1, -1
+        if (other, y) in place:
+            row[place[other, y]] = -growth
+        above.append(row)
+        rights.append(0)
+    for x in range(1, heights):
+        for direction in (0, 1):
+            row = np.zeros(delta + 1)
+            for (x2, d2, _), s in slack.items():
+                if (x2, d2) == (x, direction):
+                    row[s] = 1
+            row[delta] = -1
+            above.append(row)
+            rights.append(0)
+    for x in range(heights):
+        row = np.zeros(delta + 1)
+        for (x2, _), p in place.items():
+            if x2 == x:
+                row[p] = 1
+        equal.append(row)
+        totals.append(1)
+    cost = np.zeros(delta + 1)
+    cost[delta] = 1
+    found = linprog(cost, A_ub=np.array(above), b_ub=rights, A_eq=np.array(equal), b_eq=totals)
+    assert found.fun == pytest.approx(float(best_delta("0.7", reach)), rel=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    epsilon=st.fractions(min_value=Fraction(1, 100), max_value=20),
+    delta=st.fractions(min_value=Fraction(1, 10**15), max_value=Fraction(99, 100)),
+)
+def test_every_table_is_certified_unimodal_and_symmetric(epsilon: Fraction, delta: Fraction) -> None:
+    noise = DropNoise(epsilon, max(delta, Fraction(1, 10**15)))
+    w = noise.weights
+    assert noise.certify().holds
+    assert sum(w) == 1 << noise.bits
+    assert all(abs(a - b) <= 1 for a, b in zip(w, reversed(w), strict=True))
+    assert w[0] == w[-1] == min(w)
+    half = w[: (noise.q + 1) // 2]
+    assert list(half) == sorted(half)
+
+
+def test_wide_weights_where_narrow_ones_would_cost_reach() -> None:
+    noise = DropNoise("1e-3", "1e-15")
+    assert (noise.q, noise.bits) == (53877, 128)
+    assert sum(noise.weights) == 2**128
+    drops = noise.sample(2000)
+    assert drops.min() >= 0
+    assert drops.max() < noise.q
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("20", "1e-15"), ("20", "0.5"), ("50", "1e-20"), ("1e5", "1e-30")])
+def test_large_epsilon_is_a_short_table(epsilon: str, delta: str) -> None:
+    noise = DropNoise(epsilon, delta)
+    assert 2 <= noise.q <= 6
+    assert noise.certify().holds
+
+
+def test_reach_beyond_a_million_is_refused() -> None:
+    with pytest.raises(InputError, match=str(LARGEST_REACH)):
+        DropNoise("1e-6", "1e-9")
+    with pytest.raises(InputError, match="epsilon must be at least 1e-09"):
+        DropNoise("1e-12", "1e-6")
+
+
+@pytest.mark.parametrize(
+    "bad", [0, -1, "0", float("nan"), float("inf"), "-0.5", True, None, "one", "1/0", "1e999999999"]
+)
+def test_bad_epsilon_is_refused_in_one_line(bad: object) -> None:
+    with pytest.raises(InputError, match=r"^epsilon .*[^\n]$"):
+        DropNoise(bad, "1e-6")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [0, 1, 1.5, -1e-6, "1e-31", float("nan"), None, [1]])
+def test_bad_delta_is_refused_in_one_line(bad: object) -> None:
+    with pytest.raises(InputError, match=r"^delta .*[^\n]$"):
+        DropNoise(1, bad)  # type: ignore[arg-type]
+
+
+def test_numbers_are_taken_as_written() -> None:
+    same = [DropNoise(e, d) for e, d in [("0.1", "1e-6"), (0.1, 1e-6), (Decimal("0.1"), Decimal("1e-6"))]]
+    same += [DropNoise(Fraction(1, 10), Fraction(1, 10**6)), DropNoise(np.float64(0.1), np.float64(1e-6))]
+    same += [DropNoise(np.float32(0.1), "1/1000000")]
+    assert {(noise.epsilon, noise.delta) for noise in same} == {(Fraction(1, 10), Fraction(1, 10**6))}
+    assert len(set(same)) == 1
+
+
+def test_mean_drop_is_the_mean_of_the_table() -> None:
+    noise = DropNoise(1, "1e-6")
+    for count in (0, 1, 5, 27, 28, 1000):
+        exact = sum(Fraction(w, 2**64) * min(count, j) for j, w in enumerate(noise.weights))
+        assert noise.mean_drop(count) == exact
+    assert noise.mean_drop() == noise.mean_drop(10**9) == Fraction(27, 2)
+    assert noise.pmf.sum() == pytest.approx(1)
+    assert noise.pmf[0] == float(noise.delta_real)
+
+
+class Bits:
+    """A source of chosen bits: the 16-bit prefixes first, then for each open case the rest of its word."""
+
+    def __init__(self, *blocks: bytes) -> None:
+        self.blocks = list(blocks)
+
+    def __call__(self, size: int) -> bytes:
+        block = self.blocks.pop(0)
+        assert len(block) == size
+        return block
+
+
+def drop_for(noise: DropNoise, u: int) -> int:
+    """What the sampler makes of the K-bit number u."""
+    word, low = u >> (noise.bits - 64), u & ((1 << (noise.bits - 64)) - 1)
+    prefix = (word >> 48).to_bytes(2, "little")
+    rest = ((word & (2**48 - 1)) << 16).to_bytes(8, "little")
+    tail = [low.to_bytes((noise.bits - 64) // 8, "little")] if noise.bits > 64 else []
+    return int(noise._draw(1, Bits(prefix, rest, *tail))[0])
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-9"), ("20", "1e-15"), ("0.001", "1e-15")])
+def test_sampler_turns_over_exactly_at_every_boundary(epsilon: str, delta: str) -> None:
+    noise = DropNoise(epsilon, delta)
+    running = np.cumsum(np.array(noise.weights, dtype=object))
+    assert drop_for(noise, 0) == 0
+    assert drop_for(noise, (1 << noise.bits) - 1) == noise.q - 1
+    step = max(1, noise.q // 500)
+    for j in range(0, noise.q - 1, step):
+        assert drop_for(noise, int(running[j]) - 1) == j
+        assert drop_for(noise, int(running[j])) == j + 1
+
+
+def test_thinning_never_adds_and_never_takes_more_than_the_reach() -> None:
+    noise = DropNoise(1, "1e-6")
+    counts = np.array([0, 1, 5, 27, 28, 10**6, 2**63 - 1], dtype=np.int64)
+    for _ in range(200):
+        left = noise.thin(counts)
+        assert (left <= counts).all()
+        assert (left >= np.maximum(counts - noise.max_drop, 0)).all()
+        assert left[4] > 0
+
+
+def test_repr_shows_parameters_only() -> None:
+    assert repr(DropNoise(1, "1e-6")) == "DropNoise(epsilon=1, delta=1e-06)"

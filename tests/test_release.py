@@ -1,0 +1,452 @@
+"""release(): every source, every bucketing, and answers that are true of what was counted."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+from conftest import private_counts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flexdp
+from flexdp import InputError, Release
+from flexdp.histogram import Histogram
+from flexdp.noise import DropNoise
+from flexdp.release import prepare
+
+AGES = [float(40 + (i * i) % 37) for i in range(2000)] + [0.5, 119.0, 130.0, -3.0]
+BUCKETS: list[dict[str, Any]] = [
+    {},
+    {"width": 5},
+    {"width": "0.1"},
+    {"width": 5, "bounds": (0, 120)},
+    {"width": 7, "bounds": (0, 120), "outside": "drop"},
+    {"relative": "0.05"},
+    {"relative": "0.05", "bounds": (0, 120)},
+    {"edges": [0, 18, 45, 65, 120]},
+    {"edges": [0, 18, 45, 65, 120], "outside": "drop"},
+    {"bounds": (20, 60)},
+    {"bounds": (20, 60), "outside": "drop"},
+]
+
+
+def sources(tmp_path: Path) -> dict[str, tuple[Any, str | None]]:
+    """The same column of numbers in every form it may come in."""
+    cells = [*AGES, None, math.nan, math.inf, -math.inf]
+    frame = pa.table({"id": pa.array(range(len(cells))), "age": pa.array(cells, pa.float64())})
+    con = duckdb.connect()
+    con.register("frame", frame)
+    for path, options in (("a.parquet", "FORMAT parquet"), ("a.csv", "HEADER"), ("a.jsonl", "FORMAT json")):
+        con.execute(f"COPY (SELECT * FROM frame) TO '{tmp_path / path}' ({options})")
+    con.execute("CREATE TABLE held AS SELECT * FROM frame")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    half = len(cells) // 2
+    for name, part in (("b1.csv", cells[:half]), ("b2.csv", cells[half:])):
+        order = ("age", "id") if name == "b1.csv" else ("id", "age")
+        rows = [",".join(order)]
+        rows += [",".join("" if c is None else str(c) for c in ((v, i) if order[0] == "age" else (i, v)))
+                 for i, v in enumerate(part)]  # fmt: skip
+        (tmp_path / name).write_text("\n".join(rows))
+    numbers = np.array([math.nan if c is None else c for c in cells])
+    return {
+        "parquet": (tmp_path / "a.parquet", "age"),
+        "csv": (str(tmp_path / "a.csv"), "age"),
+        "gzip": (tmp_path / "a.csv.gz", "age"),
+        "json lines": (tmp_path / "a.jsonl", "age"),
+        "many": ([tmp_path / "b1.csv", str(tmp_path / "b2.csv")], "age"),
+        "glob": (str(tmp_path / "b?.csv"), "age"),
+        "numpy": (numbers, None),
+        "numpy strided": (np.repeat(numbers, 2)[::2], None),
+        "numpy big-endian": (numbers.astype(">f8"), None),
+        "list": (cells, None),
+        "pandas": (pd.DataFrame({"age": numbers}), "age"),
+        "pandas object": (pd.DataFrame({"age": pd.Series(cells, dtype=object)}), "age"),
+        "pandas series": (pd.Series(numbers), None),
+        "pandas nullable": (pd.DataFrame({"age": pd.array(cells, dtype="Float64")}), "age"),
+        "polars": (pl.DataFrame({"x": range(len(cells)), "age": cells}, strict=False), "age"),
+        "polars series": (pl.Series(cells, strict=False), None),
+        "pyarrow": (frame, "age"),
+        "pyarrow column": (frame.column("age"), None),
+        "pyarrow array": (frame.column("age").combine_chunks(), None),
+        "pyarrow batch": (frame.to_batches()[0], "age"),
+        "pyarrow data set": (pyarrow.dataset.dataset(frame), "age"),
+        "relation": (con.table("held"), "age"),
+    }
+
+
+def oracle(parameters: dict[str, Any]) -> dict[Any, int]:
+    """Bucket by bucket, one value at a time, with the partition's own single-value rule."""
+    request = prepare(np.array([0.0]), **parameters)
+    out: dict[Any, int] = {}
+    for value in AGES:
+        for index in request.partition.locate(np.array([value])).tolist():
+            key = request.partition.centres(np.array([index])).tolist()[0]
+            out[key] = out.get(key, 0) + 1
+    return out
+
+
+@pytest.mark.parametrize("parameters", BUCKETS, ids=str)
+def test_all_sources_count_alike(tmp_path: Path, parameters: dict[str, Any]) -> None:
+    wanted = oracle(parameters)
+    for name, (source, column) in sources(tmp_path).items():
+        undeclared = name in ("csv", "gzip", "json lines", "many", "glob", "list", "pandas object")
+        said = {"kind": "number"} if undeclared else {}
+        assert private_counts(source, column, **parameters, **said) == wanted, name
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"width": 5}, {"width": 4, "bounds": (0, 120)}, {"edges": [0, 50, 90]}], ids=str
+)
+def test_integers_are_counted_as_integers(tmp_path: Path, parameters: dict[str, Any]) -> None:
+    values = [3, 4, 5, -1, -5, -6, 119, 120, 121, 2**53 + 1, 2**62 + 7, -(2**63), 2**63 - 1]
+    partition = prepare(np.array([1]), **parameters).partition
+    index = partition.locate(np.array(values, dtype=object))
+    wanted = dict(Histogram.from_values(partition.centres(np.sort(index))).items())
+    frame = pa.table({"n": pa.array([*values, None], pa.int64())})
+    path = tmp_path / "n.parquet"
+    duckdb.connect().register("frame", frame).execute(f"COPY frame TO '{path}' (FORMAT parquet)")
+    text = tmp_path / "n.csv"
+    text.write_text("n\n" + "\n".join(map(str, values)) + "\n\n3.7\n1e2\nabc\n0x10\n")
+    huge = pa.table({"n": pa.array(values, pa.decimal128(38, 0))})
+    for source, column, said in [
+        (path, "n", {}),
+        (frame, "n", {}),
+        (huge, "n", {}),
+        (pl.from_arrow(frame), "n", {}),
+        (np.array(values), None, {}),
+        (text, "n", {"kind": "integer"}),
+        ([*values, None, 3.7, "abc", "3.7"], None, {"kind": "integer"}),
+        (pd.DataFrame({"n": pd.array([*values, None], dtype="Int64")}), "n", {"kind": "integer"}),
+    ]:
+        assert private_counts(source, column, **parameters, **said) == wanted, source
+
+
+def test_unsigned_and_small_integers() -> None:
+    for dtype in (np.int8, np.uint8, np.int16, np.uint32, np.uint64):
+        values = np.array([0, 1, 2, 9, 100], dtype=dtype)
+        assert private_counts(values, width=5) == {2: 3, 7: 1, 102: 1}
+        assert private_counts(values, width=5, bounds=(-10, 19)) == {2: 3, 7: 1, 17: 1}
+    big = np.array([2**64 - 1, 2**63, 5], dtype=np.uint64)
+    assert private_counts(big) == {5: 1, 2**63: 1, 2**64 - 1: 1}
+    assert private_counts(big, width=5, bounds=(0, 9)) == {7: 3}
+
+
+def test_texts_booleans_and_dates(tmp_path: Path) -> None:
+    composed, decomposed = "\u00e9", "e\u0301"
+    words = ["b", "a", "b", None, " b", "B", composed, decomposed, ""]
+    kept = {"b": 2, "a": 1, " b": 1, "B": 1, composed: 1, decomposed: 1, "": 1}
+    assert private_counts(pa.table({"w": words}), "w") == kept
+    assert private_counts(pl.DataFrame({"w": words}), "w") == kept
+    assert private_counts(words, kind="text") == kept
+    assert private_counts(pd.DataFrame({"w": words}, dtype="str"), "w") == kept
+    assert private_counts(pa.table({"w": pa.array(words).dictionary_encode()}), "w") == kept
+    flags = [True, False, True, None]
+    assert private_counts(pa.table({"f": flags}), "f") == {False: 1, True: 2}
+    assert private_counts(np.array([True, True])) == {True: 2}
+    days = [dt.date(1969, 12, 31), dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1970, 1, 1), None]
+    wanted = {day: 1 for day in days if day}
+    assert private_counts(pa.table({"d": days}), "d") == wanted
+    assert private_counts(days, kind="date") == wanted
+    assert private_counts(np.array(days[:4], dtype="datetime64[D]")) == wanted
+    path = tmp_path / "d.csv"
+    path.write_text("d\n" + "\n".join("" if d is None else d.isoformat() for d in days) + "\n2020-02-30\n20200101\n")
+    assert private_counts(path, "d", kind="date") == wanted
+    assert private_counts(path, "d", kind="date", width=2) == private_counts(days, kind="date", width=2)
+    stamps = pd.DataFrame({"t": pd.to_datetime(["2020-01-01 23:59", "2020-01-02 00:00", None])})
+    assert private_counts(stamps, "t", kind="date") == {dt.date(2020, 1, 1): 1, dt.date(2020, 1, 2): 1}
+    assert private_counts(pa.Table.from_pandas(stamps), "t", kind="date") == {
+        dt.date(2020, 1, 1): 1,
+        dt.date(2020, 1, 2): 1,
+    }
+
+
+def test_a_header_without_rows_is_an_empty_table(tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("age,ward\n")
+    released = flexdp.release(path, "age", epsilon=1, delta=1e-6, width=5, bounds=(0, 120))
+    assert len(released.histogram) == 0
+    (tmp_path / "empty.jsonl").write_text("")
+    assert len(flexdp.release(tmp_path / "empty.jsonl", "age", epsilon=1, delta=1e-6).histogram) == 0
+
+
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_nothing_survived_is_said_and_never_a_number(kind: str) -> None:
+    released = flexdp.release(
+        [], epsilon=1, delta=1e-6, kind=kind, **({"bounds": (0, 9), "width": 1} if kind == "number" else {})
+    )
+    answers = [released.mode(), released.support(), released.top(3), released.counts(), released.counts(debias=True)]
+    if kind == "number":
+        answers += [released.max(), released.min(), released.range(), released.median(), released.quantile(0.9)]
+        answers += [released.max_at_least(3)]
+    for answer in answers:
+        assert "Nothing survived" in str(answer) and "Nothing survived" in answer.statement
+        assert answer.value is None or len(answer.value) == 0
+        assert answer.accuracy is None
+
+
+def fixed(
+    counts: dict[Any, int], dropped: dict[Any, int], epsilon: str = "1", **parameters: Any
+) -> tuple[Release, dict[Any, int]]:
+    """A release of given bars in which given numbers of records were dropped."""
+    request = prepare(np.array([0.0]) if parameters.pop("kind", "number") == "number" else np.array([0]), **parameters)
+    left = {key: n - dropped.get(key, 0) for key, n in counts.items()}
+    bars = Histogram(list(left), [max(0, n) for n in left.values()])
+    noise = DropNoise(epsilon, "1e-6")
+    return (
+        Release(column="x", kind=request.kind, partition=request.partition, noise=noise, bars=bars),
+        counts,
+    )
+
+
+histograms = st.dictionaries(st.integers(0, 19), st.integers(1, 60), min_size=1, max_size=12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(counts=histograms, seed=st.integers(0, 2**32 - 1), level=st.fractions(0, 1))
+def test_certified_statements_hold_for_every_drop(counts: dict[int, int], seed: int, level: Fraction) -> None:
+    """α, β and the quantile's interval, against the data that was really dropped from."""
+    noise = DropNoise("1", "1e-6")
+    drops = noise._draw(len(counts), np.random.default_rng(seed).bytes)
+    released, truth = fixed(counts, dict(zip(counts, drops.tolist(), strict=True)), width=1, bounds=(0, 20))
+    n = sum(truth.values())
+    y = dict(released.bars.items())
+    if not y:
+        return
+    alpha = released.mode().accuracy.alpha
+    assert alpha is not None and (n - sum(y.values())) / n <= alpha
+    above = sum(c for k, c in truth.items() if k > max(y))
+    below = sum(c for k, c in truth.items() if k < min(y))
+    assert above / n <= released.max().accuracy.alpha
+    assert below / n <= released.min().accuracy.alpha
+    assert (above + below) / n <= released.range().accuracy.alpha
+    records = sorted(k for k, c in truth.items() for _ in range(c))
+    true_quantile = records[max(1, math.ceil(level * n)) - 1] + 0.5
+    low, high = released.quantile(level).interval
+    assert low <= true_quantile <= high
+    assert all(y[k] <= truth[k] <= y[k] + noise.max_drop for k in y)
+    assert all(k in y for k, c in truth.items() if c >= noise.q)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    y=st.dictionaries(st.integers(0, 3), st.integers(1, 4), min_size=1, max_size=4),
+    level=st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]),
+)
+def test_the_interval_is_exactly_that_of_the_box(y: dict[int, int], level: Fraction) -> None:
+    """Enumerate every data set that could have given the release: the interval is the hull of its quantiles."""
+    released, _ = fixed(y, {}, epsilon="20", width=1, bounds=(0, 4))
+    drop = released.max_drop
+    found = set()
+    for lost in np.ndindex(*([drop + 1] * 4)):
+        records = [k for k in range(4) for _ in range(y.get(k, 0) + lost[k])]
+        found.add(records[max(1, math.ceil(level * len(records))) - 1])
+    assert released.quantile(level).interval == (min(found), max(found) + 1)
+
+
+def test_alpha_is_absent_where_bars_are_not_public() -> None:
+    values = np.repeat([10.0, 20.0, 30.0], 200)
+    for parameters in ({}, {"width": 5}, {"relative": "0.1"}, {"bounds": (0, 100)}):
+        released = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
+        answers = [released.max(), released.mode(), released.median(), released.support(), released.counts()]
+        assert all(
+            answer.accuracy.alpha is None and "%" not in answer.statement.replace("10%", "") for answer in answers
+        )
+        assert released.median().interval is None
+        assert len(released.certificate().promises) == 5
+    bounded = flexdp.release(values, epsilon=1, delta=1e-6, width=5, bounds=(0, 100))
+    assert len(bounded.certificate().promises) == 6
+
+
+def test_the_sentences() -> None:
+    counts = {5: 100, 6: 50, 30: 20}
+    released, _ = fixed(counts, {}, width=5)
+    assert released.max().statement == (
+        "The exact maximum after leaving out at most 27 records from each bucket, to within 2.5."
+    )
+    assert str(released.max()) == (
+        "The maximum is 152.5: exact after leaving out at most 27 records from each bucket, to within 2.5."
+    )
+    assert released.range().statement.endswith("to within 5.")
+    assert released.mode().statement == (
+        "The exact mode after leaving out at most 27 records from each bucket and moving every value by at most 2.5."
+    )
+    assert released.counts().statement == "Each count is at most 27 too low and never too high."
+    assert "never too high" in released.counts(debias=True).statement
+    assert released.counts(debias=True).value == {27.5: 113.5, 32.5: 63.5, 152.5: 33.5}
+    assert released.max_at_least(60).value == 27.5
+    assert released.max_at_least(500).value is None
+    assert "There is no largest value" in str(released.max_at_least(500))
+    assert released.top(2).value == ((27.5, 100), (32.5, 50))
+    bounded, _ = fixed({0: 1000, 23: 200}, {}, width=5, bounds=(0, 120))
+    assert bounded.max().statement == "The exact maximum of the readable values limited to 0–120, to within 2.5."
+    lower, _ = fixed({0: 1000, 20: 200}, {}, width=5, bounds=(0, 120))
+    assert lower.max().statement == (
+        "The exact maximum of the readable values limited to 0–120, after leaving out at most 27 records from each "
+        "bucket (together at most 6.33% of them), to within 2.5."
+    )
+    dropped, _ = fixed({0: 1000, 23: 200}, {}, width=5, bounds=(0, 120), outside="drop")
+    assert "of the readable values between 0 and 120," in dropped.median().statement
+    relative, _ = fixed({7000: 100, -7000: 100}, {}, relative="0.05")
+    assert relative.max().statement.endswith("to within 5% of the value shown.")
+    size = relative.max().value - relative.min().value
+    assert relative.range().accuracy.beta == pytest.approx(0.05 * size)
+    assert not relative.range().accuracy.relative
+
+
+def test_edges_promise_the_width_of_the_bucket_in_question() -> None:
+    released, _ = fixed({0: 100, 2: 100}, {}, edges=[0, 10, 100, 1000])
+    assert released.max().accuracy.beta == 450
+    assert released.min().accuracy.beta == 5
+    assert released.range().accuracy.beta == 455
+
+
+def test_statistics_of_texts_that_need_an_order_are_refused() -> None:
+    released = flexdp.release(["a"] * 100, epsilon=1, delta=1e-6, kind="text")
+    for ask in (released.max, released.min, released.range, released.median):
+        with pytest.raises(InputError, match="needs numbers or dates"):
+            ask()
+    assert released.mode().value == "a"
+    assert released.support().value == ("a",)
+
+
+@pytest.mark.parametrize("parameters", BUCKETS, ids=str)
+def test_json_round_trip_of_numbers(parameters: dict[str, Any]) -> None:
+    released = flexdp.release(np.array(AGES * 20), epsilon="0.5", delta="1e-9", **parameters)
+    again = Release.from_json(released.to_json())
+    assert again == released
+    assert again.histogram == released.histogram
+    assert [str(a) for a in (again.max(), again.median())] == [str(a) for a in (released.max(), released.median())]
+    assert again.to_json() == released.to_json()
+
+
+@pytest.mark.parametrize(
+    ("values", "parameters"),
+    [
+        (["x", "ÿ", "\x00", 'q"uote'] * 100, {"kind": "text"}),
+        ([2**70, -5, 3] * 100, {"kind": "integer"}),
+        ([2**70, -5, 3] * 100, {"kind": "integer", "width": 4}),
+        ([dt.date(2020, 2, 29), dt.date(1, 1, 1)] * 100, {"kind": "date"}),
+        ([dt.date(2020, 2, 29), dt.date(1, 1, 1)] * 100, {"kind": "date", "width": 30}),
+        (np.array([True, False] * 100), {}),
+        ([], {"kind": "number"}),
+        ([], {"kind": "text"}),
+    ],
+)
+def test_json_round_trip_of_other_kinds(values: Any, parameters: dict[str, Any]) -> None:
+    released = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)
+    again = Release.from_json(released.to_json())
+    assert again == released
+    assert again.histogram == released.histogram
+
+
+def tampered() -> list[Any]:
+    good = json.loads(flexdp.release([1.0] * 100, epsilon=1, delta=1e-6, width=5).to_json())
+    out: list[Any] = [[], 3, "x", None, {}]
+    for path, value in [
+        (("schema",), "flexdp.release/9"),
+        (("privacy", "epsilon"), "2"),
+        (("privacy", "epsilon"), "nan"),
+        (("mechanism", "q"), 27),
+        (("kind",), "list"),
+        (("kind",), "text"),
+        (("buckets", "width"), "-1"),
+        (("buckets", "colour"), "red"),
+        (("bars", "count"), [0]),
+        (("bars", "count"), [-3]),
+        (("bars", "count"), [1.5]),
+        (("bars", "count"), [True]),
+        (("bars", "count"), [1, 2]),
+        (("bars", "key"), [99]),
+        (("bars", "index"), ["a"]),
+        (("bars", "index"), [[]]),
+    ]:
+        bad = json.loads(json.dumps(good))
+        place = bad
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+        out.append(bad)
+    return out
+
+
+@pytest.mark.parametrize("document", tampered(), ids=lambda d: str(d)[-60:])
+def test_tampered_json_is_refused(document: Any) -> None:
+    with pytest.raises(InputError):
+        Release.from_json(json.dumps(document))
+    with pytest.raises(InputError):
+        Release.from_json("{" + json.dumps(document))
+
+
+def test_json_follows_the_documented_schema() -> None:
+    import jsonschema
+
+    schema = json.loads((Path(__file__).parent.parent / "docs" / "release.schema.json").read_text())
+    for values, parameters in [
+        (AGES * 20, {"kind": "number", "width": 5, "bounds": (0, 120)}),
+        (["a"] * 99, {"kind": "text"}),
+        ([dt.date(2020, 1, 1)] * 99, {"kind": "date"}),
+        ([], {"kind": "integer"}),
+    ]:
+        released = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
+        jsonschema.validate(json.loads(released.to_json()), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**json.loads(released.to_json()), "rows": 12}, schema)
+
+
+def test_frames_of_a_release() -> None:
+    released = flexdp.release(np.array(AGES * 20), epsilon=1, delta=1e-6, width=5)
+    for library in ("pandas", "polars", "pyarrow"):
+        frame = released.to_frame(library)
+        names = frame.column_names if library == "pyarrow" else list(frame.columns)
+        assert names == ["key", "lower", "upper", "count"]
+        assert len(frame) == len(released.bars)
+    assert isinstance(released.to_frame(), pd.DataFrame)
+    with pytest.raises(InputError, match="library"):
+        released.to_frame("excel")
+
+
+def test_buckets_are_the_edges_of_the_keys() -> None:
+    released = flexdp.release(np.array(AGES * 20), epsilon=1, delta=1e-6, width=5)
+    assert [(b.lower + b.upper) / 2 for b in released.buckets] == released.histogram.keys.tolist()
+
+
+def test_query_runs_nothing_and_names_no_value(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("age\n" + "77\n" * 50)
+    statement = flexdp.query(path, "age", width=5)
+    assert "GROUP BY" in statement and "77" not in statement
+    assert duckdb.sql(statement).fetchall() == [(15.0, 50)]
+    assert "source" in flexdp.query(np.array([1.0]), width=5)
+
+
+def test_a_release_leaves_no_relation_or_view_behind() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT 5.0 AS x FROM range(100)")
+    flexdp.release(con.table("t"), "x", epsilon=1, delta=1e-6)
+    assert con.execute("SHOW TABLES").fetchall() == [("t",)]
+
+
+def test_release_takes_no_seed() -> None:
+    with pytest.raises(TypeError):
+        flexdp.release([1.0], epsilon=1, delta=1e-6, seed=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        flexdp.release([1.0], delta=1e-6)  # type: ignore[call-arg]
+
+
+def test_random_numbers_are_fresh_in_every_release() -> None:
+    values = np.arange(300).repeat(100)
+    one, two = (flexdp.release(values, epsilon="0.1", delta=1e-6) for _ in range(2))
+    assert one.histogram != two.histogram
