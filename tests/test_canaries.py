@@ -233,3 +233,84 @@ def test_no_column_of_json_is_ever_suggested(tmp_path: Path) -> None:
     path.write_text(f'{{"{WORD}": 1}}\n')
     released = flexdp.release(path, WORD[:-1], epsilon=1, delta=1e-6, kind="number")
     assert len(released.histogram) == 0
+
+
+def test_a_table_passed_as_a_path_is_not_echoed() -> None:
+    for source, column in [
+        ("x\n" + f"{WORD}\n" * 50, "x"),
+        (WORD * 40, "x"),
+        ([WORD, "b"], "x"),
+        ([f"{WORD}.csv", f"{WORD}.csv"], "x"),
+    ]:
+        with pytest.raises(InputError) as refusal:
+            flexdp.release(source, column, epsilon=1, delta=1e-6)
+        clean(texts_of(refusal.value))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"width": "1e39"},
+        {"width": 2**63},
+        {"width": "1e300"},
+        {"bounds": (0, "1e300"), "width": "1e290"},
+        {"edges": [0, 10**38]},
+    ],
+    ids=str,
+)
+def test_widths_beyond_the_integers_are_refused_whatever_the_table_holds(parameters: dict[str, Any]) -> None:
+    for values in ([], [98765431] * 5):
+        for source, said in (
+            (np.array(values, dtype=np.int64), {}),
+            (values, {"kind": "integer"}),
+            (pa.array(values, pa.int64()), {}),
+        ):
+            with pytest.raises(InputError, match=next(iter(parameters))) as refusal:
+                flexdp.release(source, epsilon=1, delta=1e-6, **parameters, **said)
+            assert "98765431" not in texts_of(refusal.value)
+
+
+class Raises:
+    """A cell that tells its secret when it is read."""
+
+    def __float__(self) -> float:
+        raise RuntimeError(WORD)
+
+    def __int__(self) -> int:
+        raise RuntimeError(WORD)
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError(WORD)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_cells_that_raise_are_missing() -> None:
+    import numbers
+
+    numbers.Real.register(Raises)
+    for kind in ("number", "integer", "text", "date"):
+        released = flexdp.release([Raises()] * 100, epsilon=1, delta=1e-6, kind=kind)
+        assert len(released.histogram) == 0
+
+
+def test_sources_that_are_no_tables_are_refused() -> None:
+    con = duckdb.connect()
+    relation = con.sql("SELECT 1 AS x")
+    con.close()
+    for source, column in [
+        (pd.array([1, 2]), None),
+        (pl.col("x"), "x"),
+        (relation, "x"),
+        (pl.LazyFrame({"x": [1]}), "x"),
+        (pa.table({"x": [1]}).to_reader(), "x"),
+        (pl.Series([1]), "x"),
+        (pa.array([1]), "x"),
+        (np.array([1]), "x"),
+        (pd.Series([1]), "x"),
+        ([1], "x"),
+        (None, "x"),
+        (7, None),
+    ]:
+        with pytest.raises(InputError):
+            flexdp.release(source, column, epsilon=1, delta=1e-6, kind="number")

@@ -111,7 +111,7 @@ def test_gzip_globs_delimiters_and_json_lines(tmp_path: Path) -> None:
     assert out.stdout.splitlines()[1:] == ["5", "9"]
     (tmp_path / "b.jsonl").write_text('{"y": 7}\n' * 100)
     out = flexdp("release", tmp_path / "b.jsonl", "y", *SPEND, "--kind", "integer", "-s", "max")
-    assert out.stdout.startswith("The maximum is 7")
+    assert out.stdout.startswith("The maximum of the readable values is 7")
 
 
 def test_dates_edges_relative_and_negative_bounds(tmp_path: Path, ages: Path) -> None:
@@ -152,7 +152,14 @@ def test_query_shows_the_text(ages: Path) -> None:
 def test_demo_runs_without_network_or_file() -> None:
     out = flexdp("demo")
     assert out.returncode == 0, out.stderr
-    for word in ("maximum", "0.99-quantile", "The support has", "histogram", "Proof:", "73.2%"):
+    for word in (
+        "maximum",
+        "0.99-quantile",
+        "The support of the readable values has 16 values",
+        "histogram",
+        "Proof:",
+        "73.2%",
+    ):
         assert word in out.stdout
     assert Release.from_json(flexdp("demo", "--json").stdout).max().value > 300
 
@@ -166,8 +173,8 @@ def test_nothing_survived_is_exit_4(tmp_path: Path) -> None:
 
 
 BAD = [
-    (["--epsilon", "0"], "epsilon must be greater than 0"),
-    (["--epsilon", "-1"], "epsilon must be greater than 0"),
+    (["--epsilon", "0"], "epsilon must be in (0, 10000]"),
+    (["--epsilon", "-1"], "epsilon must be in (0, 10000]"),
     (["--epsilon", "nan"], "epsilon must be finite"),
     (["--epsilon", "inf"], "epsilon must be finite"),
     (["--epsilon", "one"], "epsilon must be a number"),
@@ -243,9 +250,12 @@ def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path) -> None:
         (parquet, "word", ["--width", "5"], "width needs a column of numbers"),
         (parquet, "list", [], "cannot be released"),
         (parquet, "n", ["--width", "2.5"], "whole number"),
-        (parquet, "t", [], "kind='date'"),
+        (parquet, "t", [], "say --kind date"),
         (parquet, "n", ["--kind", "text"], "does not fit"),
-        ([ages, parquet], "age", [], "unexpected extra argument"),
+        ([ages, parquet], "age", [], "files of one format"),
+        ("/dev/null", "age", ["--format", "csv"], "not a regular file"),
+        ("x" * 300 + ".csv", "age", [], "does not exist"),
+        ("a\nb.csv", "age", [], "must be a path"),
         ("-", "age", [], "no header line"),
     ]
     for source, column, options, words in cases:
@@ -329,7 +339,7 @@ def test_interrupt_stops_within_two_seconds_and_leaves_nothing(large: Path, tmp_
         out, err = process.communicate(timeout=20)
         assert time.monotonic() - started < 2
     assert process.returncode == 130
-    assert out == "" and err.splitlines() == ["Error: interrupted; nothing was released."]
+    assert out == "" and err.strip() == "Error: interrupted; nothing was released."
     assert list(scratch.iterdir()) == []
     assert [p.name for p in tmp_path.iterdir()] == ["scratch"]
 
@@ -382,3 +392,88 @@ def test_help_and_version() -> None:
     assert "release" in flexdp("--help").stdout
     assert flexdp("--version").stdout.startswith("flexdp, version ")
     assert flexdp("release", "--help").returncode == 0
+
+
+def test_the_table_is_not_overwritten(ages: Path) -> None:
+    before = ages.read_bytes()
+    out = flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", ages)
+    assert out.returncode == 2 and "is the table itself" in out.stderr
+    assert ages.read_bytes() == before
+
+
+def test_a_pipe_named_as_a_file_is_refused_at_once(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo.csv"
+    os.mkfifo(fifo)
+    out = flexdp("release", fifo, "age", *SPEND)
+    assert out.returncode == 2 and "not a regular file" in out.stderr
+
+
+def test_output_that_cannot_be_printed_says_what_it_cost(ages: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "flexdp", "release", str(ages), "age", *SPEND, "--width", "10", "-o", "o.json"]
+        out = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=60, check=False
+        )
+    assert out.returncode == 2
+    assert out.stderr.splitlines()[-1] == "Error: the output could not be written; the budget of this release is spent."
+    assert Release.from_json((tmp_path / "o.json").read_text()).max().value == 75
+
+
+def test_closed_streams(ages: Path) -> None:
+    line = f"{sys.executable} -m flexdp release {ages} age --epsilon 1 --delta 1e-6 --width 10"
+    closed_out = subprocess.run(["bash", "-c", line + " >&-"], capture_output=True, text=True, timeout=60, check=False)
+    assert closed_out.returncode == 2 and "standard output is closed" in closed_out.stderr
+    assert "Spent" not in closed_out.stderr
+    closed_err = subprocess.run(["bash", "-c", line + " 2>&-"], capture_output=True, text=True, timeout=60, check=False)
+    assert closed_err.returncode == 0 and "The maximum" in closed_err.stdout
+
+
+def test_interrupt_while_nothing_comes_through_the_pipe(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "flexdp", "release", "-", "x", *SPEND]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdin and process.stderr
+        process.stdin.write(b"x\n1\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 20
+        while not list(tmp_path.glob("flexdp-*")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        code = process.wait(timeout=20)
+        assert time.monotonic() - started < 2
+        error = process.stderr.read().decode()
+    assert code == 130
+    assert error.strip() == "Error: interrupted; nothing was released."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_being_told_to_end_leaves_nothing_behind(large: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "flexdp", "release", str(large), "x", *SPEND, "--kind", "number", "-o", "o.json"]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path, env=environment, text=True) as process:
+        deadline = time.monotonic() + 20
+        while len(list(scratch.iterdir())) == 0 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.terminate()
+        _, error = process.communicate(timeout=20)
+    assert process.returncode == 143
+    assert error.strip() == "Error: told to end; nothing was released."
+    assert list(scratch.iterdir()) == []
+    assert [entry.name for entry in tmp_path.iterdir()] == ["scratch"]
+
+
+def test_several_files_on_one_line(tmp_path: Path) -> None:
+    for i in range(3):
+        (tmp_path / f"p{i}.csv").write_text("v\n" + f"{i}\n" * 100)
+    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(3)), "v", *SPEND, "-s", "support")
+    assert out.stdout.splitlines()[1:] == ["0", "1", "2"]
+    (tmp_path / "p3.csv").write_text("w\n1\n")
+    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(4)), "v", *SPEND)
+    assert out.returncode == 2 and "not in all of the files" in out.stderr

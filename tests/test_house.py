@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
     "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "noise", "statistics",
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
-    "answers", "release", "_output", "_demo", "cli", "__init__",
+    "answers", "release", "_output", "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {"duckdb": {"tables.duckdb", "tables.files", "tables.frames"}, "pyarrow": {"tables.frames"}}
 
@@ -72,7 +72,8 @@ def test_randomness_lives_in_the_noise_module_alone() -> None:
 
 
 def test_importing_flexdp_loads_no_engine() -> None:
-    code = "import sys, flexdp; print([m for m in ('duckdb','scipy','pandas','polars','pyarrow','click','rich') if m in sys.modules])"
+    names = ("duckdb", "scipy", "pandas", "polars", "pyarrow", "click", "rich")
+    code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
 

@@ -265,25 +265,27 @@ def test_alpha_is_absent_where_bars_are_not_public() -> None:
             answer.accuracy.alpha is None and "%" not in answer.statement.replace("10%", "") for answer in answers
         )
         assert released.median().interval is None
-        assert len(released.certificate().promises) == 5
+        assert len(released.certificate().promises) == 6
     bounded = flexdp.release(values, epsilon=1, delta=1e-6, width=5, bounds=(0, 100))
-    assert len(bounded.certificate().promises) == 6
+    assert len(bounded.certificate().promises) == 7
 
 
 def test_the_sentences() -> None:
     counts = {5: 100, 6: 50, 30: 20}
     released, _ = fixed(counts, {}, width=5)
     assert released.max().statement == (
-        "The exact maximum after leaving out at most 27 records from each bucket, to within 2.5."
+        "The exact maximum of the readable values after leaving out at most 27 records from each bucket, to within 2.5."
     )
     assert str(released.max()) == (
-        "The maximum is 152.5: exact after leaving out at most 27 records from each bucket, to within 2.5."
+        "The maximum of the readable values is 152.5: exact after leaving out at most 27 records from each bucket, "
+        "to within 2.5."
     )
     assert released.range().statement.endswith("to within 5.")
     assert released.mode().statement == (
-        "The exact mode after leaving out at most 27 records from each bucket and moving every value by at most 2.5."
+        "The exact mode of the readable values after leaving out at most 27 records from each bucket and moving every "
+        "value by at most 2.5."
     )
-    assert released.counts().statement == "Each count is at most 27 too low and never too high."
+    assert released.counts().statement == "Each count of the readable values is at most 27 too low and never too high."
     assert "never too high" in released.counts(debias=True).statement
     assert released.counts(debias=True).value == {27.5: 113.5, 32.5: 63.5, 152.5: 33.5}
     assert released.max_at_least(60).value == 27.5
@@ -343,6 +345,10 @@ def test_json_round_trip_of_numbers(parameters: dict[str, Any]) -> None:
         (np.array([True, False] * 100), {}),
         ([], {"kind": "number"}),
         ([], {"kind": "text"}),
+        (np.array([5.0] * 100), {"width": "1e60"}),
+        (np.array([5.0] * 100), {"width": 1.2345678901234567e-30, "bounds": (0, 1e-20)}),
+        (np.array([5.0] * 100), {"edges": [0, 1.2345678901234566e-40, 10]}),
+        (np.array([5.0] * 100), {"width": "1e90", "bounds": (0, "1e100")}),
     ],
 )
 def test_json_round_trip_of_other_kinds(values: Any, parameters: dict[str, Any]) -> None:
@@ -371,6 +377,18 @@ def tampered() -> list[Any]:
         (("bars", "count"), [1, 2]),
         (("bars", "key"), [99]),
         (("bars", "index"), ["a"]),
+        (("privacy", "epsilon"), "0.99"),
+        (("privacy", "delta"), "9.9e-7"),
+        (("privacy", "unit"), "person"),
+        (("mechanism", "max_drop"), 5),
+        (("mechanism", "first_weight"), "1"),
+        (("mechanism", "growth"), ["1", "1"]),
+        (("buckets",), {}),
+        (("buckets", "width"), "6"),
+        (("buckets", "bounds"), ["100", "200"]),
+        (("column",), ["x"]),
+        (("rows",), 12345),
+        (("flexdp",), 3),
         (("bars", "index"), [[]]),
     ]:
         bad = json.loads(json.dumps(good))
@@ -382,7 +400,10 @@ def tampered() -> list[Any]:
     return out
 
 
-@pytest.mark.parametrize("document", tampered(), ids=lambda d: str(d)[-60:])
+TAMPERED = tampered()
+
+
+@pytest.mark.parametrize("document", TAMPERED, ids=[f"case{i}" for i in range(len(TAMPERED))])
 def test_tampered_json_is_refused(document: Any) -> None:
     with pytest.raises(InputError):
         Release.from_json(json.dumps(document))
@@ -450,3 +471,40 @@ def test_random_numbers_are_fresh_in_every_release() -> None:
     values = np.arange(300).repeat(100)
     one, two = (flexdp.release(values, epsilon="0.1", delta=1e-6) for _ in range(2))
     assert one.histogram != two.histogram
+
+
+def test_promises_speak_of_the_values_that_were_read() -> None:
+    values = np.array([50.0] * 1000 + [500.0] * 9000)
+    dropped = flexdp.release(values, epsilon=1, delta=1e-6, width=5, bounds=(0, 120), outside="drop")
+    promises = dropped.certificate().promises
+    assert any("of the readable values between 0 and 120 were left out in all" in promise for promise in promises)
+    opened = flexdp.release(np.array([50.0] * 1000 + [1e300] * 9000), epsilon=1, delta=1e-6, width=5)
+    assert any("2^53 buckets" in promise for promise in opened.certificate().promises)
+    assert "of the readable values" in opened.max().statement
+
+
+def test_large_integers_are_shown_in_full() -> None:
+    big = 2**60 + 12345
+    released = flexdp.release(np.array([big] * 100), epsilon=1, delta=1e-6)
+    assert str(big) in str(released.max())
+    narrow = flexdp.release(np.array([big] * 100), epsilon=1, delta=1e-6, width=5, bounds=(big - 9, big + 9))
+    assert f"limited to {big - 9}–{big + 9}" in narrow.max().statement
+
+
+def test_a_bucket_cut_at_the_bound_promises_its_own_width() -> None:
+    released = flexdp.release(np.array([5] * 100), epsilon=1, delta=1e-6, width=1000, bounds=(0, 120))
+    assert released.max().accuracy.beta == 60
+    assert released.partition.beta == 60
+    last, _ = fixed({0: 100, 2: 100}, {}, width=5, bounds=(0, 12))
+    assert (last.max().accuracy.beta, last.min().accuracy.beta) == (1, 2.5)
+
+
+def test_extreme_magnitudes_have_sentences() -> None:
+    released = flexdp.release(np.array([1.7e308, -1.7e308] * 100), epsilon=1, delta=1e-6, relative="0.05")
+    assert "inf" in str(released.range())
+    assert released.max().value > 1e308
+
+
+def test_order_is_refused_of_texts_even_where_nothing_survived() -> None:
+    with pytest.raises(InputError, match="needs numbers"):
+        flexdp.release([], epsilon=1, delta=1e-6, kind="text").max_at_least(3)

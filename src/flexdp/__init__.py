@@ -3,7 +3,7 @@
 >>> import flexdp
 >>> r = flexdp.release([18.5, 19.0] * 500, epsilon=1, delta=1e-6, width=5)
 >>> print(r.max())
-The maximum is 17.5: exact after leaving out at most 27 records from each bucket, to within 2.5.
+The maximum of the readable values is 17.5: exact after leaving out at most 27 records from each bucket, to within 2.5.
 """
 
 from flexdp.answers import Answer, Certificate

@@ -138,7 +138,7 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
         table.add_row(Text(safe(answer.name)), Text(_cell(answer)), Text(safe(answer.statement)))
     console.print(table)
     if any(isinstance(answer.value, dict) for answer in answers):
-        console.print(bar_chart(release))
+        console.print(bar_chart(release, max(4, min(40, console.width - 40))))
 
 
 def _cell(answer: Answer) -> str:
@@ -147,7 +147,9 @@ def _cell(answer: Answer) -> str:
         return "below"
     if isinstance(value, tuple):
         shown_keys = [show(item[0] if isinstance(item, tuple) else item) for item in value]
-        return safe(", ".join(shown_keys) if len(shown_keys) <= 12 else f"{len(shown_keys)} values")
+        return safe(
+            ", ".join(shown_keys) if len(shown_keys) <= _MOST_BARS else f"{len(shown_keys)} values (see --json)"
+        )
     return "nothing survived" if value is None else safe(show(value))
 
 
@@ -180,9 +182,11 @@ def bar_chart(release: Release, width: int = 40) -> Any:
 class AtomicFile:
     """A file that is either written whole or not at all; the place is tried before anything is spent."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | None, *, inputs: Sequence[str] = ()) -> None:
         self._path = None if path is None else Path(path)
         self._stream: TextIO | None = None
+        if self._path is not None and self._path.exists() and any(self._path.samefile(file) for file in inputs):
+            raise InputError(f"output {shown(path)} is the table itself; name another file.")
         if self._path is not None and self._path.suffix.lower() not in (".json", ".csv"):
             raise InputError(f"output must end in .json or .csv; got {shown(path)}.")
 
@@ -207,7 +211,7 @@ class AtomicFile:
         if self._path.suffix.lower() == ".json":
             self._stream.write(release.to_json(indent=2) + "\n")
             return
-        writer = csv.writer(self._stream)
+        writer = csv.writer(self._stream, lineterminator="\n")
         writer.writerow(["key", "lower", "upper", "count"])
         for (key, records), (lower, upper) in zip(release.histogram.items(), release.buckets, strict=True):
             writer.writerow([_no_formula(key), _no_formula(lower), _no_formula(upper), records])
@@ -221,10 +225,8 @@ class AtomicFile:
         try:
             self._stream.close()
             if kind is None:
-                os.chmod(written, 0o666 & ~_umask())  # noqa: PTH101
+                written.chmod(0o666 & ~_umask())
                 written.replace(self._path)
-        except OSError:
-            raise InputError(f"output {shown(str(self._path))} could not be written; is the disk full?") from None
         finally:
             written.unlink(missing_ok=True)
 

@@ -11,21 +11,40 @@ from typing import TypeAlias
 
 from flexdp.errors import InputError
 
-__all__ = ["DELTA", "EPSILON", "Domain", "Number", "exact", "float_up", "number_text", "shown", "upper_text", "whole"]
+__all__ = [
+    "DELTA",
+    "EPSILON",
+    "Domain",
+    "Number",
+    "exact",
+    "float_up",
+    "is_short",
+    "lower_text",
+    "number_text",
+    "shown",
+    "upper_text",
+    "whole",
+]
 
 Number: TypeAlias = str | int | float | Fraction | Decimal
 
-_LONGEST = 60  # characters of a number that is read, and of a value that is echoed
+_LONGEST = 1000  # characters of a number that is read
+_LONGEST_SHOWN = 60  # characters of a value that is echoed
 _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
 
 
-def shown(value: object) -> str:
+def is_short(text: str, longest: int = _LONGEST_SHOWN) -> bool:
+    """Whether a text is short and printable, so that a message may echo it."""
+    return len(text) <= longest and text.isprintable()
+
+
+def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
     """The value as an error message may echo it: short scalars as they are, anything else by its type."""
     if isinstance(value, str):
-        return repr(value) if len(value) <= _LONGEST and value.isprintable() else "a long or unprintable text"
+        return repr(value) if is_short(value, longest) else "a long or unprintable text"
     if value is None or isinstance(value, bool | int | float | Fraction | Decimal):
         text = str(value)
-        return text if len(text) <= _LONGEST else "a very long number"
+        return text if len(text) <= _LONGEST_SHOWN else "a very long number"
     if isinstance(value, Real):  # numpy's scalars
         return str(float(value))
     return f"an object of type {type(value).__name__}"
@@ -44,7 +63,7 @@ def exact(name: str, value: object) -> Fraction:
     if isinstance(value, bool):
         raise InputError(f"{name} must be a number; got {value}. Write it as 1, 0.1, '1e-6' or '1/3'.")
     if isinstance(value, Fraction):
-        if len(str(value)) > 20 * _LONGEST:
+        if len(str(value)) > _LONGEST:
             raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
         return value
     if isinstance(value, Integral):
@@ -113,6 +132,8 @@ class Domain:
 EPSILON = Domain(
     name="epsilon",
     low=Fraction(0),
+    high=Fraction(10**4),
+    high_included=True,
     remedy="Choose the privacy loss of one record, for example epsilon=1.",
 )
 DELTA = Domain(
@@ -134,7 +155,10 @@ def whole(name: str, value: object, *, at_least: int = 1) -> int:
 
 def float_up(value: Fraction) -> float:
     """The smallest double that is not below ``value``."""
-    nearest = float(value)
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
@@ -144,24 +168,33 @@ def number_text(value: Fraction | int | float) -> str:
     >>> number_text(Fraction(5, 2)), number_text(Fraction(120)), number_text(Fraction(1, 1000000))
     ('2.5', '120', '1e-06')
     """
+    if isinstance(value, float):
+        text = min(repr(value), f"{value:.12g}", key=len)  # twelve digits are enough for people
+        return text.removesuffix(".0")
     number = Fraction(value)
-    if number.denominator == 1 and abs(number) < 10**18:
+    if number.denominator == 1 and abs(number) < 10**40:
         return str(int(number))
     text = repr(float(number))
-    if Fraction(text) == number or isinstance(value, float):
-        return text.removesuffix(".0")
-    return f"{float(number):.6g}"
+    return text.removesuffix(".0") if Fraction(text) == number else f"{float(number):.6g}"
 
 
-def upper_text(value: Fraction, digits: int = 3) -> str:
+def upper_text(value: Fraction | float, digits: int = 3) -> str:
     """A bound for people, never below the truth: exact where that is short, else rounded up.
 
-    >>> upper_text(Fraction(1, 1000000)), upper_text(Fraction(1, 2**20)), upper_text(Fraction(1, 3))
-    ('1e-06', '9.54e-07', '0.334')
+    >>> upper_text(Fraction(1, 1000000)), upper_text(Fraction(1, 2**20)), upper_text(Fraction(-1, 3))
+    ('1e-06', '9.54e-07', '-0.333')
     """
-    text = repr(float(value))
-    if Fraction(text) == value and len(text) <= digits + 5:
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    number = Fraction(value)
+    text = repr(float(number))
+    if Fraction(text) == number and len(text) <= digits + 5:
         return text.removesuffix(".0")
-    exponent = math.floor(math.log10(value)) - digits + 1 if value > 0 else 0
-    step = Fraction(10) ** exponent
-    return f"{float(-(-value // step) * step):.{digits}g}"
+    step = Fraction(10) ** (math.floor(math.log10(abs(number))) - digits + 1)
+    return f"{float(-(-number // step) * step):.{digits}g}"
+
+
+def lower_text(value: Fraction | float, digits: int = 3) -> str:
+    """A bound for people, never above the truth."""
+    text = upper_text(-value, digits)
+    return text[1:] if text.startswith("-") else f"-{text}" if text != "0" else "0"

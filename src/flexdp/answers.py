@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import number_text
-from flexdp.buckets import Buckets, Kind
+from flexdp._parameters import lower_text, number_text, upper_text
+from flexdp.buckets import Buckets, Kind, Width
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, percent_text
 from flexdp.histogram import Histogram
@@ -95,7 +95,7 @@ class Reader:
         place = int(np.flatnonzero(self.shown.keys == value)[0])
         accuracy = self._accuracy(self.partition.count, beta=self.partition.beta_at(plain(self.bars.keys[place])))
         interval = self._interval(level)
-        tail = "" if interval is None else f"; of all of them it surely lies {_between(*interval)}"
+        tail = "" if interval is None else f"; with nothing left out it surely lies {_between(*interval)}"
         return self._answer(statistic, value, accuracy, tail=tail, interval=interval)
 
     def support(self, statistic: Statistic) -> Answer:
@@ -104,17 +104,19 @@ class Reader:
         accuracy = self._accuracy(self.partition.count, beta=beta)
         if not len(self.bars):
             return self._nothing(statistic.name, ())
-        return self._answer(statistic, statistic(self.shown), accuracy, verb=f"has {len(self.bars)} values")
+        verb = f"has {_plural(len(self.bars), 'value')}"
+        return self._answer(statistic, statistic(self.shown), accuracy, verb=verb)
 
     def categorical(self, statistic: Statistic) -> Answer:
         """Statistics that jump when values move: exact for data with records left out and values moved."""
+        check_order(statistic, self.kind)
         if not len(self.bars):
             return self._nothing(statistic.name, () if isinstance(statistic, Top) else None)
-        self._check_order(statistic)
         value = statistic(self.shown)
         accuracy = self._accuracy(self.partition.count, moved=self.partition.beta)
         if value is None:
-            sentence = f"There is no {statistic.name} after leaving out {accuracy.left_out}{accuracy.margin}."
+            after = f"after leaving out {accuracy.left_out}{accuracy.margin}"
+            sentence = f"There is no {statistic.name}{self._of} {after}."
             return Answer(name=statistic.name, value=None, accuracy=accuracy, statement=sentence, sentence=sentence)
         return self._answer(statistic, value, accuracy)
 
@@ -130,23 +132,26 @@ class Reader:
         mean = self.noise.mean_drop()
         value = {key: records + float(mean) for key, records in self.shown.items()}
         sentence = (
-            f"Each count has {number_text(mean)} added, the mean number of records that a bucket loses: right on "
+            f"Each count{self._of} has {number_text(mean)} added, the mean number of records that a bucket loses: right on "
             f"average for buckets of at least {self.noise.q} records, but no longer never too high."
         )
         return Answer(name="counts", value=value, accuracy=None, statement=sentence, sentence=sentence)
 
     def promises(self) -> list[str]:
         """What holds of the whole release, with probability one."""
-        drop, bars = self.noise.max_drop, f"{self.partition.spec}{self._of}"
+        drop = self.noise.max_drop
+        far = ", and values further than 2^53 buckets from zero"
+        unread = far if isinstance(self.partition, Width) and self.partition.bounds is None else ""
         out = [
-            f"Released: {bars}.",
+            f"Released: {self.partition.spec}{self._of}.",
+            f"Not counted: missing cells, cells that do not read as the column's kind, infinities{unread}.",
             f"Each count is at most {drop} too low and never too high.",
             f"Every bucket that holds at least {self.noise.q} records is present.",
             "Nothing is present that is not in the data.",
         ]
         hidden = self._accuracy(self.partition.count)
         if hidden.alpha is not None:
-            out.append(f"Of the readable values, at most {percent_text(hidden.alpha)} were left out in all.")
+            out.append(f"At most {percent_text(hidden.alpha)}{self._of} were left out in all.")
         return out
 
     def _beyond(self, top: bool) -> int | None:
@@ -180,9 +185,9 @@ class Reader:
 
     @property
     def _of(self) -> str:
-        """Of which values the answer speaks, where they were bounded."""
+        """Of which values the answer speaks: as read, and as bounded."""
         if self.partition.bounds is None:
-            return ""
+            return " of the readable values"
         low, high = (_text(self._limit(bound)) for bound in self.partition.bounds)
         dash = f"{low}–{high}" if self.kind != "date" and self.partition.bounds[0] >= 0 else f"{low} to {high}"
         bounded = f"limited to {dash}" if self.partition.outside == "clamp" else f"between {low} and {high}"
@@ -194,11 +199,8 @@ class Reader:
         return int(bound) if bound.denominator == 1 else float(bound)
 
     def _unanswerable(self, statistic: Statistic) -> Answer | None:
-        self._check_order(statistic)
-        return None if len(self.bars) else self._nothing(statistic.name, None)
-
-    def _check_order(self, statistic: Statistic) -> None:
         check_order(statistic, self.kind)
+        return None if len(self.bars) else self._nothing(statistic.name, None)
 
     def _nothing(self, name: str, value: Any) -> Answer:
         sentence = (
@@ -218,7 +220,7 @@ class Reader:
         interval: tuple[Any, Any] | None = None,
     ) -> Answer:
         after = "" if accuracy.alpha == 0 else f" after leaving out {accuracy.left_out}"
-        comma = "," if self._of and after else ""
+        comma = "," if self.partition.bounds is not None and after else ""
         verb = verb or f"is {_text(value)}"
         return Answer(
             name=statistic.name,
@@ -282,7 +284,15 @@ def _total(*parts: int | None) -> int | None:
 
 
 def _between(low: Any, high: Any) -> str:
-    return f"at {_text(low)}" if low == high else f"between {_text(low)} and {_text(high)}"
+    if low == high:
+        return f"at {_text(low)}"
+    if isinstance(low, float) or isinstance(high, float):
+        return f"between {lower_text(low, 6)} and {upper_text(high, 6)}"
+    return f"between {_text(low)} and {_text(high)}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _text(value: Any) -> str:

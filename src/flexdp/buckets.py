@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Domain, Number, exact, number_text, shown
+from flexdp._parameters import Domain, Number, number_text, shown, upper_text
 from flexdp.errors import InputError
 from flexdp.histogram import canonical_keys
 
@@ -70,14 +70,18 @@ RELATIVE = Domain(
     high_included=True,
     remedy="Give the relative half-width, for example relative=0.05 for 5%.",
 )
-_BOUND = Domain(
-    name="bounds",
-    low=Fraction(-(10**300)),
-    low_included=True,
-    high=Fraction(10**300),
-    high_included=True,
-    remedy="Leave bounds out for an open domain.",
-)
+_WIDEST = {"integer": 2**62, "date": 10**7}
+
+
+def _limits(name: str, power: int) -> Domain:
+    return Domain(
+        name=name,
+        low=Fraction(-(10**power)),
+        low_included=True,
+        high=Fraction(10**power),
+        high_included=True,
+        remedy="Leave it out for an open domain.",
+    )
 
 
 class Bucket(NamedTuple):
@@ -148,12 +152,12 @@ class Width:
 
     @property
     def beta(self) -> Fraction:
-        if self.kind == "date":  # centres are days too
-            return Fraction(int(self.width) // 2)
-        return (self.width - int(self.whole)) / 2
+        return self.beta_at(0)  # the first bucket is the largest: only the last can be cut
 
-    def beta_at(self, index: Any) -> Fraction:  # noqa: ARG002
-        return self.beta
+    def beta_at(self, index: Any) -> Fraction:
+        first, last = self._span(int(index))
+        half = (last - first) / 2
+        return Fraction(math.ceil(half)) if self.kind == "date" else half  # the centres of dates are days too
 
     def locate(self, values: NDArray[Any]) -> NDArray[Any]:
         inside = _confine(values, self.bounds, self.outside)
@@ -235,7 +239,7 @@ class LogWidth:
 
     @property
     def spec(self) -> str:
-        return f"buckets within {number_text(100 * self.rho)}% of their centres"
+        return f"buckets within {upper_text(100 * self.rho)}% of their centres"
 
     def beta_at(self, index: Any) -> Fraction:
         return self.rho if index else Fraction(0)
@@ -331,7 +335,7 @@ class Edges:
 
     @property
     def spec(self) -> str:
-        return f"{self.count} buckets between given edges"
+        return f"{self.count} bucket{'' if self.count == 1 else 's'} between given edges"
 
     @property
     def beta(self) -> Fraction:
@@ -388,9 +392,10 @@ def make_buckets(
     side: Outside = "clamp" if outside == "clamp" else "drop"
     if kind in ("text", "boolean"):
         for name in (*asked, *(["bounds"] if bounds is not None else [])):
+            hint = ", or say kind='number' where texts hold numbers" if kind == "text" else ""
             raise InputError(
                 f"{name} needs a column of numbers or dates, and this one is declared or read as {kind}. "
-                f"Leave {name} out, or say kind='number' where texts hold numbers."
+                f"Leave {name} out{hint}."
             )
         return Exact(kind)
     if edges is not None:
@@ -405,11 +410,12 @@ def make_buckets(
     if width is None:
         return Exact(kind, limits, side)
     step = WIDTH.check(width)
-    if kind != "number" and step.denominator != 1:
-        unit = "days" if kind == "date" else "integers"
-        raise InputError(
-            f"width must be a whole number on a column of {unit}; got {shown(width)}. Round it, or say kind='number'."
-        )
+    if kind != "number":
+        unit, hint = ("days", "") if kind == "date" else ("integers", ", or say kind='number'")
+        if step.denominator != 1:
+            raise InputError(f"width must be a whole number on a column of {unit}; got {shown(width)}. Round it{hint}.")
+        if step > _WIDEST[kind]:
+            raise InputError(f"width must be at most {_WIDEST[kind]} on a column of {unit}; got {shown(width)}.")
     buckets = Width(kind, step, limits, side)
     if buckets.count is not None and buckets.count > LARGEST_INDEX:
         raise InputError(f"width is too small for these bounds; got {shown(width)}. Give a larger width.")
@@ -441,7 +447,7 @@ def _point_text(kind: Kind, point: Fraction) -> str:
 def _point(name: str, kind: Kind, value: Any) -> Fraction:
     """A bound or an edge as a number; dates as days since 1970-01-01."""
     if kind != "date":
-        return _BOUND.check(value) if name == "bounds" else exact(name, value)
+        return _limits(name, 37 if kind == "integer" else 300).check(value)
     if isinstance(value, str):
         try:
             value = dt.date.fromisoformat(value.strip())

@@ -1,7 +1,7 @@
 """The command line: parse, call, print. Results on standard output, everything else on standard error.
 
-Exit codes: 0 ok, 2 bad input, 4 nothing survived, 130 interrupted. An unexpected failure exits with 1 and says no
-more than its kind, because a traceback may quote a record.
+Exit codes: 0 ok, 2 bad input or output that cannot be written, 4 nothing survived, 130 interrupted (143 and 129 when
+told to end). An unexpected failure exits with 1 and says no more than its kind, because a traceback may quote a record.
 """
 
 from __future__ import annotations
@@ -9,51 +9,102 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
+from types import FrameType
 from typing import Any, TypeVar
 
 import click
 
-from flexdp._output import AtomicFile, print_answers, safe
+from flexdp._output import AtomicFile, json_answer, parse_stats, print_answers, safe
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
 
 __all__ = ["main"]
 
 NOTHING_SURVIVED = 4
-INTERRUPTED = 130
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+@dataclass
+class _Run:
+    """How far this run has come, so that a failure can say what it cost."""
+
+    spent: bool = False
+
+
+class _Ended(BaseException):
+    """A signal that asks the process to end, so that it can tidy up first."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise _Ended(number)
+
+
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115  (closed by the caller: nobody to tell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a locale without Greek letters is no reason to fail
+    code = _guarded(_Run())
+    if any(thread.name == "flexdp-count" for thread in threading.enumerate()):
+        os._exit(code)  # a read that nothing can wake must not keep the process
+    sys.exit(code)
+
+
+def _guarded(run: _Run) -> int:
+    """The exit code of the command, whatever happens in it."""
     try:
-        code = cli.main(standalone_mode=False)
+        if sys.stdout is None:
+            raise InputError("standard output is closed; nothing could be printed.")
+        code = cli.main(standalone_mode=False, obj=run)
+        sys.stdout.flush()
     except click.exceptions.Exit as stop:
-        code = stop.exit_code
+        return stop.exit_code
     except click.ClickException as refusal:
-        code = _complain(refusal.format_message(), 2)
+        return _complain(refusal.format_message(), 2)
     except FlexdpError as refusal:
-        code = _complain(str(refusal), 2)
+        return _complain(str(refusal), 2)
     except (click.Abort, KeyboardInterrupt):
-        code = _complain("interrupted; nothing was released.", INTERRUPTED)
-    except BrokenPipeError:
+        return _complain(f"interrupted; {_cost(run)}", 128 + signal.SIGINT)
+    except _Ended as ended:
+        return _complain(f"told to end; {_cost(run)}", ended.code)
+    except (BrokenPipeError, SystemExit):  # whoever read our output has had enough; click leaves that way too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        return 0
     except Exception as failure:  # noqa: BLE001  (its text may hold a record)
-        code = _complain(f"an unexpected {type(failure).__name__} stopped flexdp; nothing was released.", 1)
-    sys.exit(code if isinstance(code, int) else 0)
+        if run.spent and isinstance(failure, OSError):
+            return _complain(f"the output could not be written; {_cost(run)}", 2)
+        return _complain(f"an unexpected {type(failure).__name__} stopped flexdp; {_cost(run)}", 1)
+    return code if isinstance(code, int) else 0
+
+
+def _cost(run: _Run) -> str:
+    return "the budget of this release is spent." if run.spent else "nothing was released."
+
+
+_PARAMETER = re.compile(r"\b(epsilon|delta|width|relative|kind|format)=('?)([\w.-]+)\2")
 
 
 def _complain(message: str, code: int) -> int:
-    click.echo("Error: " + safe(" ".join(message.split())), err=True)
+    """One line, in the words of the command line."""
+    line = _PARAMETER.sub(r"--\1 \3", " ".join(message.split()))
+    click.echo("Error: " + safe(line), err=True)
     return code
 
 
@@ -80,20 +131,32 @@ def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None
     return "\t" if value in ("\\t", "tab") else value
 
 
+_FORMAT = click.option("--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the name does not tell.")
+_DELIMITER = click.option("--delimiter", metavar="C", callback=_tab, help="Of CSV files; default: told by the header.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 _TABLE = (
-    click.argument("file"),
+    click.argument("source", metavar="FILE...", nargs=-1, required=True),
     click.argument("column"),
     click.option("--width", metavar="W", help="Bucket width, in the column's unit."),
     click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
     click.option("--edges", metavar="E,E,…", callback=_listed, help="Ascending bucket edges."),
     click.option("--bounds", metavar="LO:HI", callback=_pair, help="Public bounds of the values."),
-    click.option("--outside", type=click.Choice(["clamp", "drop"]), default="clamp", show_default=True,
-                 help="What becomes of values outside the bounds."),
-    click.option("--kind", type=click.Choice(["integer", "number", "text", "date"]),
-                 help="How to read a column that declares no type."),
-    click.option("--delimiter", metavar="C", callback=_tab, help="Of CSV files; default: told by the header."),
-    click.option("--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the name does not tell."),
-)  # fmt: skip
+    click.option(
+        "--outside",
+        type=click.Choice(["clamp", "drop"]),
+        default="clamp",
+        show_default=True,
+        help="What becomes of values outside the bounds.",
+    ),
+    click.option(
+        "--kind",
+        type=click.Choice(["integer", "number", "text", "date"]),
+        help="How to read a column that declares no type.",
+    ),
+    _DELIMITER,
+    _FORMAT,
+    _JSON,
+)
 
 
 def _table_options(function: _F) -> _F:
@@ -112,10 +175,12 @@ def _table_options(function: _F) -> _F:
     metavar="S",
     help="max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the release and its answers as JSON.")
-@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json or .csv).")  # fmt: skip
+@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json or .csv).")
+@click.pass_obj
 def release(
-    file: str,
+    run: _Run,
+    /,
+    source: tuple[str, ...],
     column: str,
     epsilon: str,
     delta: str,
@@ -124,27 +189,36 @@ def release(
     output: str | None,
     **options: Any,
 ) -> int:
-    """Publish COLUMN of FILE ('-' reads standard input). Every run spends (ε, δ) again."""
-    from flexdp._output import parse_stats
+    """Publish COLUMN of one or more FILEs ('-' reads standard input). Every run spends (ε, δ) again."""
     from flexdp.noise import DropNoise
     from flexdp.release import prepare
 
     noise = DropNoise(epsilon, delta)
-    with AtomicFile(output) as target:
-        request = prepare(file, column, **options)
-        questions = parse_stats(stats, request.kind)
-        with _status("Counting the records of each bucket…"):
-            published = request.run(noise)
-        answers = [question(published) for question in questions]
-        if output is not None:
+    request = prepare(source, column, **options)
+    questions = parse_stats(stats, request.kind)
+    unwritten: OSError | None = None
+    try:
+        with AtomicFile(output, inputs=getattr(request.table, "files", ())) as target:
+            with _status("Counting the records of each bucket…"):
+                published = request.run(noise)
+            run.spent = True
             target.write(published)
+    except OSError as failure:  # what has been paid for is printed all the same
+        if not run.spent:
+            raise
+        unwritten = failure
+    answers = [question(published) for question in questions]
     click.echo(
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
     if as_json:
-        _print_json(published, stats or tuple(question.word for question in questions), answers)
+        document = json.loads(published.to_json())
+        document["answers"] = [json_answer(q.word, a) for q, a in zip(questions, answers, strict=True)]
+        click.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
         print_answers(published, answers)
+    if unwritten is not None:
+        raise unwritten
     return 0 if len(published.bars) else NOTHING_SURVIVED
 
 
@@ -156,30 +230,20 @@ def _status(message: str) -> Any:
     return Console(stderr=True).status(message)
 
 
-def _print_json(published: Any, words: tuple[str, ...], answers: list[Any]) -> None:
-    from flexdp._output import json_answer
-
-    document = json.loads(published.to_json())
-    document["answers"] = [json_answer(word, answer) for word, answer in zip(words, answers, strict=True)]
-    click.echo(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False))
-
-
 @cli.command()
-@click.argument("file")
-@click.option("--delimiter", metavar="C", callback=_tab, help="Of CSV files; default: told by the header.")
-@click.option(
-    "--format", "file_format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the name does not tell."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def columns(file: str, delimiter: str | None, file_format: str | None, as_json: bool) -> int:
-    """List the columns that FILE declares: names and types, nothing that a record holds."""
-    from flexdp.tables import open_table
+@click.argument("source", metavar="FILE...", nargs=-1, required=True)
+@_DELIMITER
+@_FORMAT
+@_JSON
+def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, as_json: bool) -> int:  # noqa: A002
+    """List the columns that the FILEs declare: names and types, nothing that a record holds."""
+    from flexdp.tables.files import open_files
 
-    declared = open_table(file, file_format=file_format, delimiter=delimiter).columns
+    declared = open_files(source, format, delimiter).columns
     if as_json:
         click.echo(json.dumps([{"name": c.name, "type": c.type_name, "kind": c.kind} for c in declared]))
     elif not declared:
-        click.echo("JSON lines declare no columns: name the key to release.", err=True)
+        click.echo("No columns are declared: of JSON lines, name the key to release.", err=True)
     for column in () if as_json else declared:
         click.echo(f"{safe(column.name or '')}\t{safe(column.type_name)}")
     return 0
@@ -187,12 +251,11 @@ def columns(file: str, delimiter: str | None, file_format: str | None, as_json: 
 
 @cli.command()
 @_table_options
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def query(file: str, column: str, as_json: bool, **options: Any) -> int:
+def query(source: tuple[str, ...], column: str, as_json: bool, **options: Any) -> int:
     """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
     from flexdp.release import prepare
 
-    text = prepare(file, column, **options).query()
+    text = prepare(source, column, **options).query()
     click.echo(json.dumps({"dialect": "duckdb", "sql": text}) if as_json else text)
     return 0
 

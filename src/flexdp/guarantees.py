@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from flexdp._parameters import DELTA, EPSILON, Domain, Number, float_up, number_text, upper_text
+from flexdp._parameters import DELTA, EPSILON, Domain, Number, float_up, upper_text
 from flexdp.errors import InputError
 
 __all__ = ["Accuracy", "Privacy"]
@@ -59,7 +59,7 @@ class Privacy:
         )
 
     def __str__(self) -> str:
-        epsilon, delta = number_text(self.epsilon), upper_text(self.delta)
+        epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
         return f"ε = {epsilon}, δ = {delta} for each record: {self.odds}, except with chance {delta}."
 
 
@@ -126,7 +126,8 @@ class Accuracy:
         if self.max_drop is None:
             return f"at most {percent_text(self.alpha or 0)} of the records"
         records = f"at most {self.max_drop} record{'' if self.max_drop == 1 else 's'} from each bucket"
-        return records if self.alpha is None else f"{records} (together at most {percent_text(self.alpha)} of them)"
+        share = None if self.alpha is None else percent_text(self.alpha)
+        return records if share in (None, "100%") else f"{records} (together at most {share} of them)"
 
     @property
     def margin(self) -> str:
@@ -135,12 +136,12 @@ class Accuracy:
         if self.moved:
             if self.relative:
                 return f" and moving every value to its bucket's centre, at most {percent_text(self.moved)} of it away"
-            return f" and moving every value by at most {upper_text(Fraction(self.moved), 6)}{unit}"
+            return f" and moving every value by at most {upper_text(self.moved, 6)}{unit}"
         if not self.beta:
             return ""
         if self.relative:
             return f", to within {percent_text(self.beta)} of the value shown"
-        return f", to within {upper_text(Fraction(self.beta), 6)}{unit}"
+        return f", to within {upper_text(self.beta, 6)}{unit}"
 
     def __str__(self) -> str:
         exception = f", except with probability {upper_text(Fraction(self.gamma))}" if self.gamma else ""

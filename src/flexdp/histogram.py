@@ -136,7 +136,10 @@ def _number_keys(cells: list[Any]) -> NDArray[Any]:
         return np.array(whole, dtype=np.int64) if fits else _objects(whole)
     if any(isinstance(k, Fraction) for k in cells):
         return _objects([Fraction(k) for k in cells])
-    return _finite(np.array([float(k) for k in cells], dtype=np.float64))
+    try:
+        return _finite(np.array([float(k) for k in cells], dtype=np.float64))
+    except OverflowError:
+        raise InputError("keys must be finite as doubles where they are not all whole.") from None
 
 
 def _finite(keys: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import DELTA, EPSILON, Number, number_text
+from flexdp._parameters import DELTA, EPSILON, Number, number_text, shown
 from flexdp.errors import CertificateError, InputError
 
 __all__ = ["LARGEST_REACH", "DropNoise", "Evidence", "prove"]
@@ -199,7 +199,7 @@ class DropNoise:
         """
         height = self.max_drop if count is None else min(int(count), self.max_drop)
         if height < 0:
-            raise InputError(f"count must be at least 0; got {height}.")
+            raise InputError(f"count must be at least 0; got {shown(count)}.")
         total = sum(min(height, j) * w for j, w in enumerate(self.weights))
         return Fraction(total, 1 << self.bits)
 

@@ -284,32 +284,40 @@ class Release:
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Release:
-        """The release that :meth:`to_json` wrote. The noise table is rebuilt and must be the one named."""
+        """The release that :meth:`to_json` wrote, refused if anything in it was changed that can be checked.
+
+        The noise table is rebuilt from ε and δ, the keys from the buckets; the document must say the same of both.
+        """
         try:
-            return cls._from_document(json.loads(document))
+            content = json.loads(document)
+            found = cls._from_document(content)
+            same = {**found._document(), "flexdp": content["flexdp"]}
+            content.pop("answers", None)  # what the command line adds is read off again, not believed
         except InputError:
             raise
-        except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError):
             raise InputError("document must be the JSON of a flexdp release, complete and unchanged.") from None
+        if same != content or not isinstance(content["flexdp"], str):
+            raise InputError("document must be the JSON of a flexdp release, complete and unchanged.")
+        return found
 
     @classmethod
     def _from_document(cls, document: dict[str, Any]) -> Release:
         if document["schema"] != SCHEMA:
             raise InputError(f"schema must be {SCHEMA!r}; got {shown(document['schema'])}.")
-        noise = DropNoise(document["privacy"]["epsilon"], document["privacy"]["delta"])
-        if (noise.q, noise.bits) != (document["mechanism"]["q"], document["mechanism"]["bits"]):
-            raise InputError("document names another noise table than its epsilon and delta give.")
-        kind = document["kind"]
-        if kind not in ("integer", "number", "text", "date", "boolean"):
-            raise InputError(f"kind must be one that flexdp knows; got {shown(kind)}.")
+        kind, column = document["kind"], document["column"]
+        if kind not in ("integer", "number", "text", "date", "boolean") or not isinstance(column, str | None):
+            raise TypeError("no kind that flexdp knows, or a column without a name")
         partition = make_buckets(kind, **document["buckets"])
-        keys, counts = document["bars"]["key"], document["bars"]["count"]
-        index = document["bars"]["index"] if not isinstance(partition, Exact) else _exact_index(kind, keys)
-        bars = Histogram(index, [_positive(entry) for entry in counts])
-        found = cls(column=document["column"], kind=kind, partition=partition, noise=noise, bars=bars)
-        if [_json_key(key) for key in found.histogram.keys.tolist()] != keys:
-            raise InputError("document has keys that do not belong to its buckets, or not in their order.")
-        return found
+        bars = document["bars"]
+        index = _exact_index(kind, bars["key"]) if isinstance(partition, Exact) else bars["index"]
+        released = Histogram(index, [_positive(entry) for entry in bars["count"]])
+        if partition.count is not None and len(released):
+            low, high = int(released.keys[0]), int(released.keys[-1])
+            if not partition.first <= low <= high < partition.first + partition.count:
+                raise ValueError("a bucket outside the bounds")
+        noise = DropNoise(document["privacy"]["epsilon"], document["privacy"]["delta"])
+        return cls(column=column, kind=kind, partition=partition, noise=noise, bars=released)
 
     def to_frame(self, library: str | None = None) -> Any:
         """The bars as a frame with columns key, lower, upper, count: pandas, polars or pyarrow, whichever is there."""
@@ -321,7 +329,7 @@ class Release:
             "count": self.bars.counts.tolist(),
         }
         choices = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
-        if library is not None and library not in choices:
+        if library is not None and (not isinstance(library, str) or library not in choices):
             raise InputError(f"library must be 'pandas', 'polars' or 'pyarrow'; got {shown(library)}.")
         for name in [library] if library else choices:
             try:

@@ -206,7 +206,11 @@ class Top:
 
     @property
     def name(self) -> str:
-        return f"list of the {self.count} most frequent values"
+        return (
+            "most frequent value with its count"
+            if self.count == 1
+            else f"list of the {self.count} most frequent values"
+        )
 
     def __call__(self, histogram: Histogram) -> tuple[tuple[Any, int], ...]:
         order = np.argsort(-histogram.counts, kind="stable")[: self.count]

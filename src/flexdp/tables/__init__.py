@@ -13,7 +13,7 @@ from flexdp.buckets import Buckets, Exact, Kind
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
 from flexdp.tables.arrays import CellTable, open_array
-from flexdp.tables.columns import Column, reading
+from flexdp.tables.columns import Column, no_column, reading
 from flexdp.tables.files import open_files
 from flexdp.tables.frames import (
     PandasTable,
@@ -54,22 +54,22 @@ def open_table(source: Any, column: object = None, *, file_format: object = None
         if value is not None:
             raise InputError(f"{name} fits files only; leave it out.")
     library = library_of(source)
-    if library == "pandas":
+    if library == "pandas" and hasattr(source, "iloc"):
         if hasattr(source, "columns"):
             return PandasTable(source)
-        _no_column(column, "a series")
+        no_column(column, "a series")
         return open_pandas_series(source)
-    if library == "polars":
+    if library == "polars" and any(hasattr(source, name) for name in ("get_column", "to_frame", "collect")):
         return open_polars(source, column)
     if library == "pyarrow":
         return open_pyarrow(source, column)
     if library == "duckdb":
         return open_relation(source, column)
     if isinstance(source, np.ndarray):
-        _no_column(column, "an array")
+        no_column(column, "an array")
         return open_array(source)
     if isinstance(source, list | tuple):
-        _no_column(column, "a list of values")
+        no_column(column, "a list of values")
         return CellTable(list(source), Column(name=None, type_name="list", kind=None, undeclared=True))
     raise InputError(
         f"source must be a path, a list, a numpy array, a pandas, polars or pyarrow table or a DuckDB relation; "
@@ -79,11 +79,6 @@ def open_table(source: Any, column: object = None, *, file_format: object = None
 
 def _all_paths(source: Sequence[Any]) -> bool:
     return all(isinstance(item, str | os.PathLike) for item in source)
-
-
-def _no_column(column: object, what: str) -> None:
-    if column is not None:
-        raise InputError(f"column does not fit {what}, which has none; leave it out.")
 
 
 def count(table: Table, column: Column, kind: Kind, buckets: Buckets) -> Histogram:

@@ -86,7 +86,7 @@ class ArrayTable:
             return _tally(buckets.locate(_days(self.values)))
         if code == "b":
             return _tally(self.values)
-        if isinstance(buckets, Width) and (buckets.count or _MOST_BINS + 1) <= _MOST_BINS:
+        if isinstance(buckets, Width) and _is_dense(buckets):
             return _bincount(self.values, buckets)
         array = np.ascontiguousarray(self.values)
         if array.dtype.byteorder not in "=|" or array.dtype.itemsize not in (1, 2, 4, 8):
@@ -140,6 +140,13 @@ def _days(values: NDArray[Any]) -> NDArray[np.int64]:
     return days[(days >= FIRST_DAY) & (days <= LAST_DAY)]
 
 
+def _is_dense(buckets: Width) -> bool:
+    """Whether public bounds give few enough buckets, and integers with room to spare in 64 bits."""
+    if buckets.bounds is None or (buckets.count or 0) > _MOST_BINS:
+        return False
+    return not buckets.whole or all(abs(bound) < 2**62 for bound in buckets.bounds)
+
+
 def _bincount(values: NDArray[Any], buckets: Width) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Dense counting between public bounds, in chunks that stay in the cache."""
     bins = buckets.count or 1
@@ -180,31 +187,30 @@ def _prepare_integers(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.int
     low, high = (int(bound) for bound in buckets.bounds or (0, 0))
     width = int(buckets.width)
     drop = buckets.outside == "drop"
+    places = np.empty(_CHUNK, dtype=np.int64)
 
     def prepare(chunk: NDArray[Any]) -> NDArray[np.intp]:
         if chunk.dtype.kind == "f":
             chunk = chunk[np.isfinite(chunk)]
             chunk = chunk[chunk == np.floor(chunk)]
-        floor, ceiling = (low, high) if drop else (None, None)
-        if floor is not None:
-            chunk = chunk[(chunk >= floor) & (chunk <= ceiling)]
-        inside = _clamp_to_int64(chunk, low, high)
-        return ((inside - low) // width).astype(np.intp, copy=False)
+        if drop:
+            chunk = chunk[(chunk >= low) & (chunk <= high)]
+        place = places[: len(chunk)]
+        np.clip(_as_int64(chunk, high), low, high, out=place)
+        np.subtract(place, low, out=place)
+        np.floor_divide(place, width, out=place)
+        return place.astype(np.intp, copy=False)
 
     return prepare
 
 
-def _clamp_to_int64(chunk: NDArray[Any], low: int, high: int) -> NDArray[np.int64]:
-    """Clamp first, in a type that can hold it, then 64-bit integers are enough."""
+def _as_int64(chunk: NDArray[Any], high: int) -> NDArray[np.int64]:
+    """64-bit integers, beyond which values stop at the type's own limits or at the upper bound."""
     if chunk.dtype.kind == "f":
-        # Doubles beyond 64 bits stop at their limits; the exact clamp follows on integers.
-        chunk = np.clip(chunk.astype(np.float64), -(2.0**63), 2.0**63 - 1024).astype(np.int64)
+        chunk = np.clip(chunk.astype(np.float64), -(2.0**63), 2.0**63 - 1024)
     elif chunk.dtype == np.uint64:
-        chunk = np.minimum(chunk, np.uint64(max(high, 0))).astype(np.int64)
-    else:
-        chunk = chunk.astype(np.int64, copy=False)
-    clamped: NDArray[np.int64] = np.clip(chunk, low, high)
-    return clamped
+        chunk = np.minimum(chunk, np.uint64(max(high, 0)))
+    return chunk.astype(np.int64, copy=False)
 
 
 def _read(cells: Iterable[Any], kind: Kind) -> list[Any]:
@@ -214,7 +220,7 @@ def _read(cells: Iterable[Any], kind: Kind) -> list[Any]:
     for cell in cells:
         try:
             value = reader(cell)
-        except (ArithmeticError, TypeError, ValueError):  # a number that cannot even be compared is missing too
+        except Exception:  # noqa: BLE001  (whatever a cell raises when it is read, it is missing)
             continue
         if value is not None:
             out.append(value)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from flexdp._parameters import shown
+from flexdp._parameters import is_short, shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 
-__all__ = ["Column", "pick", "reading"]
+__all__ = ["Column", "no_column", "pick", "reading"]
 
 _KINDS = ("integer", "number", "text", "date")
 _CONVERSIONS = {
@@ -40,7 +40,7 @@ class Column:
 
     @property
     def label(self) -> str:
-        return "the values" if self.name is None else f"column {shown(self.name)}"
+        return "this list of values" if self.name is None else f"column {shown(self.name)}"
 
 
 def pick(columns: Sequence[Column], name: object) -> Column:
@@ -57,9 +57,19 @@ def pick(columns: Sequence[Column], name: object) -> Column:
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
             other for other in names if other.casefold() == name.casefold()
         ]
-        hint = f"Did you mean {shown(near[0])}?" if near else "`flexdp columns` lists the declared ones."
+        hint = (
+            f"Did you mean {shown(near[0])}?"
+            if near and is_short(near[0])
+            else "`flexdp columns` lists the declared ones."
+        )
         raise InputError(f"column {shown(name)} does not exist. {hint}")
     return found[0]
+
+
+def no_column(column: object, what: str) -> None:
+    """Refuse a column's name where the source is a single column."""
+    if column is not None:
+        raise InputError(f"column does not fit {what}, which has none; leave it out.")
 
 
 def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:

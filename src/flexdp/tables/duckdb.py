@@ -6,11 +6,11 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from flexdp.buckets import Kind
-from flexdp.errors import DataError
+from flexdp.errors import DataError, InputError
 from flexdp.tables.columns import Column
 
 __all__ = ["connection", "engine_column", "run"]
@@ -35,13 +35,17 @@ def connection() -> Iterator[Any]:
     """A connection of our own, spilling to a directory that only this user can read and that is removed after."""
     import duckdb
 
-    spill = tempfile.mkdtemp(prefix="flexdp-")  # mode 0700
+    try:
+        spill = tempfile.mkdtemp(prefix="flexdp-")  # mode 0700
+    except OSError:
+        raise InputError("no temporary directory can be written; set TMPDIR to one that can.") from None
     try:
         con = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
         try:
             yield con
         finally:
-            con.close()
+            with suppress(duckdb.Error):  # still busy: an interrupted read that nothing can wake
+                con.close()
     finally:
         shutil.rmtree(spill, ignore_errors=True)
 

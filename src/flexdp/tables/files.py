@@ -40,6 +40,8 @@ _ENDINGS: dict[str, Format] = {
 }
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
+_LONGEST_PATH = 4096
+_LONGEST_LABEL = 160  # characters of a path that a message echoes
 _STDIN = "/dev/stdin"
 _SCALARS = "('VARCHAR', 'BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
 
@@ -50,7 +52,11 @@ def open_files(paths: Sequence[Any], file_format: object, delimiter: object) -> 
         raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
     if file_format is not None and file_format not in ("csv", "jsonl", "parquet"):
         raise InputError(f"format must be 'csv', 'jsonl' or 'parquet'; got {shown(file_format)}.")
-    files = [file for path in paths for file in _expand(os.fspath(path))]
+    files = []
+    for place, path in enumerate(paths, 1):
+        # The items of a list may be values that were meant as data: only a lone path is echoed.
+        label = _label(os.fspath(path)) if len(paths) == 1 else f"item {place} of source"
+        files += _expand(os.fspath(path), label)
     if not files:
         raise InputError("source must name at least one file; got an empty list.")
     formats = {_format_of(file, file_format) for file in files}
@@ -64,22 +70,28 @@ def open_files(paths: Sequence[Any], file_format: object, delimiter: object) -> 
     return table
 
 
-def _expand(path: Any) -> list[str]:
-    if not isinstance(path, str) or not path:
-        raise InputError("source must be a path; got an empty one.")
+def _expand(path: Any, label: str) -> list[str]:
+    """The files that a path or a pattern names, each of them there, regular and readable."""
     if path == "-":
         return [_STDIN]
-    if Path(path).exists() or not glob.has_magic(path):
+    if not isinstance(path, str) or not path or len(path) > _LONGEST_PATH or not path.isprintable():
+        raise InputError(f"{label} must be a path; give the name of a file.")
+    if not glob.has_magic(path) or os.path.lexists(path):
+        _check_readable(path, label)
         return [path]
     found = sorted(match for match in glob.glob(path, recursive=True) if not Path(match).is_dir())  # noqa: PTH207
     if not found:
-        raise InputError(f"source matches no file: {shown(path)}. Check the pattern.")
+        raise InputError(f"{label} matches no file. Check the pattern.")
+    for match in found:
+        _check_readable(match, _label(match))
     return found
 
 
+def _label(file: str) -> str:
+    return f"source {shown(file, _LONGEST_LABEL)}"
+
+
 def _format_of(file: str, asked: object) -> Format:
-    if file != _STDIN:
-        _check_readable(file)
     if asked in ("csv", "jsonl", "parquet"):
         chosen: Format = asked
     elif file == _STDIN:
@@ -89,7 +101,7 @@ def _format_of(file: str, asked: object) -> Format:
         ending = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else "".join(endings[-1:])
         if ending not in _ENDINGS:
             raise InputError(
-                f"source {shown(file)} does not end in {', '.join(_ENDINGS)} (or those with .gz). "
+                f"{_label(file)} does not end in {', '.join(_ENDINGS)} (or those with .gz). "
                 "Rename it, or say format='csv', 'jsonl' or 'parquet'."
             )
         chosen = _ENDINGS[ending]
@@ -98,15 +110,17 @@ def _format_of(file: str, asked: object) -> Format:
     return chosen
 
 
-def _check_readable(file: str) -> None:
+def _check_readable(file: str, label: str) -> None:
     try:
         mode = Path(file).stat().st_mode
-    except (OSError, ValueError):
-        raise InputError(f"source {shown(file)} does not exist or cannot be reached. Check the path.") from None
+    except OSError:
+        raise InputError(f"{label} does not exist or cannot be reached. Check the path.") from None
     if stat.S_ISDIR(mode):
-        raise InputError(f"source {shown(file)} is a directory. Name the files in it, for example with a pattern.")
+        raise InputError(f"{label} is a directory. Name the files in it, for example with a pattern.")
+    if not stat.S_ISREG(mode):  # a pipe could be read only once, and the header is read first
+        raise InputError(f"{label} is not a regular file. Pipe it into standard input and name '-' instead.")
     if not os.access(file, os.R_OK):
-        raise InputError(f"source {shown(file)} may not be read. Check its permissions.")
+        raise InputError(f"{label} may not be read. Check its permissions.")
 
 
 @dataclass(frozen=True)
@@ -151,7 +165,9 @@ class FileTable:
         """The declared column of that name; of JSON lines, any name, since keys are data."""
         if self.format == "jsonl" and isinstance(name, str):
             return Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
-        found = pick(self.columns, name)
+        found = pick(self._declared(self.files[0]), name)
+        if name not in {column.name for column in self.columns}:
+            raise InputError(f"{found.label} is not in all of the files. Leave out those without it.")
         for file in self.files[1:]:
             if pick(self._declared(file), name) != found:
                 raise InputError(f"{found.label} is declared with different types in different files.")
@@ -230,14 +246,14 @@ def _first_line(file: str) -> str:
             with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as stream:
                 raw = stream.read(_LONGEST_HEADER)
     except (OSError, EOFError):
-        raise InputError(f"source {shown(file)} cannot be read. Check that it is a text file (or gzip).") from None
+        raise InputError(f"{_label(file)} cannot be read. Check that it is a text file (or gzip).") from None
     line = raw.replace(b"\r", b"\n").split(b"\n", 1)[0]
     try:
         decoded = line.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"source {shown(file)} has a header line that is not UTF-8. Convert the file.") from None
+        raise InputError(f"{_label(file)} has a header line that is not UTF-8. Convert or unpack it first.") from None
     if not decoded.strip() or len(line) == _LONGEST_HEADER or "\0" in decoded:
-        raise InputError(f"source {shown(file)} has no header line. The first line of a CSV file names its columns.")
+        raise InputError(f"{_label(file)} has no header line. The first line of a CSV file names its columns.")
     return decoded
 
 
@@ -260,7 +276,7 @@ def _parquet_columns(file: str) -> list[Column]:
             declared = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
             tree = con.execute(f"SELECT name, num_children FROM parquet_schema({listed})").fetchall()
     except engine.Error:
-        raise InputError(f"source {shown(file)} is not a Parquet file, or is damaged.") from None
+        raise InputError(f"{_label(file)} is not a Parquet file, or is damaged.") from None
     names = _top_level(tree)
     return [engine_column(name, row[1]) for name, row in zip(names, declared, strict=True)]
 

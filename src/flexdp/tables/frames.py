@@ -16,7 +16,7 @@ import numpy as np
 from flexdp.buckets import Buckets, Kind
 from flexdp.errors import InputError
 from flexdp.tables.arrays import ArrayTable, CellTable, open_array
-from flexdp.tables.columns import Column, pick
+from flexdp.tables.columns import Column, no_column, pick
 from flexdp.tables.duckdb import connection, engine_column, run
 from flexdp.tables.sql import column_query, identifier
 
@@ -107,6 +107,7 @@ def open_polars(source: Any, column: object) -> EngineTable:
     if hasattr(source, "collect"):
         raise InputError("source is a lazy frame; collect it first, or pass the file it scans.")
     if hasattr(source, "to_frame"):
+        no_column(column, "a series")
         return _registered(_Stream(source.to_frame("value")), None)
     name = pick(_named(source.columns), column).name
     return _registered(_Stream(source.get_column(name).to_frame("value")), name)
@@ -117,6 +118,7 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
     import pyarrow
 
     if isinstance(source, pyarrow.Array | pyarrow.ChunkedArray):
+        no_column(column, "an array")
         return _registered(pyarrow.table({"value": source}), None)
     if isinstance(source, pyarrow.RecordBatch):
         source = pyarrow.Table.from_batches([source])
@@ -132,8 +134,12 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
 
 def open_relation(source: Any, column: object) -> EngineTable:
     """A DuckDB relation, counted on its own connection."""
-    name = pick(_named(source.columns), column).name
-    type_name = str(source.types[source.columns.index(name)])
+    try:
+        names, types = list(source.columns), list(source.types)
+    except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+        raise InputError("source is a relation that can no longer be read; is its connection open?") from None
+    name = pick(_named(names), column).name
+    type_name = str(types[names.index(name)])
     declared = engine_column(name, type_name)
 
     def count(statement: str) -> dict[str, Any]:

@@ -28,9 +28,9 @@ from flexdp.tables.columns import Column
 
 __all__ = ["column_query", "count_query", "identifier", "text"]
 
-_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?"
-_INTEGER = r"[+-]?[0-9]{1,38}"
-_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
+_INTEGER = r"[ \t]*[+-]?[0-9]{1,38}[ \t]*"
+_DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
 _LARGEST_WIDE = 10**38 - 1  # what a HUGEINT holds in whole decimal digits
 _SURE = 1e-6  # how far a logarithm must be from a whole number to be believed without comparing
 
@@ -77,13 +77,12 @@ def _value(kind: Kind, cell: str, column: Column) -> tuple[str, bool]:
 
 
 def _text_as(kind: Kind, cell: str) -> str:
-    trimmed = f"trim({cell}, ' \t')"
     if kind == "number":
-        return f"CASE WHEN regexp_full_match({trimmed}, '{_NUMBER}') THEN TRY_CAST({trimmed} AS DOUBLE) END"
+        return f"CASE WHEN regexp_full_match({cell}, '{_NUMBER}') THEN TRY_CAST({cell} AS DOUBLE) END"
     if kind == "integer":
-        return f"CASE WHEN regexp_full_match({trimmed}, '{_INTEGER}') THEN TRY_CAST({trimmed} AS HUGEINT) END"
+        return f"CASE WHEN regexp_full_match({cell}, '{_INTEGER}') THEN TRY_CAST({cell} AS HUGEINT) END"
     if kind == "date":
-        return f"CASE WHEN regexp_full_match({trimmed}, '{_DATE}') THEN TRY_CAST({trimmed} AS DATE) END"
+        return f"CASE WHEN regexp_full_match({cell}, '{_DATE}') THEN TRY_CAST(trim({cell}, ' \t') AS DATE) END"
     return cell
 
 
