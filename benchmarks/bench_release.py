@@ -64,7 +64,12 @@ def files(folder: Path) -> None:
         rounds=5,
     )
     say(f"bare GROUP BY, {ROWS:.0e} rows of Parquet, 10^4 buckets", best["bare"])
-    for name, peer in (("bounded", "bare"), ("open", "bare"), ("dropping outside", "bare with WHERE"), ("relative", "bare")):
+    for name, peer in (
+        ("bounded", "bare"),
+        ("open", "bare"),
+        ("dropping outside", "bare with WHERE"),
+        ("relative", "bare"),
+    ):
         target = "none (a logarithm a row)" if name == "relative" else "≤ 1.2"
         say(f"release, {name}, against {peer}", best[name], best[name] / best[peer], target)
     say("release, bounded, half the rows", best["half"], best["bounded"] / best["half"], "≤ 2 (doubling)")
@@ -111,7 +116,12 @@ def arrays() -> None:
 def start() -> None:
     command = [sys.executable, "-c", "import flexdp"]
     bare_command = [sys.executable, "-c", "pass"]
-    best = race({"flexdp": lambda: subprocess.run(command, check=True), "python": lambda: subprocess.run(bare_command, check=True)})
+    best = race(
+        {
+            "flexdp": lambda: subprocess.run(command, check=True),
+            "python": lambda: subprocess.run(bare_command, check=True),
+        }
+    )
     spent = best["flexdp"] - best["python"]
     say("import flexdp, warm, less the interpreter's own start", spent, spent / 0.3, "≤ 1 (of 0.3 s)")
 

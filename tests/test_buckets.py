@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdp import InputError
-from flexdp.buckets import Edges, Exact, LogWidth, Width, bucket_parameters, make_buckets
+from flexdp.bucketing import bucket_parameters, make_buckets
+from flexdp.buckets import Edges, Exact, LogWidth, Width
 
 numbers = st.floats(-1e12, 1e12, allow_nan=False)
 ULP = Fraction(1, 2**50)  # doubles are bucketed up to the rounding of a double

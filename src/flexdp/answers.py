@@ -132,15 +132,15 @@ class Reader:
         mean = self.noise.mean_drop()
         value = {key: records + float(mean) for key, records in self.shown.items()}
         sentence = (
-            f"Each count{self._of} has {number_text(mean)} added, the mean number of records that a bucket loses: right on "
-            f"average for buckets of at least {self.noise.q} records, but no longer never too high."
+            f"Each count{self._of} has {number_text(mean)} added, the mean number of records that a bucket loses: "
+            f"right on average for buckets of at least {self.noise.q} records, but no longer never too high."
         )
         return Answer(name="counts", value=value, accuracy=None, statement=sentence, sentence=sentence)
 
     def promises(self) -> list[str]:
         """What holds of the whole release, with probability one."""
         drop = self.noise.max_drop
-        far = ", and values further than 2^53 buckets from zero"
+        far = ", and values further than 2^51 buckets from zero"
         unread = far if isinstance(self.partition, Width) and self.partition.bounds is None else ""
         out = [
             f"Released: {self.partition.spec}{self._of}.",

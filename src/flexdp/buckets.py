@@ -17,71 +17,29 @@ from __future__ import annotations
 import datetime as dt
 import math
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Domain, Number, number_text, shown, upper_text
-from flexdp.errors import InputError
-from flexdp.histogram import canonical_keys
+from flexdp._parameters import number_text, upper_text
+from flexdp.histogram import canonical_keys, object_keys
 
-__all__ = [
-    "Bucket",
-    "Buckets",
-    "Edges",
-    "Exact",
-    "Kind",
-    "LogWidth",
-    "Width",
-    "bucket_parameters",
-    "make_buckets",
-]
+__all__ = ["Bucket", "Buckets", "Edges", "Exact", "Kind", "LogWidth", "Outside", "Width"]
 
 Kind: TypeAlias = Literal["integer", "number", "text", "date", "boolean"]
 Outside: TypeAlias = Literal["clamp", "drop"]
 
-LARGEST_INDEX = 2**53  # on an open domain, a bucket further out is outside: doubles no longer tell neighbours apart
-MOST_EDGES = 1001
+LARGEST_INDEX = 2**51  # on an open domain, a bucket further out is outside: doubles no longer tell centres apart
+LARGEST_INTEGER = 10**37 - 1  # integers beyond it do not read as integers, on any engine
 _LOG_SPAN = 1420.0  # a little more than ln(largest double / smallest normal double)
 SMALLEST_NORMAL = sys.float_info.min
 LARGEST_DOUBLE = sys.float_info.max
 EPOCH = dt.date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - EPOCH, dt.date.max.toordinal() - EPOCH
-
-WIDTH = Domain(
-    name="width",
-    low=Fraction(1, 10**300),
-    low_included=True,
-    high=Fraction(10**300),
-    high_included=True,
-    remedy="Give the width of a bucket in the column's own unit, for example width=5.",
-)
-RELATIVE = Domain(
-    name="relative",
-    low=Fraction(1, 10**4),
-    low_included=True,
-    high=Fraction(9, 10),
-    high_included=True,
-    remedy="Give the relative half-width, for example relative=0.05 for 5%.",
-)
-_WIDEST = {"integer": 2**62, "date": 10**7}
-
-
-def _limits(name: str, power: int) -> Domain:
-    return Domain(
-        name=name,
-        low=Fraction(-(10**power)),
-        low_included=True,
-        high=Fraction(10**power),
-        high_included=True,
-        remedy="Leave it out for an open domain.",
-    )
 
 
 class Bucket(NamedTuple):
@@ -164,11 +122,17 @@ class Width:
         if self.whole:
             index = (inside - int(self.origin)) // int(self.width)
         else:
+            if self.count is None:
+                inside = inside[np.abs(inside) <= self.reach]
             with np.errstate(over="ignore"):
                 index = np.floor((inside - float(self.origin)) / float(self.width))
-            near = index[np.abs(index) <= LARGEST_INDEX] if self.count is None else np.clip(index, 0, self.count - 1)
-            index = near.astype(np.int64)
+            index = (index if self.count is None else np.clip(index, 0, self.count - 1)).astype(np.int64)
         return index
+
+    @property
+    def reach(self) -> float:
+        """On an open domain of numbers, how far from zero values are counted."""
+        return float(min(LARGEST_INDEX * self.width, Fraction(LARGEST_DOUBLE)))
 
     def _span(self, i: int) -> tuple[Fraction, Fraction]:
         """The first and last value (whole numbers) or the two ends (numbers) of bucket i, cut at the bound."""
@@ -186,8 +150,14 @@ class Width:
         fast = self._fast_centres(index)
         return fast if fast is not None else self._numbers([sum(self._span(i)) / 2 for i in index.tolist()])
 
+    @cached_property
+    def _halves(self) -> bool:
+        """Whether some centre may lie between two integers, so that all centres are written as doubles."""
+        last = self._span(self.count - 1) if self.count is not None else (Fraction(0), Fraction(0))
+        return self.width % 2 == 0 or sum(last) % 2 == 1
+
     def _numbers(self, numbers: list[Any]) -> NDArray[Any]:
-        return _whole_numbers(numbers) if self.whole else _doubles(numbers)
+        return _whole_numbers(numbers, halves=self._halves) if self.whole else _doubles(numbers)
 
     def _fast_centres(self, index: NDArray[Any]) -> NDArray[Any] | None:
         """All centres at once where one correctly rounded division gives them, else None."""
@@ -200,11 +170,9 @@ class Width:
         if max(largest, scale) >= 2**53:
             return None
         numerators = first + step * index
-        centres = numerators // scale if self.whole and self.width % 2 == 1 else numerators / scale
+        centres = numerators / scale if self._halves or not self.whole else numerators // scale
         if self.count is not None and int(index[-1]) + 1 == self.count:  # the last bucket may be cut
-            last = sum(self._span(self.count - 1), Fraction(0)) / 2
-            centres = centres if last.denominator == 1 else centres.astype(np.float64)
-            centres[-1] = last
+            centres[-1] = sum(self._span(self.count - 1)) / 2
         return centres
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
@@ -213,7 +181,8 @@ class Width:
             days = np.clip(np.array(spans, dtype=np.int64).ravel(), FIRST_DAY, LAST_DAY)
             ends = as_dates(days).tolist()
         else:
-            ends = self._numbers([end for span in spans for end in span]).tolist()
+            flat = [end for span in spans for end in span]
+            ends = (_whole_numbers(flat, halves=False) if self.whole else _doubles(flat)).tolist()
         return [Bucket(*pair) for pair in zip(ends[::2], ends[1::2], strict=True)]
 
 
@@ -307,7 +276,8 @@ class LogWidth:
         # A relative rounding of at most ρ/200: |x − c| ≤ (.985 + .005)·ρ·m ≤ ρ·c, where m is the middle.
         lower, upper = self._spans(index)
         decimals = math.floor(-math.log10(self.rho)) + 3
-        return np.array([float(f"{middle:.{decimals}e}") for middle in (lower / 2 + upper / 2).tolist()])
+        centres = [float(f"{middle:.{decimals}e}") for middle in (lower / 2 + upper / 2).tolist()]
+        return np.clip(np.array(centres, dtype=np.float64), -LARGEST_DOUBLE, LARGEST_DOUBLE)
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
         lower, upper = self._spans(index)
@@ -359,133 +329,23 @@ class Edges:
         spans = [self._span(i) for i in index.tolist()]
         if self.kind == "date":
             return as_dates(np.array([int(first + last + 1) // 2 for first, last in spans], dtype=np.int64))
-        return self._numbers([(first + last) / 2 for first, last in spans])
-
-    def _numbers(self, numbers: list[Any]) -> NDArray[Any]:
-        return _doubles(numbers) if self.kind == "number" else _whole_numbers(numbers)
+        centres = [(first + last) / 2 for first, last in spans]
+        if self.kind == "number":
+            return _doubles(centres)
+        halves = any(sum(self._span(i)) % 2 for i in range(self.count))
+        return _whole_numbers(centres, halves=halves)
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
         spans = [self._span(i) for i in index.tolist()]
         flat = [end for span in spans for end in span]
-        ends = as_dates(np.array(flat, dtype=np.int64)) if self.kind == "date" else self._numbers(flat)
+        if self.kind == "date":
+            ends = as_dates(np.array(flat, dtype=np.int64))
+        else:
+            ends = _doubles(flat) if self.kind == "number" else _whole_numbers(flat, halves=False)
         return [Bucket(*pair) for pair in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)]
 
 
 Buckets: TypeAlias = Exact | Width | LogWidth | Edges
-
-
-def make_buckets(
-    kind: Kind,
-    *,
-    width: Number | None = None,
-    relative: Number | None = None,
-    edges: Sequence[Any] | None = None,
-    bounds: Sequence[Any] | None = None,
-    outside: str = "clamp",
-) -> Buckets:
-    """The partition that the parameters describe, for a column of the given kind."""
-    asked = [name for name, value in (("width", width), ("relative", relative), ("edges", edges)) if value is not None]
-    if len(asked) > 1:
-        raise InputError(f"{asked[0]} and {asked[1]} exclude each other; give one of them.")
-    if outside not in ("clamp", "drop"):
-        raise InputError(f"outside must be 'clamp' or 'drop'; got {shown(outside)}.")
-    side: Outside = "clamp" if outside == "clamp" else "drop"
-    if kind in ("text", "boolean"):
-        for name in (*asked, *(["bounds"] if bounds is not None else [])):
-            hint = ", or say kind='number' where texts hold numbers" if kind == "text" else ""
-            raise InputError(
-                f"{name} needs a column of numbers or dates, and this one is declared or read as {kind}. "
-                f"Leave {name} out{hint}."
-            )
-        return Exact(kind)
-    if edges is not None:
-        if bounds is not None:
-            raise InputError("edges and bounds exclude each other; the outermost edges are the bounds.")
-        return Edges(kind, _edges(kind, edges), side)
-    limits = None if bounds is None else _bounds(kind, bounds)
-    if relative is not None:
-        if kind == "date":
-            raise InputError("relative needs a column of numbers, and this one holds dates. Give width in days.")
-        return LogWidth(kind, RELATIVE.check(relative), limits, side)
-    if width is None:
-        return Exact(kind, limits, side)
-    step = WIDTH.check(width)
-    if kind != "number":
-        unit, hint = ("days", "") if kind == "date" else ("integers", ", or say kind='number'")
-        if step.denominator != 1:
-            raise InputError(f"width must be a whole number on a column of {unit}; got {shown(width)}. Round it{hint}.")
-        if step > _WIDEST[kind]:
-            raise InputError(f"width must be at most {_WIDEST[kind]} on a column of {unit}; got {shown(width)}.")
-    buckets = Width(kind, step, limits, side)
-    if buckets.count is not None and buckets.count > LARGEST_INDEX:
-        raise InputError(f"width is too small for these bounds; got {shown(width)}. Give a larger width.")
-    return buckets
-
-
-def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
-    """The parameters of :func:`make_buckets` that give this partition again, as plain JSON values."""
-    if isinstance(buckets, Edges):
-        return {
-            "edges": [_point_text(buckets.kind, edge) for edge in buckets.edges],
-            "outside": buckets.outside,
-        }
-    out: dict[str, Any] = {}
-    if isinstance(buckets, Width):
-        out["width"] = str(buckets.width)
-    if isinstance(buckets, LogWidth):
-        out["relative"] = str(buckets.rho)
-    if buckets.bounds is not None:
-        out["bounds"] = [_point_text(buckets.kind, bound) for bound in buckets.bounds]
-        out["outside"] = buckets.outside
-    return out
-
-
-def _point_text(kind: Kind, point: Fraction) -> str:
-    return as_dates(np.array([int(point)]))[0].isoformat() if kind == "date" else str(point)
-
-
-def _point(name: str, kind: Kind, value: Any) -> Fraction:
-    """A bound or an edge as a number; dates as days since 1970-01-01."""
-    if kind != "date":
-        return _limits(name, 37 if kind == "integer" else 300).check(value)
-    if isinstance(value, str):
-        try:
-            value = dt.date.fromisoformat(value.strip())
-        except ValueError:
-            raise InputError(f"{name} must be dates such as 2024-12-31; got {shown(value)}.") from None
-    if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
-        raise InputError(f"{name} must be dates such as 2024-12-31; got {shown(value)}.")
-    return Fraction(value.toordinal() - EPOCH)
-
-
-def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
-    if isinstance(bounds, str | bytes) or not hasattr(bounds, "__len__") or len(bounds) != 2:
-        raise InputError("bounds must be a pair (lower, upper), for example bounds=(0, 120).")
-    lower, upper = (_point("bounds", kind, bound) for bound in bounds)
-    if lower >= upper:
-        order = "equal" if lower == upper else "reversed"
-        raise InputError(
-            f"bounds must be (lower, upper) with lower < upper; got {order} bounds "
-            f"({shown(bounds[0])}, {shown(bounds[1])}). Give the smaller one first."
-        )
-    if kind == "integer":  # the integers inside
-        lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
-        if lower > upper:
-            raise InputError("bounds must hold at least one integer on a column of integers; widen them.")
-    return lower, upper
-
-
-def _edges(kind: Kind, edges: Sequence[Any]) -> tuple[Fraction, ...]:
-    if isinstance(edges, str | bytes) or not hasattr(edges, "__len__") or not 2 <= len(edges) <= MOST_EDGES:
-        raise InputError(f"edges must be a list of 2 to {MOST_EDGES} ascending values, for example [0, 18, 65, 120].")
-    points = tuple(_point("edges", kind, edge) for edge in edges)
-    if any(not low < high for low, high in pairwise(points)):
-        raise InputError("edges must be strictly ascending; sort them and leave out repeated ones.")
-    if kind == "integer" and any(point.denominator != 1 for point in points):
-        raise InputError("edges must be whole numbers on a column of integers; round them, or say kind='number'.")
-    if kind == "number" and len({float(point) for point in points}) < len(points):
-        raise InputError("edges must differ as doubles; these are too close to each other.")
-    return points
 
 
 def _confine(values: NDArray[Any], bounds: tuple[Fraction, Fraction] | None, outside: Outside) -> NDArray[Any]:
@@ -493,6 +353,8 @@ def _confine(values: NDArray[Any], bounds: tuple[Fraction, Fraction] | None, out
     if bounds is None:
         return values
     low, high = (float(b) if values.dtype.kind == "f" else int(b) for b in bounds)
+    if values.dtype.kind == "i" and max(abs(low), abs(high)) >= 2**62:
+        values = values.astype(object)  # so that neither the bounds nor a difference can overflow
     if outside == "drop":
         return values[(values >= low) & (values <= high)]
     clamped: NDArray[Any] = np.minimum(np.maximum(values, low), high)
@@ -507,12 +369,24 @@ def as_dates(days: NDArray[Any]) -> NDArray[Any]:
 
 
 def _doubles(numbers: list[Any]) -> NDArray[np.float64]:
-    return np.array([float(number) for number in numbers], dtype=np.float64)
+    """Numbers as the nearest doubles, the largest one for those beyond."""
+    limit = Fraction(LARGEST_DOUBLE)
+    return np.array([float(min(max(number, -limit), limit)) for number in numbers], dtype=np.float64)
 
 
-def _whole_numbers(numbers: list[Any]) -> NDArray[Any]:
-    """Whole numbers and halves: integers where all are whole, doubles where those are exact, else rationals."""
-    if all(number == int(number) for number in numbers):
+def _whole_numbers(numbers: list[Any], *, halves: bool) -> NDArray[Any]:
+    """Whole numbers, and halves where the buckets may have them.
+
+    Which of the two decides the type of all, so that no key changes with its neighbours; only a number that a double
+    cannot hold is kept exactly.
+    """
+    if not halves:
         return canonical_keys([int(number) for number in numbers])
-    fits = all(abs(number) < 2**52 for number in numbers)
-    return _doubles(numbers) if fits else canonical_keys([Fraction(number) for number in numbers])
+    doubles = _doubles(numbers)
+    if all(Fraction(double) == number for double, number in zip(doubles.tolist(), numbers, strict=True)):
+        return doubles
+    exact = [
+        double if Fraction(double) == number else Fraction(number)
+        for double, number in zip(doubles.tolist(), numbers, strict=True)
+    ]
+    return object_keys(exact)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -123,9 +124,9 @@ def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     if all(isinstance(k, Real | Decimal) for k in cells):
         return _number_keys(cells)
     if all(isinstance(k, str) for k in cells):
-        return _objects(cells)
+        return object_keys(cells)
     if all(isinstance(k, dt.date) and not isinstance(k, dt.datetime) for k in cells):
-        return _objects(cells)
+        return object_keys(cells)
     raise InputError("keys must be all numbers, all texts, all dates or all booleans; do not mix them.")
 
 
@@ -133,13 +134,20 @@ def _number_keys(cells: list[Any]) -> NDArray[Any]:
     if all(isinstance(k, Integral | np.bool_) for k in cells):
         whole = [int(k) for k in cells]
         fits = all(-(2**63) <= k < 2**63 for k in whole)
-        return np.array(whole, dtype=np.int64) if fits else _objects(whole)
+        return np.array(whole, dtype=np.int64) if fits else object_keys(whole)
     if any(isinstance(k, Fraction) for k in cells):
-        return _objects([Fraction(k) for k in cells])
+        return object_keys([_exact_key(k) for k in cells])
     try:
         return _finite(np.array([float(k) for k in cells], dtype=np.float64))
     except OverflowError:
         raise InputError("keys must be finite as doubles where they are not all whole.") from None
+
+
+def _exact_key(key: Any) -> Any:
+    """A number that stays what it is: doubles remain doubles beside rationals."""
+    if isinstance(key, float) and math.isfinite(key):
+        return key + 0.0
+    return Fraction(key)
 
 
 def _finite(keys: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -148,7 +156,8 @@ def _finite(keys: NDArray[np.float64]) -> NDArray[np.float64]:
     return keys + 0.0  # −0.0 becomes 0.0
 
 
-def _objects(cells: list[Any]) -> NDArray[Any]:
+def object_keys(cells: list[Any]) -> NDArray[Any]:
+    """Python objects as an array, one object a cell."""
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
     return array

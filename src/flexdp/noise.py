@@ -14,9 +14,8 @@ w_0 / 2^K, hence the mechanism is (ε, w_0/2^K)-differentially private. :meth:`D
 A/B ≤ e^ε, in integers alone.
 
 **Why it is best.** The weights rise from w_0 by the largest growth that ε allows and fall in mirror image, which
-makes q the smallest reach any drop-only rule can have for this (ε, δ); see docs/theory.md. The reach depends on
-ε and δ only, never on the data: where the paper lets it depend on the number of records, its theorem fails
-(docs/errata.md).
+makes q the smallest reach any drop-only rule can have for this (ε, δ). The reach depends on ε and δ only, never on the
+data: where the paper lets it depend on the number of records, its theorem fails. Both are in docs/theory.md.
 """
 
 from __future__ import annotations

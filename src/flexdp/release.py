@@ -18,7 +18,8 @@ import numpy as np
 
 from flexdp._parameters import Number, shown
 from flexdp.answers import Answer, Certificate, Reader
-from flexdp.buckets import Bucket, Buckets, Exact, Kind, bucket_parameters, make_buckets
+from flexdp.bucketing import bucket_parameters, make_buckets
+from flexdp.buckets import Bucket, Buckets, Exact, Kind
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram
@@ -323,9 +324,9 @@ class Release:
         """The bars as a frame with columns key, lower, upper, count: pandas, polars or pyarrow, whichever is there."""
         lower, upper = zip(*self.buckets, strict=True) if len(self.bars) else ((), ())
         columns = {
-            "key": self.histogram.keys.tolist(),
-            "lower": list(lower),
-            "upper": list(upper),
+            "key": _framed(self.histogram.keys.tolist()),
+            "lower": _framed(list(lower)),
+            "upper": _framed(list(upper)),
             "count": self.bars.counts.tolist(),
         }
         choices = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -342,6 +343,13 @@ class Release:
     def __repr__(self) -> str:
         what = "values" if self.column is None else repr(self.column)
         return f"<Release of {what}: {self.partition.spec}, {len(self.bars)} released>"
+
+
+def _framed(keys: list[Any]) -> list[Any]:
+    """Keys as frames take them: numbers that no 64-bit integer or double holds become the nearest double."""
+    if any(isinstance(key, Fraction) or (isinstance(key, int) and not -(2**63) <= key < 2**63) for key in keys):
+        return [float(key) for key in keys]
+    return keys
 
 
 def _json_key(key: Any) -> Any:

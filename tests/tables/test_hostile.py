@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import traceback
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +22,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import private_counts
+
+import flexdp
+from flexdp import DataError, InputError
+from flexdp.release import prepare
+from flexdp.tables import count
 
 BUCKETINGS: list[dict[str, Any]] = [
     {"width": 5},
@@ -91,13 +98,16 @@ def test_one_strange_integer(hostile: int | None, parameters: dict[str, Any]) ->
 
 
 CELLS = [
-    "abc", "3.7", "0x10", "1_000", "1,000", "inf", "nan", "-Infinity", "1e400", "1e999999", "", " ", "\t7 ", "+7", "007",
+    "abc", "3.7", "0x10", "1_000", "1,000", "inf", "nan", "-Infinity", "1e400", "1e999999", "", " ", "\t7 ", "+7",
+    "007",
     "7.", ".5", "٣", "7\u00a0", "9" * 400, "-" + "9" * 400, "1e-400", "true", "None", "NULL", "2020-01-01", "--5", "5-",
     "=1+1", "NaN", "1d", "1f", "\x00", "7\x00", "\ud800",
 ]  # fmt: skip
 OBJECTS: list[Any] = [
-    object(), [1], {"a": 1}, (), b"7", Decimal("sNaN"), Decimal("1e999999"), Decimal("3.5"), Fraction(7, 2), 10**400, -(10**40),
-    True, np.float32(3.5), np.int8(7), np.nan, pd.NA, pd.NaT, dt.datetime(2020, 1, 1, 12), 3 + 0j, float, np.datetime64("NaT"),
+    object(), [1], {"a": 1}, (), b"7", Decimal("sNaN"), Decimal("1e999999"), Decimal("3.5"), Fraction(7, 2), 10**400,
+    -(10**40),
+    True, np.float32(3.5), np.int8(7), np.nan, pd.NA, pd.NaT, dt.datetime(2020, 1, 1, 12), 3 + 0j, float,
+    np.datetime64("NaT"),
     np.datetime64("2020-01-01T05"), dt.timedelta(1),
 ]  # fmt: skip
 
@@ -289,3 +299,146 @@ def test_equal_keys_are_summed_before_the_noise() -> None:
     assert private_counts(np.array([0.0, -0.0])) == {0.0: 2}
     assert private_counts([1, 1.0, True, "1"], kind="number") == {1.0: 4}
     assert private_counts([1, 1.0, True, "1"], kind="integer") == {1: 4}
+
+
+def test_every_line_end_ends_a_line_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    for raw, wanted in [
+        (b"n,t\r\n1,a\r\n5,x\r\r\n2,b\r\n", {1: 1, 5: 1, 2: 1}),
+        (b"n,t\r1,a\r2,b", {1: 1, 2: 1}),
+        (b"n,t\n1,a\n\r2,b\n\n\n3,c", {1: 1, 2: 1, 3: 1}),
+        (b"n\n5\x1f6\n7\n8\x1f9\x1f1\n", {7: 1}),
+    ]:
+        path.write_bytes(raw)
+        assert private_counts(path, "n", kind="integer") == wanted
+
+
+def test_text_that_is_no_text_fails_like_any_damage() -> None:
+    bad = pa.array([b"a", b"SECRET\xff"], pa.binary()).view(pa.string())
+    for source, column in ((bad, None), (pa.table({"x": bad}), "x"), (pa.table({"x": bad}).to_pandas(), "x")):
+        with pytest.raises(DataError) as failure:
+            private_counts(source, column, kind="text")
+        assert "SECRET" not in "".join(traceback.format_exception(failure.value))
+
+
+def test_moments_far_away_are_outside() -> None:
+    day = dt.date(1970, 1, 1)
+    for source in (
+        pl.Series([0, 10**17]).cast(pl.Datetime("ms")),
+        pa.array([0, 10**14], pa.int64()).view(pa.timestamp("s")),
+        np.array([0, 10**17], dtype="datetime64[s]"),
+        np.array([0, 10**14], dtype="datetime64[Y]"),
+        np.array([0, 10**14], dtype="datetime64[M]"),
+        np.array([0, 10**18], dtype="datetime64[W]"),
+        np.array([0], dtype="datetime64[25h]"),
+        np.array([0], dtype="datetime64[as]"),
+        np.array([0, "NaT"], dtype="datetime64[ps]"),
+    ):
+        assert private_counts(source, kind="date") == {day: 1}, source
+    assert private_counts(pd.Series([pd.Timestamp.min]), kind="date") == {dt.date(1677, 9, 21): 1}
+    assert private_counts([np.datetime64(-(2**63) + 1, "ns")], kind="date") == {dt.date(1677, 9, 21): 1}
+    assert private_counts(np.array(["1969-12-31T23:59:59"], dtype="datetime64[s]"), kind="date") == {
+        dt.date(1969, 12, 31): 1
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "parameters", "wanted"),
+    [
+        ([-5, 5], {"width": 2**62, "bounds": (-(2**63), 2**63 - 1)}, [1, 2]),
+        ([1], {"bounds": (0, 10**20)}, [1]),
+        ([1, 10**19], {"bounds": (0, 10**20)}, [1, 10**19]),
+        ([1, 2**63], {"width": 2**62, "bounds": (0, 2**64 - 1)}, [0, 2]),
+    ],
+)
+def test_integers_at_the_limits_of_a_type(values: list[int], parameters: dict[str, Any], wanted: list[int]) -> None:
+    sources: list[tuple[Any, dict[str, Any]]] = [(values, {"kind": "integer"})]
+    sources += [(pa.array([Decimal(v) for v in values], pa.decimal128(38, 0)), {})]
+    if max(values) < 2**63:
+        sources += [(np.array(values), {}), (pa.array(values, pa.int64()), {})]
+    if min(values) >= 0:
+        sources += [(np.array(values, dtype=np.uint64), {}), (np.array(values, dtype=">u8"), {})]
+    for source, said in sources:
+        request = prepare(source, **parameters, **said)
+        assert count(request.table, request.column, request.kind, request.partition).keys.tolist() == wanted, source
+
+
+def test_whole_numbers_are_compared_as_whole_numbers() -> None:
+    for values, low in (([2.0**24], 2**24 + 1), ([2.0**53], 2**53 + 1)):
+        for dtype in (np.float32, np.float64):
+            found = private_counts(
+                np.array(values, dtype=dtype), kind="integer", width=10, bounds=(low, low + 99), outside="drop"
+            )
+            assert found == {}
+    for source in ([1.0, 1e300, 2e37], np.array([1.0, 1e300, 2e37]), pa.array([1.0, 1e300, 2e37])):
+        assert private_counts(source, kind="integer", width=10, bounds=(0, 100)) == {4.5: 1}
+    exact = Decimal("12345678901234567.00")
+    for source in ([exact], pa.array([exact], pa.decimal128(30, 2))):
+        assert private_counts(source, kind="integer") == {12345678901234567: 1}
+    assert private_counts([Decimal(10**29)], kind="integer") == {10**29: 1}
+
+
+def test_collations_do_not_merge_keys() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE n (x VARCHAR COLLATE nocase)")
+    con.execute("INSERT INTO n VALUES ('Bob'), ('bob'), ('bob')")
+    con.execute("CREATE TABLE source (y INTEGER)")
+    assert private_counts(con.table("n"), "x") == {"Bob": 1, "bob": 2}
+    con.execute("SET default_collation = 'nocase'")
+    con.execute("CREATE TABLE m AS SELECT * FROM (VALUES ('Bob'), ('bob')) t(x)")
+    assert private_counts(con.table("m"), "x") == {"Bob": 1, "bob": 1}
+
+
+def test_names_that_differ_in_case_are_different_columns(tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    table = pa.table({"x": [1.0], "X": [2.0]})
+    path = tmp_path / "case.parquet"
+    pyarrow.parquet.write_table(table, path)
+    for source in (path, table, pl.from_arrow(table)):
+        assert private_counts(source, "x") == {1.0: 1}
+        assert private_counts(source, "X") == {2.0: 1}
+
+
+def test_no_warning_tells_of_a_cell() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        huge = np.array([1.0, np.longdouble("1e4000")])
+        assert private_counts(huge, width=5) == private_counts(huge, width=5, bounds=(0, 9)) == {2.5: 1}
+        assert private_counts([np.float16(5), np.float16("inf")], kind="integer") == {5: 1}
+
+
+def test_keys_keep_their_type_beside_any_neighbour() -> None:
+    for calm, hostile, parameters in [
+        ([1, 2], 2**60, {"width": 2}),
+        ([1], 10, {"width": 3, "bounds": (0, 10)}),
+        ([1], 2**70, {}),
+    ]:
+        before = prepare(calm, kind="integer", **parameters)  # type: ignore[arg-type]
+        keys = [
+            request.partition.centres(
+                count(request.table, request.column, request.kind, request.partition).keys
+            ).tolist()
+            for request in (before, prepare([*calm, hostile], kind="integer", **parameters))  # type: ignore[arg-type]
+        ]
+        assert [(key, type(key)) for key in keys[0]] == [(key, type(key)) for key in keys[1][: len(keys[0])]]
+
+
+def test_keys_at_the_end_of_the_doubles_can_be_read() -> None:
+    largest = 1.7976931348623157e308
+    for parameters in ({"relative": "0.4775"}, {"width": "1e300"}, {"width": "1e295"}, {}):
+        released = flexdp.release(np.array([1.0] * 500 + [largest] * 500), epsilon=1, delta=1e-3, **parameters)  # type: ignore[arg-type]
+        assert released.max().value >= 1e300
+        assert "maximum" in str(released.max())
+        assert str(released.range())
+    near = flexdp.release(np.array([2.0**51 + 1, 2.0**51 - 1] * 500), epsilon=1, delta=1e-3, width=1)
+    assert len(near.histogram) == len(near.bars)
+
+
+def test_columns_beyond_the_thousandth_of_a_csv_file(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    names = [f"c{i}" for i in range(1200)]
+    path.write_text(",".join(names) + "\n" + ",".join(["7"] * 1200) + "\n")
+    assert private_counts(path, "c999", kind="integer") == {7: 1}
+    with pytest.raises(InputError, match="beyond the 1000th"):
+        private_counts(path, "c1150", kind="integer")

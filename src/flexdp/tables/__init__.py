@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdp._parameters import shown
 from flexdp.buckets import Buckets, Exact, Kind
-from flexdp.errors import InputError
+from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.histogram import Histogram
 from flexdp.tables.arrays import CellTable, open_array
 from flexdp.tables.columns import Column, no_column, reading
@@ -70,7 +70,7 @@ def open_table(source: Any, column: object = None, *, file_format: object = None
         return open_array(source)
     if isinstance(source, list | tuple):
         no_column(column, "a list of values")
-        return CellTable(list(source), Column(name=None, type_name="list", kind=None, undeclared=True))
+        return CellTable(lambda: list(source), Column(name=None, type_name="list", kind=None, undeclared=True))
     raise InputError(
         f"source must be a path, a list, a numpy array, a pandas, polars or pyarrow table or a DuckDB relation; "
         f"got {shown(source)}."
@@ -83,7 +83,12 @@ def _all_paths(source: Sequence[Any]) -> bool:
 
 def count(table: Table, column: Column, kind: Kind, buckets: Buckets) -> Histogram:
     """The private histogram over bucket indices. Equal keys are summed here, before any noise."""
-    index, records = table.count(column, kind, buckets)
+    try:
+        index, records = table.count(column, kind, buckets)
+    except FlexdpError:
+        raise
+    except Exception:  # noqa: BLE001  (its text may quote a record, and its kind may depend on one)
+        raise DataError from None
     keys: Any = np.ma.getdata(index)
     if keys.dtype == object and kind == "integer":  # integers too wide for the engine's arrays come as text
         keys = [int(key) for key in keys]

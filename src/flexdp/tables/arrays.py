@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.buckets import EPOCH, FIRST_DAY, LAST_DAY, Buckets, Kind, Width
+from flexdp.buckets import EPOCH, FIRST_DAY, LARGEST_INTEGER, LAST_DAY, Buckets, Kind, Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys
 from flexdp.tables.columns import Column
@@ -29,9 +30,9 @@ __all__ = ["ArrayTable", "CellTable", "open_array"]
 
 _CHUNK = 1 << 16
 _MOST_BINS = 1 << 22  # beyond it a dense array of bins costs more than counting sparsely
-_LARGEST_WIDE = 10**38 - 1
+_LARGEST_WHOLE_DOUBLE = 1e37
 _NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*", re.ASCII)
-_INTEGER = re.compile(r"[ \t]*[+-]?[0-9]{1,38}[ \t]*", re.ASCII)
+_INTEGER = re.compile(r"[ \t]*[+-]?[0-9]{1,37}[ \t]*", re.ASCII)
 _DATE = re.compile(r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*", re.ASCII)
 
 
@@ -41,11 +42,13 @@ def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool =
         raise InputError("source must be a one-dimensional array; choose one column of it.")
     if isinstance(values, np.ma.MaskedArray):
         values = values.compressed()
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
     code, word = values.dtype.kind, str(values.dtype)
     if code == "O":
-        return CellTable(values.tolist(), Column(name=name, type_name="object", kind=None, undeclared=True))
+        return CellTable(values.tolist, Column(name=name, type_name="object", kind=None, undeclared=True))
     if code == "U":
-        return CellTable(values.tolist(), Column(name=name, type_name="text", kind="text"))
+        return CellTable(values.tolist, Column(name=name, type_name="text", kind="text"))
     if code in "iu":
         kind: Kind | None = "number" if numbers else "integer"
     else:
@@ -88,9 +91,7 @@ class ArrayTable:
             return _tally(self.values)
         if isinstance(buckets, Width) and _is_dense(buckets):
             return _bincount(self.values, buckets)
-        array = np.ascontiguousarray(self.values)
-        if array.dtype.byteorder not in "=|" or array.dtype.itemsize not in (1, 2, 4, 8):
-            array = array.astype(np.float64 if code == "f" else np.int64)
+        array = np.ascontiguousarray(_standard(self.values))
         statement = self.query(column, kind, buckets)
         with connection() as con:
             con.register("source", {"value": array})
@@ -103,9 +104,9 @@ class ArrayTable:
 
 @dataclass(frozen=True)
 class CellTable:
-    """Python objects, read one by one."""
+    """Python objects, fetched when they are counted and read one by one."""
 
-    cells: list[Any]
+    cells: Callable[[], list[Any]]
     declared: Column
 
     @property
@@ -121,7 +122,7 @@ class CellTable:
 
     def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:  # noqa: ARG002
         """Buckets and how many records each holds."""
-        values = _read(self.cells, kind)
+        values = _read(self.cells(), kind)
         if kind in ("text", "boolean"):
             tally = Counter(values)
             return canonical_keys(list(tally)), np.array(list(tally.values()), dtype=np.int64)
@@ -135,9 +136,36 @@ def _tally(index: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return counted.keys, counted.counts
 
 
+_PER_DAY = {"h": 24, "m": 1440, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
+_PER_DAY |= {"ps": 86400 * 10**12, "fs": 86400 * 10**15}
+_DAYS_IN = {"D": 1, "W": 7}
+
+
 def _days(values: NDArray[Any]) -> NDArray[np.int64]:
-    days = values.astype("datetime64[D]").astype(np.int64)  # "not a time" is the smallest integer
-    return days[(days >= FIRST_DAY) & (days <= LAST_DAY)]
+    """Days since 1970-01-01 by integer division, because numpy's own casts overflow silently."""
+    values = values[~np.isnat(values)]
+    unit, step = np.datetime_data(values.dtype)
+    ticks = values.astype(np.int64)
+    if unit in ("Y", "M"):
+        reach = 12 * 10**4 if unit == "M" else 10**4
+        near = values[np.abs(ticks) <= reach // step]
+        days = near.astype("datetime64[D]").astype(np.int64)
+    elif unit in _DAYS_IN:
+        days = ticks[np.abs(ticks) <= LAST_DAY] * (_DAYS_IN[unit] * step)
+    elif unit == "as":  # 2^63 attoseconds are nine seconds
+        days = np.where(ticks < 0, -1, 0)
+    else:
+        days = (ticks.astype(object) * step if step > 1 else ticks) // _PER_DAY[unit]
+    inside = days[(days >= FIRST_DAY) & (days <= LAST_DAY)]
+    return inside.astype(np.int64)
+
+
+def _standard(values: NDArray[Any]) -> NDArray[Any]:
+    """Extended precision as doubles; what they cannot hold becomes infinite, and infinities are left out."""
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            return values.astype(np.float64)
+    return values
 
 
 def _is_dense(buckets: Width) -> bool:
@@ -168,7 +196,8 @@ def _prepare_doubles(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp
 
     def prepare(chunk: NDArray[Any]) -> NDArray[np.intp]:
         if chunk.dtype != np.float64:
-            chunk = chunk.astype(np.float64)
+            with np.errstate(over="ignore"):
+                chunk = chunk.astype(np.float64)
         if drop:
             chunk = chunk[(chunk >= low) & (chunk <= high)]
         elif not np.isfinite(chunk).all():
@@ -190,13 +219,11 @@ def _prepare_integers(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.int
     places = np.empty(_CHUNK, dtype=np.int64)
 
     def prepare(chunk: NDArray[Any]) -> NDArray[np.intp]:
-        if chunk.dtype.kind == "f":
-            chunk = chunk[np.isfinite(chunk)]
-            chunk = chunk[chunk == np.floor(chunk)]
+        whole = _as_int64(chunk, high)
         if drop:
-            chunk = chunk[(chunk >= low) & (chunk <= high)]
-        place = places[: len(chunk)]
-        np.clip(_as_int64(chunk, high), low, high, out=place)
+            whole = whole[(whole >= low) & (whole <= high)]
+        place = places[: len(whole)]
+        np.clip(whole, low, high, out=place)
         np.subtract(place, low, out=place)
         np.floor_divide(place, width, out=place)
         return place.astype(np.intp, copy=False)
@@ -205,11 +232,13 @@ def _prepare_integers(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.int
 
 
 def _as_int64(chunk: NDArray[Any], high: int) -> NDArray[np.int64]:
-    """64-bit integers, beyond which values stop at the type's own limits or at the upper bound."""
+    """The integers of a chunk in 64 bits; those beyond stop at a limit that lies outside all dense bounds."""
     if chunk.dtype.kind == "f":
-        chunk = np.clip(chunk.astype(np.float64), -(2.0**63), 2.0**63 - 1024)
+        chunk = _standard(chunk).astype(np.float64, copy=False)
+        chunk = chunk[np.abs(chunk) <= _LARGEST_WHOLE_DOUBLE]  # no NaN, no infinity
+        chunk = np.clip(chunk[chunk == np.floor(chunk)], -(2.0**63), 2.0**63 - 1024)
     elif chunk.dtype == np.uint64:
-        chunk = np.minimum(chunk, np.uint64(max(high, 0)))
+        chunk = np.minimum(chunk, np.uint64(max(high + 1, 0)))
     return chunk.astype(np.int64, copy=False)
 
 
@@ -245,13 +274,16 @@ def _integer(cell: Any) -> int | None:
     if isinstance(cell, Integral | np.bool_):
         value = int(cell)
     elif isinstance(cell, Real | Decimal):
-        number: Any = cell
-        if not -_LARGEST_WIDE <= number <= _LARGEST_WIDE or number != number // 1:
+        number: Any = float(cell) if isinstance(cell, np.floating) else cell
+        if not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
             return None
-        value = int(number)
+        exact = Fraction(number)
+        if exact.denominator != 1:
+            return None
+        value = int(exact)
     else:
         return None
-    return value if abs(value) <= _LARGEST_WIDE else None
+    return value if abs(value) <= LARGEST_INTEGER else None
 
 
 def _text(cell: Any) -> str | None:
@@ -273,8 +305,8 @@ def _day(cell: Any) -> int | None:
         except ValueError:
             return None
     if isinstance(cell, np.datetime64):
-        day = int(cell.astype("datetime64[D]").astype(np.int64))
-        return day if FIRST_DAY <= day <= LAST_DAY else None
+        days = _days(np.array([cell]))
+        return int(days[0]) if len(days) else None
     return cell.toordinal() - EPOCH if isinstance(cell, dt.date) and cell == cell else None
 
 

@@ -27,7 +27,8 @@ class Column:
 
     ``kind`` is None where the source declares nothing (text files, lists, object columns) or something that is not
     read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the
-    caller says nothing, None where the caller must say.
+    caller says nothing, None where the caller must say. ``engine_name`` is what the engine calls the column, where
+    that is not its name.
     """
 
     name: str | None
@@ -37,6 +38,7 @@ class Column:
     default: Kind | None = None
     wide: bool = False
     timestamp: bool = False
+    engine_name: str = ""
 
     @property
     def label(self) -> str:

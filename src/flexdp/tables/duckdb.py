@@ -79,10 +79,17 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     return outcome[0]
 
 
-def engine_column(name: str | None, type_name: str) -> Column:
+def engine_column(name: str | None, type_name: str, engine_name: str = "") -> Column:
     """A column as a DuckDB type declares it."""
     kind, wide = _declared(type_name.upper())
-    return Column(name=name, type_name=type_name, kind=kind, wide=wide, timestamp=type_name.upper() in _TIMESTAMPS)
+    return Column(
+        name=name,
+        type_name=type_name,
+        kind=kind,
+        wide=wide,
+        timestamp=type_name.upper() in _TIMESTAMPS,
+        engine_name=engine_name,
+    )
 
 
 def _declared(name: str) -> tuple[Kind | None, bool]:

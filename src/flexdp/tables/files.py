@@ -1,7 +1,8 @@
 """Files: Parquet declares its types; CSV and JSON lines are read line by line, so that no line can hurt another.
 
-In a CSV file one physical line is at most one record. The header line alone gives the names and the delimiter. An
-unclosed quote, a stray carriage return, a line of the wrong length or encoding spoils its own line and no other.
+In a text file the record is the physical line, ended by a line feed, a carriage return or both: that is what privacy is
+promised to. A cell that spans lines is several lines. The header line alone gives the names and the delimiter. An
+unclosed quote, a line of the wrong length or encoding spoils its own line and no other.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _ENDINGS: dict[str, Format] = {
 }
 _DELIMITERS = ",;\t|"
 _LONGEST_HEADER = 1 << 20
+_LAST_PLACE = 1000  # the engine's pattern matcher repeats no group more often
 _LONGEST_PATH = 4096
 _LONGEST_LABEL = 160  # characters of a path that a message echoes
 _STDIN = "/dev/stdin"
@@ -189,7 +191,7 @@ class FileTable:
         """A FROM clause, and the expression of the column's cell over it."""
         name = column.name or ""
         if self.format == "parquet":
-            return f"read_parquet({_file_list(self.files)}, hive_partitioning=false)", identifier(name)
+            return f"read_parquet({_file_list(self.files)}, hive_partitioning=false)", identifier(column.engine_name)
         if self.format == "jsonl":
             pointer = text("/" + name.replace("~", "~0").replace("/", "~1"))
             valid = (
@@ -201,20 +203,25 @@ class FileTable:
         layouts: dict[tuple[int, str], list[str]] = {}
         for file in self.files:
             place = self.names_of(file).index(name)
+            if place > _LAST_PLACE:
+                raise InputError(f"{column.label} is beyond the {_LAST_PLACE}th of a CSV file. Convert it to Parquet.")
             layouts.setdefault((place, self.delimiter_of(file)), []).append(file)
         parts = [
             f"SELECT {_field(place, delimiter)} AS cell FROM {self._lines(files)}"
             for (place, delimiter), files in layouts.items()
         ]
-        return "(" + " UNION ALL ".join(parts) + ")", "cell"
+        return "(" + " UNION ALL ".join(parts) + ")", "nullif(cell, '')"
 
     def _lines(self, files: Sequence[str]) -> str:
-        """Physical lines, header lines left out; a line that cannot be read is no line."""
+        """Physical lines, header lines left out; a line that cannot be read is no line.
+
+        They come as one field before a character that no text holds; what has it all the same is spoiled.
+        """
         skip = 1 if self.format == "csv" and not (_STDIN in files and _is_pipe()) else 0
         return (
-            f"read_csv({_file_list(files)}, auto_detect=false, header=false, skip={skip}, delim='\x1f', quote='', "
-            "escape='', comment='', columns={'line': 'VARCHAR'}, ignore_errors=true, strict_mode=false, "
-            "null_padding=true)"
+            f"(SELECT line FROM read_csv({_file_list(files)}, auto_detect=false, header=false, skip={skip}, "
+            "delim='\x1f', quote='', escape='', comment='', new_line='\\n', strict_mode=false, ignore_errors=true, "
+            "null_padding=true, columns={'line': 'VARCHAR', 'spoiled': 'VARCHAR'}) WHERE spoiled IS NULL)"
         )
 
 
@@ -278,7 +285,7 @@ def _parquet_columns(file: str) -> list[Column]:
     except engine.Error:
         raise InputError(f"{_label(file)} is not a Parquet file, or is damaged.") from None
     names = _top_level(tree)
-    return [engine_column(name, row[1]) for name, row in zip(names, declared, strict=True)]
+    return [engine_column(name, row[1], row[0]) for name, row in zip(names, declared, strict=True)]
 
 
 def _top_level(tree: list[tuple[str, int | None]]) -> list[str]:

@@ -31,6 +31,9 @@ __all__ = [
 ]
 
 
+_RELATION = "flexdp_relation"  # the name that a caller's relation has in the query
+
+
 def library_of(source: object) -> str | None:
     """Which library an object comes from, by the classes it is made of."""
     for cls in type(source).__mro__:
@@ -84,12 +87,12 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
         plain = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}[letter]
         return open_array(present.to_numpy(dtype=plain), name=name, numbers=True)
     if word.startswith("datetime64"):
-        return CellTable([], Column(name=name, type_name="timestamp with a time zone", kind=None))
+        return CellTable(list, Column(name=name, type_name="timestamp with a time zone", kind=None))
     if word.startswith(("str", "large_string")):
-        return CellTable(series.tolist(), Column(name=name, type_name="text", kind="text"))
+        return CellTable(series.tolist, Column(name=name, type_name="text", kind="text"))
     if word == "category" or letter == "O":
-        return CellTable(series.tolist(), Column(name=name, type_name=word, kind=None, undeclared=True))
-    return CellTable([], Column(name=name, type_name=word, kind=None))
+        return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
+    return CellTable(list, Column(name=name, type_name=word, kind=None))
 
 
 class _Stream:
@@ -144,9 +147,9 @@ def open_relation(source: Any, column: object) -> EngineTable:
 
     def count(statement: str) -> dict[str, Any]:
         # The connection is the caller's, so a running query cannot be interrupted from here.
-        return run(lambda: source.query("source", statement).fetchnumpy(), lambda: None)
+        return run(lambda: source.query(_RELATION, statement).fetchnumpy(), lambda: None)
 
-    return EngineTable(declared, str(name), count)
+    return EngineTable(declared, str(name), count, table=_RELATION)
 
 
 def _named(names: Sequence[Any]) -> list[Column]:
@@ -163,7 +166,9 @@ def _registered(table: Any, name: str | None, inner: str = "value") -> EngineTab
         raise InputError(
             "source has a column of a type that cannot be read; pass only the column to release."
         ) from None
-    type_name = next(row[1] for row in rows if row[0] == inner)
+    type_name = next((row[1] for row in rows if row[0] == inner), None)
+    if type_name is None:
+        raise InputError("column has the name of another one but for upper and lower case; rename one of them.")
 
     def count(statement: str) -> dict[str, Any]:
         with connection() as con, _as_source(con, table):
@@ -183,11 +188,12 @@ def _as_source(con: Any, table: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class EngineTable:
-    """A column of a table called ``source`` that DuckDB sees, under the name it has there."""
+    """A column of a table that DuckDB sees, under the name it has there."""
 
     declared: Column
     inner: str
     execute: Callable[[str], dict[str, Any]]
+    table: str = "source"
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -198,7 +204,7 @@ class EngineTable:
 
     def query(self, column: Column, kind: Kind, buckets: Buckets) -> str:
         """The SQL that counts; it runs nothing."""
-        return column_query("source", identifier(self.inner), column, kind, buckets)
+        return column_query(self.table, identifier(self.inner), column, kind, buckets)
 
     def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
         """Buckets and how many records each holds."""

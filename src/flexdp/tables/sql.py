@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from flexdp.buckets import (
-    FIRST_DAY,
     LARGEST_DOUBLE,
-    LARGEST_INDEX,
-    LAST_DAY,
+    LARGEST_INTEGER,
     SMALLEST_NORMAL,
     Buckets,
     Edges,
@@ -29,9 +27,8 @@ from flexdp.tables.columns import Column
 __all__ = ["column_query", "count_query", "identifier", "text"]
 
 _NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
-_INTEGER = r"[ \t]*[+-]?[0-9]{1,38}[ \t]*"
+_INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
 _DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
-_LARGEST_WIDE = 10**38 - 1  # what a HUGEINT holds in whole decimal digits
 _SURE = 1e-6  # how far a logarithm must be from a whole number to be believed without comparing
 
 
@@ -60,9 +57,9 @@ def column_query(source: str, cell: str, column: Column, kind: Kind, buckets: Bu
 def _value(kind: Kind, cell: str, column: Column) -> tuple[str, bool]:
     """The expression that reads a cell as ``kind``, NULL where it is not one; and whether integers exceed 64 bits."""
     if column.timestamp:
-        return f"CAST({cell} AS DATE)", False
+        return f"TRY_CAST({cell} AS DATE)", False
     if column.undeclared:
-        return (f"nullif({cell}, '')" if kind == "text" else _text_as(kind, cell)), kind == "integer"
+        return _text_as(kind, cell), kind == "integer"
     if kind == column.kind:
         # A type wider than 128 bits is tried, so that no cell can raise; texts of other types become texts.
         target = {"integer": "HUGEINT" if column.wide else None, "text": "VARCHAR"}.get(kind)
@@ -70,6 +67,8 @@ def _value(kind: Kind, cell: str, column: Column) -> tuple[str, bool]:
     if kind == "number" and column.kind == "integer":
         return f"CAST({cell} AS DOUBLE)", False
     if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
+        if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
+            return f"CASE WHEN {cell} = floor({cell}) THEN TRY_CAST({cell} AS HUGEINT) END", True
         whole, limit = f"CAST({cell} AS DOUBLE)", double(1e37)
         fits = f"{whole} BETWEEN -{limit} AND {limit} AND {whole} = floor({whole})"
         return f"CASE WHEN {fits} THEN TRY_CAST({whole} AS HUGEINT) END", True
@@ -92,7 +91,9 @@ def count_query(source: str, value: str, *, buckets: Buckets, wide: bool = False
     ``source`` is a FROM clause, ``value`` an expression over it that is already of the buckets' kind, ``wide``
     whether integers may exceed 64 bits (their bucket then comes back as text).
     """
-    if buckets.kind in ("text", "boolean"):
+    if buckets.kind == "text":  # by bytes, whatever collation the column or the connection has
+        return _grouped('v COLLATE "C"', f"SELECT {value} AS v FROM {source}", "v IS NOT NULL")
+    if buckets.kind == "boolean":
         return _grouped("v", f"SELECT {value} AS v FROM {source}", "v IS NOT NULL")
     if buckets.kind == "date":
         days = f"SELECT datediff('day', DATE '1970-01-01', v) AS v FROM ({_readable_dates(source, value)})"
@@ -115,7 +116,7 @@ def _readable_dates(source: str, value: str) -> str:
 def _doubles(rows: str, buckets: Exact | Width | Edges) -> str:
     finite = f"v BETWEEN {double(-LARGEST_DOUBLE)} AND {double(LARGEST_DOUBLE)}"
     if isinstance(buckets, Width) and buckets.bounds is None:
-        reach = double(min(LARGEST_INDEX * buckets.width, Fraction(LARGEST_DOUBLE)))
+        reach = double(buckets.reach)
         return _grouped(f"floor(v / {double(buckets.width)})", rows, f"v BETWEEN -{reach} AND {reach}")
     where, clamped = finite, "v"
     if buckets.bounds is not None:
@@ -139,13 +140,11 @@ def _doubles(rows: str, buckets: Exact | Width | Edges) -> str:
 
 def _integers(rows: str, buckets: Buckets, wide: bool) -> str:
     """Integer arithmetic throughout: 64 bits where everything fits, else 128."""
-    low, high = (-(2**63), 2**63 - 1) if not wide else (-_LARGEST_WIDE, _LARGEST_WIDE)
-    if buckets.kind == "date":
-        low, high = FIRST_DAY, LAST_DAY
-    where, value = "v IS NOT NULL", "v"
+    where = f"v BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if wide else "v IS NOT NULL"
+    value = "v"
     if buckets.bounds is not None:
         lower, upper = (int(bound) for bound in buckets.bounds)
-        wide = wide or upper - lower >= 2**63 or lower < low or upper > high
+        wide = wide or max(abs(lower), abs(upper)) >= 2**62
         if buckets.outside == "drop":
             where = f"v BETWEEN {lower} AND {upper}"
         else:
