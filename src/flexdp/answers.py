@@ -17,9 +17,12 @@ import numpy as np
 
 from flexdp._parameters import lower_text, number_text, upper_text
 from flexdp.buckets import Buckets, Kind, Width
+from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
-from flexdp.guarantees import Accuracy, percent_text
+from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
 from flexdp.histogram import Histogram
+from flexdp.mechanisms import Mechanism
+from flexdp.mechanisms.readings import read_accuracy
 from flexdp.noise import DropNoise, Evidence
 from flexdp.statistics import Max, Range, Statistic, Top, plain
 
@@ -64,6 +67,7 @@ class Reader:
     kind: Kind
     partition: Buckets
     noise: DropNoise
+    mechanism: Mechanism
     bars: Histogram
     shown: Histogram
 
@@ -73,7 +77,7 @@ class Reader:
             return nothing
         top = isinstance(statistic, Max)
         index = plain(self.bars.keys[-1 if top else 0])
-        accuracy = self._accuracy(self._beyond(top), beta=self.partition.beta_at(index))
+        accuracy = self._accuracy(statistic, self._beyond(top), self.partition.beta_at(index))
         return self._answer(statistic, statistic(self.shown), accuracy)
 
     def spread(self, statistic: Range) -> Answer:
@@ -84,8 +88,10 @@ class Reader:
         errors = [self.partition.beta_at(plain(self.bars.keys[end])) for end in (0, -1)]
         if self.partition.relative:  # each end's error is a fraction of its own size
             errors = [error * abs(Fraction(self.shown.keys[end])) for error, end in zip(errors, (0, -1), strict=True)]
-        accuracy = self._accuracy(hidden, beta=sum(errors, Fraction(0)), relative=False)
-        return self._answer(statistic, statistic(self.shown), accuracy)
+        mean = sum(errors, Fraction(0)) / 2  # Δ_f doubles it
+        histogram = self._histogram_accuracy(hidden)
+        histogram = histogram.but(alpha=histogram.alpha, beta=mean, relative=False)
+        return self._answer(statistic, statistic(self.shown), read_accuracy(histogram, statistic.sensitivity))
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         """A quantile, with the interval that surely holds it where the buckets are public."""
@@ -93,7 +99,8 @@ class Reader:
             return nothing
         value = statistic(self.shown)
         place = int(np.flatnonzero(self.shown.keys == value)[0])
-        accuracy = self._accuracy(self.partition.count, beta=self.partition.beta_at(plain(self.bars.keys[place])))
+        beta = self.partition.beta_at(plain(self.bars.keys[place]))
+        accuracy = self._accuracy(statistic, self.partition.count, beta)
         interval = self._interval(level)
         tail = "" if interval is None else f"; with nothing left out it surely lies {_between(*interval)}"
         return self._answer(statistic, value, accuracy, tail=tail, interval=interval)
@@ -101,7 +108,7 @@ class Reader:
     def support(self, statistic: Statistic) -> Answer:
         """The support, in the Hausdorff sense: nothing is listed that is not there."""
         beta = max((self.partition.beta_at(index) for index in self.bars.keys.tolist()), default=Fraction(0))
-        accuracy = self._accuracy(self.partition.count, beta=beta)
+        accuracy = self._accuracy(statistic, self.partition.count, beta)
         if not len(self.bars):
             return self._nothing(statistic.name, ())
         verb = f"has {_plural(len(self.bars), 'value')}"
@@ -113,7 +120,7 @@ class Reader:
         if not len(self.bars):
             return self._nothing(statistic.name, () if isinstance(statistic, Top) else None)
         value = statistic(self.shown)
-        accuracy = self._accuracy(self.partition.count, moved=self.partition.beta)
+        accuracy = self._accuracy(statistic, self.partition.count)
         if value is None:
             after = f"after leaving out {accuracy.left_out}{accuracy.margin}"
             sentence = f"There is no {statistic.name}{self._of} {after}."
@@ -125,7 +132,7 @@ class Reader:
         if not len(self.bars):
             return self._nothing("counts", {})
         if not debias:
-            accuracy = self._accuracy(self.partition.count, moved=self.partition.beta)
+            accuracy = drop_move_accuracy(self._histogram_accuracy(self.partition.count), metric=DIFFERENCE)
             sentence = f"Each count{self._of} is at most {self.noise.max_drop} too low and never too high."
             value: dict[Any, Any] = dict(self.shown.items())
             return Answer(name="counts", value=value, accuracy=accuracy, statement=sentence, sentence=sentence)
@@ -136,6 +143,21 @@ class Reader:
             f"right on average for buckets of at least {self.noise.q} records, but no longer never too high."
         )
         return Answer(name="counts", value=value, accuracy=None, statement=sentence, sentence=sentence)
+
+    def function(self, name: str, work: Callable[[Histogram], Any], sensitivity: Callable[[float], float]) -> Answer:
+        """Any function of the released histogram: with the error its sensitivity allows, or the drop-move promise."""
+        if not len(self.bars):
+            return self._nothing(name, None)
+        accuracy = read_accuracy(self._histogram_accuracy(self.partition.count), sensitivity)
+        after = "" if accuracy.alpha == 0 else f" after leaving out {accuracy.left_out}"
+        rest = f"{self._of}{after}{accuracy.margin}."
+        return Answer(
+            name=name,
+            value=work(self.shown),
+            accuracy=accuracy,
+            statement=f"The exact {name}{rest}",
+            sentence=f"The {name} is exactly that{rest}",
+        )
 
     def promises(self) -> list[str]:
         """What holds of the whole release, with probability one."""
@@ -149,7 +171,7 @@ class Reader:
             f"Every bucket that holds at least {self.noise.q} records is present.",
             "Nothing is present that is not in the data.",
         ]
-        hidden = self._accuracy(self.partition.count)
+        hidden = self._histogram_accuracy(self.partition.count)
         if hidden.alpha is not None:
             out.append(f"At most {percent_text(hidden.alpha)}{self._of} were left out in all.")
         return out
@@ -161,27 +183,21 @@ class Reader:
         lowest, highest = int(self.bars.keys[0]), int(self.bars.keys[-1])
         return self.partition.first + self.partition.count - 1 - highest if top else lowest - self.partition.first
 
-    def _accuracy(
-        self,
-        hidden: int | None,
-        *,
-        beta: Fraction = Fraction(0),
-        moved: Fraction = Fraction(0),
-        relative: bool | None = None,
-    ) -> Accuracy:
-        """α from the most that ``hidden`` public buckets can have lost, None where they are not public."""
+    def _histogram_accuracy(self, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
+        """The pipeline's own accuracy, with α certified from the release and β of the bucket in question.
+
+        α is what ``hidden`` public buckets can have lost at the most, None where they are not public.
+        """
         alpha = None
         if hidden is not None:
             lost = self.noise.max_drop * hidden
             alpha = Fraction(lost, self.bars.size + lost) if lost else Fraction(0)
-        return Accuracy(
-            alpha=alpha,
-            beta=beta,
-            moved=moved,
-            max_drop=self.noise.max_drop,
-            relative=self.partition.relative if relative is None else relative,
-            unit="days" if self.kind == "date" else "",
-        )
+        general = self.mechanism.accuracy()
+        return general.but(alpha=alpha, beta=general.beta if beta is None else beta)
+
+    def _accuracy(self, statistic: Statistic, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
+        """The accuracy of a statistic read off this release, by the rules that pipelines follow."""
+        return read_accuracy(self._histogram_accuracy(hidden, beta), statistic.sensitivity)
 
     @property
     def _of(self) -> str:

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from flexdp._parameters import DELTA, EPSILON, Domain, Number, float_up, upper_text
 from flexdp.errors import InputError
 
-__all__ = ["Accuracy", "Privacy"]
+__all__ = [
+    "DIFFERENCE",
+    "DROP",
+    "DROP_MOVE",
+    "HAUSDORFF",
+    "HISTOGRAM_DISTANCE",
+    "MOVE",
+    "ONE_RECORD",
+    "Accuracy",
+    "Privacy",
+]
+
+DROP, MOVE, DROP_MOVE = "drop", "move", "drop-move"  # distortions of the input
+DIFFERENCE, HAUSDORFF, HISTOGRAM_DISTANCE = "absolute difference", "Hausdorff", "W∞ of the normalised histograms"
+
+ONE_RECORD = "add or remove one record"
+PURE_DELTA = replace(DELTA, low=Fraction(0))  # a guarantee, unlike a mechanism of ours, may have δ = 0
 
 _SHARE = Domain(
     name="alpha",
@@ -37,7 +53,7 @@ _CHANCE = Domain(
 
 @dataclass(frozen=True, init=False, slots=True)
 class Privacy:
-    """(ε, δ)-differential privacy under adding or removing one unit, here one record.
+    """(ε, δ)-differential privacy under a relation of neighbours, by default adding or removing one record.
 
     >>> print(Privacy(epsilon=1, delta="1e-6").odds)
     an observer who was 50% sure that a given record is in the data is at most 73.2% sure afterwards
@@ -45,10 +61,12 @@ class Privacy:
 
     epsilon: Fraction
     delta: Fraction
+    neighbours: str
 
-    def __init__(self, *, epsilon: Number, delta: Number) -> None:
+    def __init__(self, *, epsilon: Number, delta: Number, neighbours: str = ONE_RECORD) -> None:
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
-        object.__setattr__(self, "delta", DELTA.check(delta))
+        object.__setattr__(self, "delta", PURE_DELTA.check(delta))
+        object.__setattr__(self, "neighbours", neighbours)
 
     @property
     def odds(self) -> str:
@@ -60,7 +78,8 @@ class Privacy:
 
     def __str__(self) -> str:
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
-        return f"ε = {epsilon}, δ = {delta} for each record: {self.odds}, except with chance {delta}."
+        exception = f", except with chance {delta}" if self.delta else ""
+        return f"ε = {epsilon}, δ = {delta} for each record: {self.odds}{exception}."
 
 
 def _certainty(epsilon: Fraction) -> str:
@@ -84,6 +103,7 @@ class Accuracy:
     ``max_drop``, the most records that each bucket can have lost. ``relative`` says that β is a fraction of the
     answer's own size. ``moved`` is how far input values may have been moved before an answer that is exact for
     them, the promise for statistics that no small output error can express. ``unit`` is what β counts in ("days").
+    ``distortion`` and ``metric`` say what α and β are measured in; guarantees combine only where these agree.
 
     >>> print(Accuracy(alpha=.02, beta=2.5))
     Exact after leaving out at most 2% of the records, to within 2.5.
@@ -98,6 +118,8 @@ class Accuracy:
     max_drop: int | None
     moved: float
     unit: str
+    distortion: str
+    metric: str
 
     def __init__(
         self,
@@ -109,20 +131,41 @@ class Accuracy:
         max_drop: int | None = None,
         moved: Number = 0,
         unit: str = "",
+        distortion: str = DROP,
+        metric: str = DIFFERENCE,
     ) -> None:
         if alpha is None and max_drop is None:
             raise InputError("alpha must be a fraction where max_drop is not given; got None for both.")
-        object.__setattr__(self, "alpha", None if alpha is None else float_up(_SHARE.check(alpha)))
+        share = _SHARE if distortion != MOVE else replace(_SHARE, high=None)  # a distance, not a fraction
+        object.__setattr__(self, "alpha", None if alpha is None else float_up(share.check(alpha)))
         object.__setattr__(self, "beta", float_up(_ERROR.check(beta)))
         object.__setattr__(self, "gamma", float_up(_CHANCE.check(gamma)))
         object.__setattr__(self, "relative", relative)
         object.__setattr__(self, "max_drop", max_drop)
         object.__setattr__(self, "moved", float_up(_ERROR.check(moved)))
         object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "distortion", distortion)
+        object.__setattr__(self, "metric", metric)
+
+    def but(self, *, alpha: Number | None, beta: Number, relative: bool | None = None) -> Accuracy:
+        """The same guarantee with another α and β, where more is known."""
+        return Accuracy(
+            alpha=alpha,
+            beta=beta,
+            gamma=self.gamma,
+            relative=self.relative if relative is None else relative,
+            max_drop=self.max_drop,
+            moved=self.moved,
+            unit=self.unit,
+            distortion=self.distortion,
+            metric=self.metric,
+        )
 
     @property
     def left_out(self) -> str:
         """What may have been left out, in words."""
+        if self.distortion == MOVE:
+            return "no record"
         if self.max_drop is None:
             return f"at most {percent_text(self.alpha or 0)} of the records"
         records = f"at most {self.max_drop} record{'' if self.max_drop == 1 else 's'} from each bucket"
@@ -133,6 +176,8 @@ class Accuracy:
     def margin(self) -> str:
         """How far the answer, or the values it was computed from, may have been moved, in words."""
         unit = f" {self.unit}" if self.unit else ""
+        if self.distortion == MOVE:
+            return f" and moving every value by at most {upper_text(self.alpha or 0.0, 6)}{unit}"
         if self.moved:
             if self.relative:
                 return f" and moving every value to its bucket's centre, at most {percent_text(self.moved)} of it away"

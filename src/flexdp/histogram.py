@@ -21,7 +21,7 @@ LARGEST_COUNT = 2**63 - 1
 
 
 class Histogram:
-    """How many records lie at each key: numbers, strings, dates or booleans.
+    """How many records lie at each key: numbers, strings, dates, booleans, or points given as rows or tuples.
 
     Keys that are equal are one bar (1, 1.0 and True; 0.0 and −0.0), bars without records are no bars, and a
     count beyond 2^63 − 1 stays there. The text form never shows the content, which may be private: ask for
@@ -75,7 +75,11 @@ class Histogram:
 
     def items(self) -> Iterator[tuple[Any, int]]:
         """Pairs of key and count, in the order of the keys, as plain Python values."""
-        return zip(self._keys.tolist(), self._counts.tolist(), strict=True)
+        return zip(self._plain_keys(), self._counts.tolist(), strict=True)
+
+    def _plain_keys(self) -> list[Any]:
+        keys = self._keys.tolist()
+        return keys if self._keys.ndim == 1 else [tuple(key) for key in keys]
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -86,7 +90,7 @@ class Histogram:
         return np.array_equal(self._keys, other._keys) and np.array_equal(self._counts, other._counts)
 
     def __hash__(self) -> int:
-        return hash((tuple(self._keys.tolist()), tuple(self._counts.tolist())))
+        return hash((tuple(self._plain_keys()), tuple(self._counts.tolist())))
 
     def __repr__(self) -> str:
         return "<Histogram>"
@@ -107,9 +111,11 @@ def _heights(counts: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
 
 def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     """Keys as one array: bool, int64, float64, or Python objects (texts, dates, numbers too large for either)."""
+    if isinstance(keys, np.ndarray) and keys.ndim == 2 and keys.dtype.kind in "iuf":
+        return _finite(keys.astype(np.float64))  # points, a row each
+    if isinstance(keys, np.ndarray) and keys.ndim != 1:
+        raise InputError("keys must be a flat sequence, or a table of points with a row each.")
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "biuf":
-        if keys.ndim != 1:
-            raise InputError("keys must be a flat sequence.")
         if keys.dtype.kind == "b":
             return keys.copy()
         if keys.dtype.kind == "i" or (keys.dtype.kind == "u" and keys.dtype.itemsize < 8):
@@ -127,6 +133,10 @@ def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
         return object_keys(cells)
     if all(isinstance(k, dt.date) and not isinstance(k, dt.datetime) for k in cells):
         return object_keys(cells)
+    if all(isinstance(k, tuple) and k and all(isinstance(part, Real) for part in k) for k in cells):
+        if len({len(k) for k in cells}) == 1:
+            return _finite(np.array(cells, dtype=np.float64))
+        raise InputError("keys must be points of one dimension; do not mix them.")
     raise InputError("keys must be all numbers, all texts, all dates or all booleans; do not mix them.")
 
 
@@ -169,9 +179,10 @@ def _gather(keys: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any]
     keys, counts = keys[present], counts[present]
     if not len(keys):
         return keys, counts
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys, kind="stable") if keys.ndim == 1 else np.lexsort(keys.T[::-1])
     keys, counts = keys[order], counts[order]
-    first = np.concatenate(([True], keys[1:] != keys[:-1])).astype(bool)
+    changes = keys[1:] != keys[:-1]
+    first = np.concatenate(([True], changes if keys.ndim == 1 else changes.any(axis=1))).astype(bool)
     if first.all():
         return keys, counts
     starts = np.flatnonzero(first)

@@ -34,7 +34,15 @@ from numpy.typing import NDArray
 from flexdp._parameters import DELTA, EPSILON, Number, number_text, shown
 from flexdp.errors import CertificateError, InputError
 
-__all__ = ["LARGEST_REACH", "DropNoise", "Evidence", "prove"]
+__all__ = [
+    "LARGEST_REACH",
+    "DropNoise",
+    "Evidence",
+    "laplace",
+    "prove",
+    "shifted_truncated_laplace",
+    "smallest_delta",
+]
 
 LARGEST_REACH = 10**6
 _SMALLEST_EPSILON = Fraction(1, 10**9)  # below it the noise is uniform for every purpose; refused, not rounded
@@ -202,6 +210,10 @@ class DropNoise:
         total = sum(min(height, j) * w for j, w in enumerate(self.weights))
         return Fraction(total, 1 << self.bits)
 
+    def survival(self, count: int) -> Fraction:
+        """p_k = Pr[J < count], the chance that a bar of that height is reported at all: 0 for none, 1 from q on."""
+        return Fraction(sum(self.weights[: max(0, count)]), 1 << self.bits)
+
     def sample(self, size: int) -> NDArray[np.int64]:
         """Draw ``size`` independent drops with bits from the operating system's generator."""
         return self._draw(size, os.urandom)
@@ -227,6 +239,48 @@ class DropNoise:
 
     def __repr__(self) -> str:
         return f"DropNoise(epsilon={number_text(self._epsilon)}, delta={number_text(self._delta)})"
+
+
+def smallest_delta(epsilon: Number, reach: int) -> Fraction:
+    """A δ for which :class:`DropNoise` has at most this reach: δ*(q) = 1/(S_⌈q/2⌉ + S_⌊q/2⌋), a hair above.
+
+    >>> DropNoise(1, smallest_delta(1, 28)).q
+    28
+    """
+    rate = EPSILON.check(epsilon)
+    if not 2 <= reach <= LARGEST_REACH:
+        raise InputError(f"reach must be in [2, {LARGEST_REACH}]; got {shown(reach)}.")
+    precision = 192
+    growth = _exp_lower(min(rate, Fraction(precision)), precision)
+    rung, half, total = 1 << precision, reach // 2, 0
+    for _ in range(half):
+        total += 2 * rung
+        rung = growth * rung >> precision
+    total += rung if reach % 2 else 0
+    best = Fraction(1 << precision, total) * (1 + Fraction(1, 2**16))  # room for the table's own rounding
+    scale = 10 ** (20 + len(str(best.denominator // best.numerator)))
+    return min(Fraction(-(-best.numerator * scale // best.denominator), scale), Fraction(1, 2))
+
+
+def laplace(size: int, *, scale: float) -> NDArray[np.float64]:
+    """Laplace noise in doubles, from the operating system's generator. For study only: doubles leak."""
+    u = _uniform(size) - 0.5
+    return np.asarray(-scale * np.sign(u) * np.log1p(-2 * np.abs(u)))
+
+
+def shifted_truncated_laplace(size: int, *, reach: float, epsilon: float) -> NDArray[np.float64]:
+    """Laplace noise about −reach/2 cut to [−reach, 0], in doubles. For study only: doubles leak."""
+    if reach == 0:
+        return np.zeros(size)
+    u = 2 * _uniform(size) - 1
+    away = -np.log1p(np.abs(u) * np.expm1(-epsilon * reach / 2)) / epsilon
+    return np.asarray(np.clip(np.sign(u) * away - reach / 2, -reach, 0.0))
+
+
+def _uniform(size: int) -> NDArray[np.float64]:
+    """Doubles strictly between 0 and 1."""
+    bits = np.frombuffer(os.urandom(8 * size), dtype="<u8") >> np.uint64(11)
+    return (bits.astype(np.float64) + 0.5) * 2.0**-53
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,12 @@ but what may be printed: parameters, and the bars that survived.
 
 from __future__ import annotations
 
+import copy
 import importlib
+import inspect
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import Number, shown
+from flexdp._parameters import Number, exact, float_up, shown
 from flexdp.answers import Answer, Certificate, Reader
 from flexdp.bucketing import bucket_parameters, make_buckets
 from flexdp.buckets import Bucket, Buckets, Exact, Kind
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram
+from flexdp.mechanisms import Bucketing, Dropping, Mechanism
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
 from flexdp.tables import Column, Table, count, open_table, reading
@@ -192,7 +196,14 @@ class Release:
     @property
     def privacy(self) -> Privacy:
         """What is promised to the people in the data."""
-        return Privacy(epsilon=self.noise.epsilon, delta=self.noise.delta)
+        if self.mechanism.privacy is None:
+            raise AssertionError("dropping is private")
+        return self.mechanism.privacy
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """What was run: the bucketing, which the engine did while counting, and then the dropping."""
+        return Bucketing(partition=self.partition) >> Dropping(noise=self.noise)
 
     @property
     def max_drop(self) -> int:
@@ -201,7 +212,14 @@ class Release:
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader(kind=self.kind, partition=self.partition, noise=self.noise, bars=self.bars, shown=self.histogram)
+        return Reader(
+            kind=self.kind,
+            partition=self.partition,
+            noise=self.noise,
+            mechanism=self.mechanism,
+            bars=self.bars,
+            shown=self.histogram,
+        )
 
     def max(self) -> Answer:
         """The largest value."""
@@ -242,6 +260,41 @@ class Release:
     def counts(self, debias: bool = False) -> Answer:
         """Every released count; with ``debias`` the mean loss is added back, and counts may then be too high."""
         return self._reader.counts(debias=debias)
+
+    def apply(
+        self,
+        function: Callable[[Histogram], Any],
+        *,
+        sensitivity: Number | Callable[[float], float] | None = None,
+        name: str | None = None,
+    ) -> Answer:
+        """Any function of the released histogram, at no further privacy cost.
+
+        ``sensitivity`` is how far the value moves when every record moves by at most β: a factor of β, or a function of
+        it. Without it the promise is the drop-move one: exact for data in which records were left out and values moved.
+        """
+        if not callable(function):
+            raise InputError(f"function must be callable on a histogram; got {shown(function)}.")
+        label = name or f"value of {getattr(function, '__name__', type(function).__name__)}"
+        return self._reader.function(label, function, _sensitivity(sensitivity))
+
+    def fit(self, estimator: Any) -> Answer:
+        """A scikit-learn estimator fitted on the released histogram, its counts as sample weights.
+
+        The answer's value is a fitted copy. Its promise is the drop-move one: it is exactly what the estimator learns
+        from data in which a few records per bucket were left out and every value was moved to its bucket's centre.
+        """
+        if self.kind not in ("integer", "number"):
+            raise InputError(f"fit needs a column of numbers, and this one is {self.kind}.")
+        learn = getattr(estimator, "fit", None)
+        if learn is None or "sample_weight" not in inspect.signature(learn).parameters:
+            raise InputError("estimator must have a fit method that takes sample_weight, as scikit-learn's do.")
+
+        def work(histogram: Histogram) -> Any:
+            points = histogram.keys.astype(np.float64).reshape(len(histogram), -1)
+            return copy.deepcopy(estimator).fit(points, sample_weight=histogram.counts.astype(np.float64))
+
+        return self._reader.function(f"fit of {type(estimator).__name__}", work, lambda beta: math.inf if beta else 0.0)
 
     def certificate(self) -> Certificate:
         """All promises of this release, and the integer evidence for its privacy."""
@@ -343,6 +396,17 @@ class Release:
     def __repr__(self) -> str:
         what = "values" if self.column is None else repr(self.column)
         return f"<Release of {what}: {self.partition.spec}, {len(self.bars)} released>"
+
+
+def _sensitivity(given: Number | Callable[[float], float] | None) -> Callable[[float], float]:
+    if given is None:
+        return lambda beta: math.inf if beta else 0.0
+    if callable(given):
+        return given
+    factor = exact("sensitivity", given)
+    if factor < 0:
+        raise InputError(f"sensitivity must be at least 0; got {shown(given)}.")
+    return lambda beta: float_up(factor * Fraction(beta))
 
 
 def _framed(keys: list[Any]) -> list[Any]:

@@ -1,0 +1,235 @@
+"""The theorems that combine guarantees, each a function on values that states its hypotheses.
+
+Nothing here reads data. docs/theory.md maps every statement of the paper to a function and a test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+from flexdp._parameters import Domain, Number, exact
+from flexdp.errors import InputError
+from flexdp.guarantees import DROP_MOVE, MOVE, Accuracy, Privacy
+
+__all__ = [
+    "DistortionSensitivity",
+    "ErrorSensitivity",
+    "bijection",
+    "compose_accuracy",
+    "deterministic_error",
+    "drop_move_accuracy",
+    "histogram_function",
+    "identity",
+    "laplace_accuracy",
+    "only_at_zero",
+    "post_process",
+    "pre_process",
+    "relax",
+    "useful_accuracy",
+]
+
+MetricSensitivity: TypeAlias = Callable[[float], float]
+
+_GAMMA = Domain(
+    name="gamma",
+    low=Fraction(0),
+    high=Fraction(1),
+    remedy="Choose the chance with which the error may be exceeded, for example gamma=0.05.",
+)
+_SENSITIVITY = Domain(
+    name="sensitivity",
+    low=Fraction(0),
+    remedy="Give how far one record can move the answer.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistortionSensitivity:
+    """σ_f: how much distortion of the input it takes to bring about a distortion of f's output.
+
+    Paper, Def. dist-sens. ``bound(α)`` is an upper bound of σ_f(α), infinite where there is none. The relaxed form has
+    two more parameters: the distorted output need only be matched up to lossy distance ``omega`` with loss ``theta``.
+    """
+
+    bound: Callable[[float], float]
+    theta: float = 0.0
+    omega: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSensitivity:
+    """τ_{M,f}^{α,γ}: the output error of M when its input already carries an error β₁, allowing distortion α.
+
+    Paper, Def. err-sens. ``alpha`` and ``gamma`` are the distortion and the loss that M itself is allowed;
+    ``bound(β₁)`` is an upper bound for an input error β₁ with loss ``input_gamma`` = 0, the only case that arises here.
+    """
+
+    alpha: float | None
+    gamma: float
+    bound: MetricSensitivity
+    metric: str
+    max_drop: int | None = None
+
+
+def compose_accuracy(
+    first: Accuracy,
+    second: ErrorSensitivity,
+    *,
+    sigma: DistortionSensitivity,
+    sensitivity: MetricSensitivity | None = None,
+) -> Accuracy:
+    """Accuracy of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), β = τ_{M₂,f₂}^{α₂,γ₂}(β₁, γ₁), γ = γ₂.
+
+    Paper, Thm. compose-accuracy. Requires σ_{f₁}(α₂) finite and, here, γ₁ = 0. With a relaxed σ the triangle
+    inequality of the lossy distance adds Δ_{f₂}(ω) to β and θ to γ; ``sensitivity`` is then Δ_{f₂}.
+
+    Where α is not known (None), what is known is the most that each bucket can lose; at most one of the two mechanisms
+    may be of that kind.
+    """
+    if first.gamma:
+        raise InputError("first must have gamma = 0: an error sensitivity to lossy inputs is not known here.")
+    beta = second.bound(first.beta)
+    if math.isinf(beta):
+        raise InputError(
+            "second has unbounded error sensitivity at this beta; only the drop-move guarantee holds: use "
+            "drop_move_accuracy."
+        )
+    gamma = second.gamma
+    if sigma.omega or sigma.theta:
+        if sensitivity is None:
+            raise InputError(
+                "sensitivity is missing: a relaxed distortion sensitivity needs that of the second function."
+            )
+        beta, gamma = beta + sensitivity(sigma.omega), gamma + sigma.theta
+    return Accuracy(
+        alpha=_add(first.alpha, None if second.alpha is None else _finite(sigma.bound(second.alpha))),
+        beta=beta,
+        gamma=gamma,
+        relative=first.relative,
+        max_drop=first.max_drop if second.max_drop is None else second.max_drop,
+        moved=first.moved,
+        unit=first.unit,
+        distortion=first.distortion,
+        metric=second.metric,
+    )
+
+
+def _finite(alpha: float) -> float:
+    if math.isinf(alpha):
+        raise InputError("sigma must be finite at the second mechanism's alpha; the composition theorem needs that.")
+    return alpha
+
+
+def _add(one: float | None, two: float | None) -> Fraction | None:
+    if one is None or two is None:
+        return None
+    return min(Fraction(one) + Fraction(two), Fraction(1))
+
+
+def drop_move_accuracy(first: Accuracy, *, metric: str) -> Accuracy:
+    """Accuracy of any function of a bucketed and thinned histogram: (α + ηβ, 0, 0) w.r.t. drop-move, for every η > 0.
+
+    Paper, Thm. bucketing-general-drmv: what was an output error β of the histogram becomes a distortion of the input,
+    by which values are moved, and no sensitivity of the function is needed. Requires γ = 0.
+    """
+    if first.gamma:
+        raise InputError("first must have gamma = 0 to be turned into a distortion.")
+    return Accuracy(
+        alpha=first.alpha,
+        beta=0,
+        relative=first.relative,
+        max_drop=first.max_drop,
+        moved=first.beta,
+        unit=first.unit,
+        distortion=DROP_MOVE if first.beta else first.distortion,
+        metric=metric,
+    )
+
+
+def post_process(privacy: Privacy) -> Privacy:
+    """Whatever is done to a private output keeps its privacy (Dwork and Roth, Prop. 2.1)."""
+    return privacy
+
+
+def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None) -> Privacy:
+    """Privacy of M₂∘M₁ where M₁ maps neighbours to neighbours (paper, Thm. compose-DP).
+
+    ``relation`` is M₁'s: which neighbours it takes, and which it gives. They must be the ones M₂ is private for.
+    """
+    if relation is None:
+        raise InputError("the first mechanism does not map neighbours to neighbours; nothing follows about privacy.")
+    before, after = relation
+    if after != privacy.neighbours:
+        raise InputError(
+            f"neighbours do not fit: the first mechanism gives {after!r}, "
+            f"and the second is private for {privacy.neighbours!r}."
+        )
+    return Privacy(epsilon=privacy.epsilon, delta=privacy.delta, neighbours=before)
+
+
+def deterministic_error(sensitivity: MetricSensitivity, *, metric: str) -> ErrorSensitivity:
+    """τ^{0,0}(β, 0) = Δ_f(β) where the mechanism is the function itself (paper, Lem. err-sens-deterministic)."""
+    return ErrorSensitivity(alpha=0.0, gamma=0.0, bound=sensitivity, metric=metric)
+
+
+def identity() -> DistortionSensitivity:
+    """σ(α) ≤ α for the identity, measured by one distortion on both sides."""
+    return DistortionSensitivity(bound=lambda alpha: alpha)
+
+
+def bijection(bound: Callable[[float], float]) -> DistortionSensitivity:
+    """σ of a deterministic bijection f: the largest ∂₁(x, f⁻¹(y)) with ∂₂(f(x), y) ≤ α, which the caller bounds."""
+    return DistortionSensitivity(bound=bound)
+
+
+def histogram_function() -> DistortionSensitivity:
+    """σ(α) ≤ α for the map from a data set to its histogram, w.r.t. drop on both sides: it is a bijection."""
+    return identity()
+
+
+def only_at_zero() -> DistortionSensitivity:
+    """What is true of every function: σ(0) = 0. Beyond that nothing is claimed."""
+    return DistortionSensitivity(bound=lambda alpha: 0.0 if alpha == 0 else math.inf)
+
+
+def relax(sigma: DistortionSensitivity, *, theta: Number, omega: Number) -> DistortionSensitivity:
+    """The two-parameter form: outputs match up to distance ω, but for a mass θ (paper, remark on Def. dist-sens)."""
+    loss, distance = exact("theta", theta), exact("omega", omega)
+    if not 0 <= loss <= 1 or distance < 0:
+        raise InputError("theta must be in [0, 1] and omega at least 0.")
+    return DistortionSensitivity(bound=sigma.bound, theta=float(loss), omega=float(distance))
+
+
+def laplace_accuracy(*, sensitivity: Number, epsilon: Number, gamma: Number) -> Accuracy:
+    """(0, (Δ/ε)·ln(1/γ), γ): what Laplace noise of scale Δ/ε exceeds with chance γ; rounded up.
+
+    >>> laplace_accuracy(sensitivity=1, epsilon=1, gamma="0.05").beta
+    2.9957322735539913
+    """
+    scale = _SENSITIVITY.check(sensitivity) / exact("epsilon", epsilon)
+    chance = _GAMMA.check(gamma)
+    context = Context(prec=50, rounding=ROUND_CEILING)
+    logarithm = Fraction(context.ln(context.divide(Decimal(chance.denominator), Decimal(chance.numerator))))
+    slack = 1 + Fraction(1, 10**40)  # Decimal's logarithm is right to its last digit
+    return Accuracy(alpha=0, beta=_rounded_up(scale * logarithm * slack), gamma=gamma)
+
+
+def _rounded_up(value: Fraction) -> Fraction:
+    nearest = float(value)
+    return Fraction(nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf))
+
+
+def useful_accuracy(*, beta: Number, gamma: Number, psi: Number = 0) -> Accuracy:
+    """(β, γ, ψ)-usefulness of Blum, Ligett and Roth as flexible accuracy (paper, App. Comparison_BLR).
+
+    With ψ = 0 it is (0, β, γ)-accuracy. For half-space counts on the unit sphere, where ψ rotates the half-space, it is
+    (ψ, β, γ)-accuracy w.r.t. moving points: rotating the question is moving every point by at most ψ.
+    """
+    if exact("psi", psi) == 0:
+        return Accuracy(alpha=0, beta=beta, gamma=gamma)
+    return Accuracy(alpha=psi, beta=beta, gamma=gamma, distortion=MOVE)

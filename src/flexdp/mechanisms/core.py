@@ -1,0 +1,141 @@
+"""A mechanism is a value: what it maps, what it promises, and what a composition needs to know of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from flexdp._parameters import Number, exact, whole
+from flexdp.calculus import (
+    DistortionSensitivity,
+    ErrorSensitivity,
+    compose_accuracy,
+    drop_move_accuracy,
+    post_process,
+    pre_process,
+)
+from flexdp.errors import InputError
+from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Privacy
+
+__all__ = ["HISTOGRAMS", "Mechanism", "Setting", "Space", "compose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What a mechanism takes or gives, and the metric in which errors on it are measured."""
+
+    name: str
+    metric: str
+    dimensions: int = 1
+
+    def __str__(self) -> str:
+        size = "" if self.dimensions == 1 else f" in {self.dimensions} dimensions"
+        return f"{self.name}{size} ({self.metric})"
+
+
+HISTOGRAMS = Space("histograms", HISTOGRAM_DISTANCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is publicly known of the input: at least how many records, at most how many bars; and the loss γ."""
+
+    records_at_least: int | None = None
+    bars: int | None = None
+    gamma: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """A mechanism for a function, with its guarantees as functions of public knowledge.
+
+    ``accuracy_in`` is its accuracy for its own function; ``sigma`` that function's distortion sensitivity; ``tau``
+    its error
+    sensitivity; ``relation`` the neighbours it maps to neighbours; ``bars`` how many bars its output can have, if
+    public.
+    """
+
+    name: str
+    source: Space
+    target: Space
+    run: Callable[[Any], Any]
+    accuracy_in: Callable[[Setting], Accuracy]
+    sigma: DistortionSensitivity
+    tau: Callable[[Setting], ErrorSensitivity]
+    privacy: Privacy | None = None
+    relation: tuple[str, str] | None = None
+    bars: int | None = None
+
+    def __call__(self, value: Any) -> Any:
+        """Run the mechanism."""
+        return self.run(value)
+
+    def __rshift__(self, other: Mechanism) -> Mechanism:
+        """This mechanism, then the other."""
+        return compose(self, other)
+
+    def accuracy(self, *, records_at_least: int | None = None, bars: int | None = None, gamma: Number = 0) -> Accuracy:
+        """The accuracy on all inputs of at least so many records (and, if not known from buckets, so many bars)."""
+        known = None if records_at_least is None else whole("records_at_least", records_at_least)
+        most = None if bars is None else whole("bars", bars)
+        return self.accuracy_in(Setting(records_at_least=known, bars=most, gamma=exact("gamma", gamma)))
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+def compose(first: Mechanism, second: Mechanism) -> Mechanism:
+    """``second`` after ``first``, with the privacy and the accuracy that the composition theorems give.
+
+    Spaces must fit when the pipeline is built. Privacy comes from the first if it is private (post-processing), else
+    from the second if the first maps neighbours to neighbours (pre-processing); else there is none.
+    """
+    if first.target != second.source:
+        raise InputError(
+            f"{second.name} takes {second.source}, and {first.name} gives {first.target}; they must be the same."
+        )
+    if first.privacy is not None:
+        privacy: Privacy | None = post_process(first.privacy)
+    elif second.privacy is not None:
+        privacy = pre_process(second.privacy, relation=first.relation)
+    else:
+        privacy = None
+    relation = None
+    if first.relation and second.relation and first.relation[1] == second.relation[0]:
+        relation = (first.relation[0], second.relation[1])
+
+    def accuracy_in(setting: Setting) -> Accuracy:
+        before = first.accuracy_in(setting)
+        seen = setting if first.bars is None else replace(setting, bars=first.bars)
+        error = second.tau(seen)
+        if math.isinf(error.bound(before.beta)):
+            return drop_move_accuracy(before, metric=second.target.metric)
+        return compose_accuracy(before, error, sigma=first.sigma)
+
+    def tau(setting: Setting) -> ErrorSensitivity:
+        one = first.tau(setting)
+        two = second.tau(setting if first.bars is None else replace(setting, bars=first.bars))
+        shared = None if one.alpha is None or two.alpha is None else one.alpha + first.sigma.bound(two.alpha)
+        return ErrorSensitivity(
+            alpha=shared,
+            gamma=two.gamma,
+            bound=lambda beta: two.bound(one.bound(beta)),
+            metric=two.metric,
+            max_drop=one.max_drop if two.max_drop is None else two.max_drop,
+        )
+
+    return Mechanism(
+        name=f"{first.name} >> {second.name}",
+        source=first.source,
+        target=second.target,
+        run=lambda value: second.run(first.run(value)),
+        accuracy_in=accuracy_in,
+        sigma=DistortionSensitivity(bound=lambda alpha: first.sigma.bound(second.sigma.bound(alpha))),
+        tau=tau,
+        privacy=privacy,
+        relation=relation,
+        bars=second.bars if second.bars is not None else first.bars if second.target == first.target else None,
+    )
