@@ -13,7 +13,8 @@ import flexdp
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
-    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise", "statistics", "calculus",
+    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise",
+    "statistics", "calculus",
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
     "answers", "release", "_output", "_demo", "cli", "__main__", "__init__",

@@ -186,7 +186,7 @@ def upper_text(value: Fraction | float, digits: int = 3) -> str:
     """
     if isinstance(value, float) and math.isinf(value):
         return "inf"
-    number = Fraction(value)
+    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)  # a float is what its decimal says
     text = repr(float(number))
     if Fraction(text) == number and len(text) <= digits + 5:
         return text.removesuffix(".0")

@@ -137,12 +137,12 @@ class Accuracy:
         if alpha is None and max_drop is None:
             raise InputError("alpha must be a fraction where max_drop is not given; got None for both.")
         share = _SHARE if distortion != MOVE else replace(_SHARE, high=None)  # a distance, not a fraction
-        object.__setattr__(self, "alpha", None if alpha is None else float_up(share.check(alpha)))
-        object.__setattr__(self, "beta", float_up(_ERROR.check(beta)))
-        object.__setattr__(self, "gamma", float_up(_CHANCE.check(gamma)))
+        object.__setattr__(self, "alpha", None if alpha is None else _stored(share, alpha))
+        object.__setattr__(self, "beta", _stored(_ERROR, beta))
+        object.__setattr__(self, "gamma", _stored(_CHANCE, gamma))
         object.__setattr__(self, "relative", relative)
         object.__setattr__(self, "max_drop", max_drop)
-        object.__setattr__(self, "moved", float_up(_ERROR.check(moved)))
+        object.__setattr__(self, "moved", _stored(_ERROR, moved))
         object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "distortion", distortion)
         object.__setattr__(self, "metric", metric)
@@ -189,8 +189,14 @@ class Accuracy:
         return f", to within {upper_text(self.beta, 6)}{unit}"
 
     def __str__(self) -> str:
-        exception = f", except with probability {upper_text(Fraction(self.gamma))}" if self.gamma else ""
+        exception = f", except with probability {upper_text(self.gamma)}" if self.gamma else ""
         return f"Exact after leaving out {self.left_out}{self.margin}{exception}."
+
+
+def _stored(domain: Domain, value: Number) -> float:
+    """A bound as a double: doubles as they are, everything else rounded up."""
+    number = domain.check(value)
+    return value if isinstance(value, float) else float_up(number)
 
 
 def percent_text(share: float) -> str:

@@ -244,6 +244,8 @@ class DropNoise:
 def smallest_delta(epsilon: Number, reach: int) -> Fraction:
     """A δ for which :class:`DropNoise` has at most this reach: δ*(q) = 1/(S_⌈q/2⌉ + S_⌊q/2⌋), a hair above.
 
+    Never below the smallest δ that is offered, for which a smaller reach may do.
+
     >>> DropNoise(1, smallest_delta(1, 28)).q
     28
     """
@@ -259,7 +261,8 @@ def smallest_delta(epsilon: Number, reach: int) -> Fraction:
     total += rung if reach % 2 else 0
     best = Fraction(1 << precision, total) * (1 + Fraction(1, 2**16))  # room for the table's own rounding
     scale = 10 ** (20 + len(str(best.denominator // best.numerator)))
-    return min(Fraction(-(-best.numerator * scale // best.denominator), scale), Fraction(1, 2))
+    rounded = Fraction(-(-best.numerator * scale // best.denominator), scale)
+    return max(min(rounded, Fraction(1, 2)), DELTA.low)
 
 
 def laplace(size: int, *, scale: float) -> NDArray[np.float64]:

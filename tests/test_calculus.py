@@ -1,0 +1,156 @@
+"""The rules on guarantees: their arithmetic, their hypotheses, and that what they promise is kept."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flexdp import Accuracy, InputError, Privacy
+from flexdp.calculus import (
+    ErrorSensitivity,
+    bijection,
+    compose_accuracy,
+    deterministic_error,
+    drop_move_accuracy,
+    histogram_function,
+    identity,
+    laplace_accuracy,
+    only_at_zero,
+    post_process,
+    pre_process,
+    relax,
+    useful_accuracy,
+)
+from flexdp.guarantees import DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD
+
+shares = st.fractions(0, Fraction(1, 2))
+
+
+@given(a1=shares, a2=shares, b=st.fractions(0, 10), factor=st.integers(1, 4), gamma=shares)
+def test_composition_is_the_theorems_formula(
+    a1: Fraction, a2: Fraction, b: Fraction, factor: int, gamma: Fraction
+) -> None:
+    first = Accuracy(alpha=a1, beta=b, metric=HISTOGRAM_DISTANCE)
+    second = ErrorSensitivity(alpha=float(a2), gamma=float(gamma), bound=lambda beta: factor * beta, metric="m")
+    found = compose_accuracy(first, second, sigma=bijection(lambda alpha: alpha / 2))
+    assert found.alpha == pytest.approx(float(a1 + a2 / 2))
+    assert found.alpha >= float(a1) and Fraction(found.alpha) >= a1 + Fraction(float(a2)) / 2
+    assert found.beta == factor * first.beta
+    assert found.gamma == float(gamma)
+    assert found.metric == "m"
+
+
+def test_composition_needs_a_finite_distortion_sensitivity() -> None:
+    first = Accuracy(alpha=0, beta=1)
+    second = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda beta: beta, metric="m")
+    with pytest.raises(InputError, match="sigma must be finite"):
+        compose_accuracy(first, second, sigma=only_at_zero())
+    with pytest.raises(InputError, match="gamma = 0"):
+        compose_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), second, sigma=identity())
+    with pytest.raises(InputError, match="drop-move"):
+        compose_accuracy(first, deterministic_error(lambda _beta: math.inf, metric="m"), sigma=identity())
+
+
+def test_an_unknown_fraction_stays_unknown() -> None:
+    first = Accuracy(alpha=None, beta=1, max_drop=27)
+    found = compose_accuracy(first, deterministic_error(lambda beta: 2 * beta, metric="m"), sigma=identity())
+    assert (found.alpha, found.beta, found.max_drop) == (None, 2, 27)
+
+
+def test_relaxed_distortion_sensitivity_costs_error_and_loss() -> None:
+    first = Accuracy(alpha=0, beta=1)
+    second = ErrorSensitivity(alpha=0.1, gamma=0.01, bound=lambda beta: beta, metric="m")
+    loose = relax(identity(), theta="0.02", omega="0.5")
+    found = compose_accuracy(first, second, sigma=loose, sensitivity=lambda beta: 3 * beta)
+    assert (found.beta, found.gamma) == (2.5, pytest.approx(0.03))
+    with pytest.raises(InputError, match="sensitivity is missing"):
+        compose_accuracy(first, second, sigma=loose)
+    for bad in ({"theta": 2, "omega": 0}, {"theta": 0, "omega": -1}):
+        with pytest.raises(InputError):
+            relax(identity(), **bad)
+
+
+def test_drop_move_turns_the_output_error_into_a_distortion() -> None:
+    found = drop_move_accuracy(Accuracy(alpha="0.1", beta="2.5"), metric="m")
+    assert (found.alpha, found.beta, found.moved, found.distortion) == (0.1, 0, 2.5, DROP_MOVE)
+    assert "moving every value by at most 2.5" in str(found)
+    exact = drop_move_accuracy(Accuracy(alpha="0.1", beta=0), metric="m")
+    assert exact.distortion == "drop" and exact.moved == 0
+    with pytest.raises(InputError, match="gamma"):
+        drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric="m")
+
+
+def test_distortion_sensitivities() -> None:
+    for sigma in (identity(), histogram_function()):
+        assert sigma.bound(0.3) == 0.3
+    assert only_at_zero().bound(0) == 0
+    assert math.isinf(only_at_zero().bound(1e-9))
+
+
+def test_privacy_under_processing() -> None:
+    private = Privacy(epsilon=1, delta="1e-6")
+    assert post_process(private) == private
+    assert pre_process(private, relation=(ONE_RECORD, ONE_RECORD)) == private
+    other = pre_process(private, relation=("change one row", ONE_RECORD))
+    assert other.neighbours == "change one row" and other.epsilon == 1
+    with pytest.raises(InputError, match="does not map neighbours"):
+        pre_process(private, relation=None)
+    with pytest.raises(InputError, match="neighbours do not fit"):
+        pre_process(private, relation=(ONE_RECORD, "swap two records"))
+
+
+@pytest.mark.parametrize("gamma", ["0.5", "0.05", "1e-9", "0.999"])
+def test_laplace_noise_exceeds_its_bound_with_chance_gamma(gamma: str) -> None:
+    found = laplace_accuracy(sensitivity=3, epsilon="0.5", gamma=gamma)
+    assert found.alpha == 0
+    assert math.exp(-found.beta / 6) == pytest.approx(float(gamma), rel=1e-12)
+    assert found.beta >= 6 * math.log(1 / float(gamma)) * (1 - 1e-12)
+
+
+def test_usefulness_is_flexible_accuracy() -> None:
+    plain = useful_accuracy(beta="0.1", gamma="0.05")
+    assert (plain.alpha, plain.beta, plain.gamma) == (0, 0.1, 0.05)
+    rotated = useful_accuracy(beta="0.1", gamma="0.05", psi="1.5")
+    assert (rotated.alpha, rotated.distortion) == (1.5, MOVE)
+    assert "moving every value by at most 1.5" in str(rotated)
+
+
+def test_rotating_a_half_space_is_moving_the_points() -> None:
+    """The identity behind the translation: a count over a rotated half-space is the count over rotated points."""
+    rng = np.random.default_rng(5)
+    angles = rng.uniform(0, 2 * math.pi, 500)
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    psi = 0.3
+    turn = np.array([[math.cos(psi), -math.sin(psi)], [math.sin(psi), math.cos(psi)]])
+    normal = np.array([1.0, 0.0])
+    moved = points @ turn.T
+    assert np.linalg.norm(moved - points, axis=1).max() <= psi
+    assert (moved @ normal > 0.2).sum() == (points @ (turn.T @ normal) > 0.2).sum()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"alpha": 2, "beta": 0}, "alpha must be in"),
+        ({"alpha": -1, "beta": 0}, "alpha must be in"),
+        ({"alpha": 0, "beta": -1}, "beta must be"),
+        ({"alpha": 0, "beta": 0, "gamma": 2}, "gamma must be"),
+        ({"alpha": None, "beta": 0}, "alpha must be a fraction"),
+        ({"alpha": "nan", "beta": 0}, "alpha must be finite"),
+    ],
+)
+def test_guarantees_are_checked_at_birth(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Accuracy(**arguments)  # type: ignore[arg-type]
+
+
+def test_guarantees_read_aloud() -> None:
+    assert str(Accuracy(alpha="0.02", beta="2.5", gamma="0.01")) == (
+        "Exact after leaving out at most 2% of the records, to within 2.5, except with probability 0.01."
+    )
+    assert str(Privacy(epsilon=1, delta=0)).endswith("at most 73.2% sure afterwards.")

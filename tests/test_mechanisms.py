@@ -1,0 +1,272 @@
+"""Mechanisms: what their pipelines derive, and that what they derive is kept on real runs."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2, kstest
+
+from flexdp import Histogram, InputError
+from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
+from flexdp.mechanisms import (
+    BucketHistogram,
+    Bucketing,
+    Dropping,
+    Emptiness,
+    Laplace,
+    Mechanism,
+    ReadOff,
+    STLap,
+    compose,
+)
+from flexdp.noise import DropNoise, laplace, shifted_truncated_laplace, smallest_delta
+from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
+
+FALSE_ALARM = 1e-9
+histograms = st.dictionaries(st.integers(0, 119), st.integers(1, 80), min_size=1, max_size=20).map(
+    Histogram.from_counts
+)
+
+
+def pipeline(statistic: object) -> Mechanism:
+    return Bucketing(width=5, bounds=(0, 120)) >> Dropping(epsilon=1, delta="1e-6") >> ReadOff(statistic)  # type: ignore[arg-type]
+
+
+def test_the_pipeline_of_the_readme() -> None:
+    mech = pipeline(Max())
+    assert mech.privacy is not None
+    assert (mech.privacy.epsilon, mech.privacy.delta) == (1, Fraction(1, 10**6))
+    found = mech.accuracy(records_at_least=50_000)
+    assert found.alpha == pytest.approx(27 * 24 / 50_000)
+    assert Fraction(found.alpha) >= Fraction(27 * 24, 50_000)
+    assert (found.beta, found.gamma) == (2.5, 0)
+    assert mech.accuracy().alpha is None and mech.accuracy().max_drop == 27
+    assert mech(Histogram.from_counts({50: 1000, 90: 500})) in (92.5,)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "beta", "metric"),
+    [(Max(), 2.5, None), (Min(), 2.5, None), (Range(), 5, None), (Median(), 2.5, None), (Quantile("0.9"), 2.5, None),
+     (Support(), 2.5, HAUSDORFF)],
+)  # fmt: skip
+def test_bounded_statistics_carry_their_sensitivity(statistic: object, beta: float, metric: str | None) -> None:
+    found = pipeline(statistic).accuracy(records_at_least=10**6)
+    assert found.beta == beta
+    assert found.moved == 0
+    assert metric is None or found.metric == metric
+
+
+@pytest.mark.parametrize("statistic", [Mode(), MaxAtLeast(500), Top(3)])
+def test_unbounded_statistics_carry_the_drop_move_guarantee(statistic: object) -> None:
+    found = pipeline(statistic).accuracy(records_at_least=10**6)
+    assert (found.beta, found.moved, found.distortion) == (0, 2.5, DROP_MOVE)
+    without = (Dropping(epsilon=1, delta="1e-6") >> ReadOff(statistic)).accuracy(records_at_least=10**6, bars=10)  # type: ignore[arg-type]
+    assert (without.beta, without.moved, without.distortion) == (0, 0, "drop")
+
+
+@settings(max_examples=60, deadline=None)
+@given(x=histograms)
+def test_what_the_pipeline_promises_is_kept(x: Histogram) -> None:
+    """Its maximum is the exact maximum of an allowed sub-multiset, to within β; likewise minimum and support."""
+    bucketing, dropping = Bucketing(width=5, bounds=(0, 120)), Dropping(epsilon=1, delta="1e-6")
+    y = (bucketing >> dropping)(x)
+    whole = bucketing(x)
+    truth = dict(whole.items())
+    assert all(count <= truth[key] for key, count in y.items())
+    promised = (bucketing >> dropping).accuracy(records_at_least=x.size)
+    assert promised.alpha is not None and (x.size - y.size) / x.size <= promised.alpha
+    if len(y):
+        for statistic in (Max(), Min()):
+            kept = [k for k in x.keys.tolist() if any(abs(k - c) <= 2.5 for c in y.keys.tolist())]
+            nearest = min(abs(statistic(y) - k) for k in kept)
+            assert nearest <= promised.beta
+
+
+def test_bucketing_keeps_neighbours() -> None:
+    bucketing = Bucketing(width=5)
+    x = Histogram.from_counts({1.0: 3, 7.5: 2})
+    y = Histogram.from_counts({1.0: 3, 7.5: 3})
+    one, two = dict(bucketing(x).items()), dict(bucketing(y).items())
+    assert sum(abs(one.get(k, 0) - two.get(k, 0)) for k in one | two) == 1
+    assert bucketing.privacy is None
+
+
+def test_bucketing_leaves_out_what_it_is_told_to() -> None:
+    x = Histogram.from_counts({-5.0: 1, 3.0: 2, 500.0: 4})
+    assert dict(Bucketing(width=5, bounds=(0, 10), outside="drop")(x).items()) == {2.5: 2}
+    assert dict(Bucketing(width=5, bounds=(0, 10))(x).items()) == {2.5: 3, 7.5: 4}
+    assert dict(Bucketing(edges=[0, 4, 10])(x).items()) == {2.0: 3, 7.0: 4}
+    far = Histogram.from_counts({1e300: 1, 3.0: 2})
+    assert dict(Bucketing(width=5)(far).items()) == {2.5: 2}
+
+
+def test_spaces_must_fit_when_the_pipeline_is_built() -> None:
+    for first, second in [
+        (ReadOff(Max()), Dropping(epsilon=1, delta="1e-6")),
+        (ReadOff(Max()), ReadOff(Min())),
+        (Bucketing(width=5, dimensions=2), Dropping(epsilon=1, delta="1e-6")),
+        (Emptiness(epsilon=1, delta="1e-6"), ReadOff(Max())),
+    ]:
+        with pytest.raises(InputError, match="they must be the same"):
+            compose(first, second)
+
+
+def test_composition_is_associative() -> None:
+    a, b, c = Bucketing(width=5, bounds=(0, 120)), Dropping(epsilon=1, delta="1e-6"), ReadOff(Range())
+    left, right = (a >> b) >> c, a >> (b >> c)
+    assert left.privacy == right.privacy
+    assert left.accuracy(records_at_least=10**5) == right.accuracy(records_at_least=10**5)
+
+
+def test_two_bucketings_add_their_errors() -> None:
+    found = (Bucketing(width=2) >> Bucketing(width=5)).accuracy()
+    assert (found.alpha, found.beta, found.metric) == (0, 3.5, HISTOGRAM_DISTANCE)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_bucket_histogram_keeps_alpha_and_beta(dimensions: int) -> None:
+    mech = BucketHistogram(
+        alpha="0.2", beta=20, epsilon=1, bounds=(0, 100), records_at_least=100_000, dimensions=dimensions
+    )
+    found = mech.accuracy(records_at_least=100_000)
+    assert found.alpha is not None and found.alpha <= 0.2
+    assert found.beta <= 20
+    width = 40 / math.sqrt(dimensions)
+    assert mech.bars == math.ceil(100 / width) ** dimensions
+    assert mech.privacy is not None and mech.privacy.epsilon == 1
+    rng = np.random.default_rng(dimensions)
+    points = rng.uniform(0, 100, (2000, dimensions))
+    x = Histogram(points if dimensions > 1 else points[:, 0], np.full(2000, 50))
+    moved = Bucketing(width=Fraction(width), bounds=(0, 100), dimensions=dimensions)(x)
+    centres = np.asarray(moved.keys).reshape(-1, dimensions)
+    distances = np.sqrt(((points[:, None, :] - centres[None]) ** 2).sum(axis=2)).min(axis=1)
+    assert distances.max() <= 20 + 1e-9
+    assert mech(x).size <= x.size
+
+
+def test_bucket_histogram_refuses_what_cannot_be() -> None:
+    with pytest.raises(InputError, match="at least the number of buckets"):
+        BucketHistogram(alpha="0.001", beta=1, epsilon=1, bounds=(0, 1000), records_at_least=100)
+    with pytest.raises(InputError, match="alpha must be"):
+        BucketHistogram(alpha=2, beta=1, epsilon=1, bounds=(0, 10), records_at_least=100)
+    with pytest.raises(InputError, match="width must be given"):
+        Bucketing(relative="0.1", dimensions=2)
+
+
+@pytest.mark.parametrize("reach", [2, 3, 10, 11, 28, 55, 400])
+@pytest.mark.parametrize("epsilon", ["0.05", "1", "3"])
+def test_smallest_delta_gives_the_reach(epsilon: str, reach: int) -> None:
+    delta = smallest_delta(epsilon, reach)
+    assert DropNoise(epsilon, delta).q <= reach
+    if delta > Fraction(1, 10**29):
+        closer = delta * (1 - Fraction(1, 10**4))
+        assert reach == 2 or DropNoise(epsilon, closer).q > reach - 1
+
+
+def test_emptiness_is_the_optimal_test() -> None:
+    noise = DropNoise(1, "1e-3")
+    growth = math.e
+    delta = float(noise.delta_real)
+    p = [float(noise.survival(k)) for k in range(noise.q + 3)]
+    assert p[0] == 0 and p[noise.q :] == [1.0] * 3
+    for before, after in pairwise(p):
+        for one, two in ((before, after), (after, before), (1 - before, 1 - after), (1 - after, 1 - before)):
+            assert one <= growth * two + delta * (1 + 1e-9)
+    for k in range(noise.q // 2):
+        assert p[k] == pytest.approx(delta * math.expm1(k) / math.expm1(1), rel=1e-6)
+    mech = Emptiness(epsilon=1, delta="1e-3")
+    assert mech(0) is False and mech(noise.q) is True
+    assert mech.accuracy(records_at_least=noise.q).alpha == 0
+    assert mech.accuracy(records_at_least=3).alpha == 1
+
+
+def test_laplace_is_accurate_with_chance() -> None:
+    mech = Laplace(Max(), sensitivity=10, epsilon=2)
+    assert mech.privacy is not None and (mech.privacy.epsilon, mech.privacy.delta) == (2, 0)
+    found = mech.accuracy(gamma="0.05")
+    assert found.beta == pytest.approx(5 * math.log(20)) and found.gamma == 0.05
+    both = (Bucketing(width=4) >> mech).accuracy(gamma="0.05")
+    assert both.beta == pytest.approx(2 + 5 * math.log(20))
+    with pytest.raises(InputError, match="gamma"):
+        mech.accuracy()
+    x = Histogram.from_values([5.0])
+    errors = np.abs([mech(x) - 5 for _ in range(4000)])
+    assert 0.02 < (errors > found.beta).mean() < 0.09  # 0.05 ± more than ten standard errors
+
+
+def test_continuous_noise_has_its_law() -> None:
+    """Kolmogorov–Smirnov at a false-alarm rate of 1e-9, and a control of the wrong scale that it must reject."""
+    size = 40_000
+    draws = laplace(size, scale=2.0)
+    assert kstest(draws, "laplace", args=(0, 2.0)).pvalue > FALSE_ALARM
+    assert kstest(draws, "laplace", args=(0, 2.4)).pvalue < FALSE_ALARM
+    q, epsilon = 20.0, 0.5
+
+    def law(z: np.ndarray) -> np.ndarray:
+        z = np.clip(z, -q, 0)
+        tail = np.expm1(-epsilon * q / 2)
+        left = (np.exp(epsilon * (np.minimum(z, -q / 2) + q / 2)) - np.exp(-epsilon * q / 2)) / (-2 * tail)
+        right = np.where(z > -q / 2, (1 - np.exp(-epsilon * (z + q / 2))) / (-2 * tail), 0.0)
+        return left + right
+
+    cut = shifted_truncated_laplace(size, reach=q, epsilon=epsilon)
+    assert cut.min() >= -q and cut.max() <= 0
+    assert kstest(cut, law).pvalue > FALSE_ALARM
+    assert kstest(shifted_truncated_laplace(size, reach=q, epsilon=0.6), law).pvalue < FALSE_ALARM
+    assert (shifted_truncated_laplace(5, reach=0.0, epsilon=1.0) == 0).all()
+
+
+def test_stlap_reports_the_corrected_privacy() -> None:
+    mech = STLap(tau="0.05", epsilon="0.5", records_at_least=2001, bars=3)
+    assert mech.privacy is not None
+    stated = math.expm1(0.5) / (2 * math.expm1(0.25 * 0.05 * 2001))
+    alpha, rate = 0.15, 0.25 * 0.05 * 2001
+    assert float(mech.privacy.epsilon) == pytest.approx(0.5 * (1 + alpha / 2 * (1 + 1 / math.expm1(rate))))
+    assert float(mech.privacy.delta) == pytest.approx((1 + alpha) * stated)
+    assert STLap(tau="0.05", epsilon="0.5").privacy is None
+    assert STLap(tau="0.001", epsilon="0.5", records_at_least=1000, bars=3).privacy is None
+    x = Histogram.from_counts({1: 700, 2: 700, 3: 601})
+    for _ in range(50):
+        y = mech(x)
+        assert all(dict(x.items())[k] - n <= math.ceil(0.05 * 2001 - 0.5) for k, n in y.items())
+    assert mech.accuracy().alpha >= 0.15
+
+
+def test_dropping_in_several_dimensions() -> None:
+    mech = Bucketing(width=10, bounds=(0, 100), dimensions=2) >> Dropping(epsilon=1, delta="1e-6", dimensions=2)
+    assert mech.bars == 100
+    assert mech.accuracy().beta == pytest.approx(5 * math.sqrt(2))
+    x = Histogram(np.array([[3.0, 4.0], [7.0, 1.0], [55.0, 99.0]]), [100, 100, 100])
+    y = mech(x)
+    assert {tuple(key) for key in y.keys.tolist()} == {(5.0, 5.0), (55.0, 95.0)}
+    assert (mech >> ReadOff(Support(), dimensions=2)).accuracy(records_at_least=300).beta == pytest.approx(
+        5 * math.sqrt(2)
+    )
+    with pytest.raises(InputError, match="dimension"):
+        mech(Histogram.from_values([1.0]))
+
+
+def test_dropping_follows_its_table_through_the_pipeline() -> None:
+    """χ² over reported counts at a false-alarm rate of 1e-9."""
+    noise = DropNoise(1, "0.01")
+    mech = Dropping(noise=noise)
+    x = Histogram(np.arange(50_000), np.full(50_000, 100))
+    lost = 100 - mech(x).counts
+    expected = noise.pmf * len(x)
+    observed = np.bincount(lost, minlength=noise.q)
+    assert chi2.sf(((observed - expected) ** 2 / expected).sum(), noise.q - 1) > FALSE_ALARM
+    shifted = np.roll(noise.pmf, 1) * len(x)
+    assert chi2.sf(((observed - shifted) ** 2 / shifted).sum(), noise.q - 1) < FALSE_ALARM
+
+
+def test_missing_parameters() -> None:
+    with pytest.raises(InputError, match="epsilon and delta"):
+        Dropping(epsilon=1)
+    with pytest.raises(InputError, match="bars is missing"):
+        STLap(tau="0.01", epsilon=1).accuracy()
