@@ -508,3 +508,55 @@ def test_extreme_magnitudes_have_sentences() -> None:
 def test_order_is_refused_of_texts_even_where_nothing_survived() -> None:
     with pytest.raises(InputError, match="needs numbers"):
         flexdp.release([], epsilon=1, delta=1e-6, kind="text").max_at_least(3)
+
+
+def test_apply_takes_any_function_of_the_histogram() -> None:
+    released, _ = fixed({0: 100, 2: 100}, {}, width=5)
+
+    def mean(histogram: Histogram) -> float:
+        return float(np.average(histogram.keys, weights=histogram.counts))
+
+    bounded = released.apply(mean, sensitivity=1)
+    assert bounded.value == 7.5
+    assert (bounded.accuracy.beta, bounded.accuracy.moved) == (2.5, 0)
+    assert bounded.statement.startswith("The exact value of mean of the readable values after leaving out at most 27")
+    squared = released.apply(mean, sensitivity=lambda beta: beta * beta, name="mean")
+    assert squared.accuracy.beta == 6.25
+    unknown = released.apply(mean)
+    assert (unknown.accuracy.beta, unknown.accuracy.moved) == (0, 2.5)
+    assert "moving every value by at most 2.5" in unknown.statement
+    nothing = flexdp.release([], epsilon=1, delta=1e-6, kind="number").apply(mean)
+    assert nothing.value is None and "Nothing survived" in str(nothing)
+    for bad in ({"function": 5}, {"function": mean, "sensitivity": -1}):
+        with pytest.raises(InputError):
+            released.apply(**bad)  # type: ignore[arg-type]
+
+
+def test_fit_learns_from_the_release_alone() -> None:
+    from sklearn.cluster import KMeans
+    from sklearn.mixture import GaussianMixture
+    from sklearn.neighbors import KernelDensity
+
+    values = np.concatenate([np.full(3000, 12.0), np.full(3000, 92.0)])
+    released = flexdp.release(values, epsilon=1, delta=1e-6, width=5, bounds=(0, 120))
+    original = KMeans(n_clusters=2, n_init=1, random_state=0)
+    fitted = released.fit(original)
+    assert sorted(fitted.value.cluster_centers_.ravel()) == [12.5, 92.5]
+    assert not hasattr(original, "cluster_centers_")
+    assert (fitted.accuracy.beta, fitted.accuracy.moved, fitted.accuracy.distortion) == (0, 2.5, "drop-move")
+    assert "fit of KMeans" in fitted.statement and "moving every value by at most 2.5" in fitted.statement
+    assert released.fit(KernelDensity()).value.score_samples([[12.5]])[0] > -5
+    for bad in (GaussianMixture(), object()):
+        with pytest.raises(InputError, match="sample_weight"):
+            released.fit(bad)
+    with pytest.raises(InputError, match="column of numbers"):
+        flexdp.release(["a"] * 99, epsilon=1, delta=1e-6, kind="text").fit(original)
+
+
+def test_releases_take_their_guarantees_from_the_pipeline() -> None:
+    released, _ = fixed({0: 1000, 3: 500}, {}, width=5, bounds=(0, 120))
+    assert released.privacy == released.mechanism.privacy
+    promised = released.mechanism.accuracy(records_at_least=1500)
+    assert promised.alpha is not None and promised.beta == 2.5
+    assert released.max().accuracy.metric == "absolute difference"
+    assert released.mode().accuracy.distortion == "drop-move"
