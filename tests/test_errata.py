@@ -231,3 +231,12 @@ def test_the_evaluated_alpha_is_not_the_guaranteed_one() -> None:
     noise = DropNoise(1, Fraction(1, 2**20))
     assert noise.max_drop * 100 / 10_000 == pytest.approx(0.27)
     assert Max().sensitivity(0) == 0
+
+
+def test_the_two_forms_of_the_condition_agree() -> None:
+    """Claim equiv-ineq_claim-hist is algebra, and right: both forms change over at the same n."""
+    for epsilon, tau, nu in [(0.5, 0.05, 0.0), (1.0, 0.01, 0.1), (0.1, 0.2, 0.01)]:
+        bound = 2 / (epsilon * tau) * math.log1p(-math.expm1(-epsilon * tau / 2) / math.expm1(epsilon * (nu + tau / 2)))
+        for n in (bound * 0.999, bound * 1.001):
+            ratio = math.log(math.expm1(-epsilon * tau * (n + 1) / 2) / math.expm1(-epsilon * tau * n / 2))
+            assert (n >= bound) == (ratio <= epsilon * (nu + tau / 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import flexdp
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
-    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise",
+    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise", "_continuous",
     "statistics", "calculus",
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
@@ -69,8 +70,14 @@ def test_engines_are_imported_in_their_place_only() -> None:
 
 def test_randomness_lives_in_the_noise_module_alone() -> None:
     for name, path in modules().items():
-        if name != "noise":
+        if name not in ("noise", "_continuous"):
             assert not re.search(r"urandom|default_rng|np\.random|numpy\.random", path.read_text()), name
+
+
+def test_noise_in_doubles_is_for_study_only() -> None:
+    users = {name for name, path in modules().items() if "flexdp._continuous" in imports(path)}
+    assert users <= {"mechanisms.histograms", "mechanisms.readings"}
+    assert "_continuous" not in (SOURCE / "release.py").read_text()
 
 
 def test_importing_flexdp_loads_no_engine() -> None:
@@ -102,3 +109,34 @@ def test_constraints_pin_versions_and_name_no_host() -> None:
 
 def test_the_package_is_typed() -> None:
     assert (SOURCE / "py.typed").exists()
+
+
+def test_every_statement_of_the_paper_has_code_and_a_test() -> None:
+    rows = re.findall(
+        r"^\| (.+?) \| .+? \| `(.+?)` \| `(.+?)` \|$", (ROOT / "docs" / "theory.md").read_text(), re.MULTILINE
+    )
+    numbered = [row[0] for row in rows if re.match(r"(Def|Thm|Lem|Cor|Claim|Rem)\S* \d+", row[0])]
+    counts = {
+        kind: sum(name.startswith(kind) for name in numbered) for kind in ("Def", "Thm", "Lem", "Cor", "Claim", "Rem")
+    }
+    assert counts == {"Def": 9, "Thm": 6, "Lem": 13, "Cor": 3, "Claim": 13, "Rem": 6}
+    for statement, code, test in rows:
+        parts = code.split(".")
+        place: object = importlib.import_module(f"flexdp.{parts[0]}")
+        for part in parts[1:]:
+            fields = getattr(place, "__dataclass_fields__", {})
+            assert hasattr(place, part) or part in fields, (statement, code)
+            place = getattr(place, part, None)
+        module, name = test.split(".")
+        assert re.search(rf"^def {name}\(", (ROOT / "tests" / f"{module}.py").read_text(), re.MULTILINE), (
+            statement,
+            test,
+        )
+
+
+def test_every_erratum_has_a_check() -> None:
+    text = (ROOT / "docs" / "errata.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", text))
+    written = set(re.findall(r"^def (test_\w+)\(", (ROOT / "tests" / "test_errata.py").read_text(), re.MULTILINE))
+    assert named <= written
+    assert written - named <= {"test_the_two_forms_of_the_condition_agree"}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
 
 from flexdp import Histogram, InputError
+from flexdp._continuous import laplace, shifted_truncated_laplace
 from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
 from flexdp.mechanisms import (
     BucketHistogram,
@@ -25,7 +26,8 @@ from flexdp.mechanisms import (
     STLap,
     compose,
 )
-from flexdp.noise import DropNoise, laplace, shifted_truncated_laplace, smallest_delta
+from flexdp.mechanisms.core import Setting
+from flexdp.noise import DropNoise, smallest_delta
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
 
 FALSE_ALARM = 1e-9
@@ -270,3 +272,9 @@ def test_missing_parameters() -> None:
         Dropping(epsilon=1)
     with pytest.raises(InputError, match="bars is missing"):
         STLap(tau="0.01", epsilon=1).accuracy()
+
+
+def test_accuracy_is_error_sensitivity_at_zero() -> None:
+    known = Setting(records_at_least=10**5, bars=24)
+    for mech in (Bucketing(width=5), Dropping(epsilon=1, delta="1e-6"), ReadOff(Range()), pipeline(Max())):
+        assert mech.tau(known).bound(0.0) == mech.accuracy(records_at_least=10**5, bars=24).beta

@@ -38,9 +38,7 @@ __all__ = [
     "LARGEST_REACH",
     "DropNoise",
     "Evidence",
-    "laplace",
     "prove",
-    "shifted_truncated_laplace",
     "smallest_delta",
 ]
 
@@ -263,27 +261,6 @@ def smallest_delta(epsilon: Number, reach: int) -> Fraction:
     scale = 10 ** (20 + len(str(best.denominator // best.numerator)))
     rounded = Fraction(-(-best.numerator * scale // best.denominator), scale)
     return max(min(rounded, Fraction(1, 2)), DELTA.low)
-
-
-def laplace(size: int, *, scale: float) -> NDArray[np.float64]:
-    """Laplace noise in doubles, from the operating system's generator. For study only: doubles leak."""
-    u = _uniform(size) - 0.5
-    return np.asarray(-scale * np.sign(u) * np.log1p(-2 * np.abs(u)))
-
-
-def shifted_truncated_laplace(size: int, *, reach: float, epsilon: float) -> NDArray[np.float64]:
-    """Laplace noise about −reach/2 cut to [−reach, 0], in doubles. For study only: doubles leak."""
-    if reach == 0:
-        return np.zeros(size)
-    u = 2 * _uniform(size) - 1
-    away = -np.log1p(np.abs(u) * np.expm1(-epsilon * reach / 2)) / epsilon
-    return np.asarray(np.clip(np.sign(u) * away - reach / 2, -reach, 0.0))
-
-
-def _uniform(size: int) -> NDArray[np.float64]:
-    """Doubles strictly between 0 and 1."""
-    bits = np.frombuffer(os.urandom(8 * size), dtype="<u8") >> np.uint64(11)
-    return (bits.astype(np.float64) + 0.5) * 2.0**-53
 
 
 @dataclass(frozen=True, slots=True)

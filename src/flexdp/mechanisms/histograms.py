@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._continuous import shifted_truncated_laplace
 from flexdp._parameters import EPSILON, Domain, Number, whole
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import Buckets, Kind, Width
@@ -20,7 +21,7 @@ from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
-from flexdp.noise import DropNoise, shifted_truncated_laplace, smallest_delta
+from flexdp.noise import DropNoise, smallest_delta
 
 __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 

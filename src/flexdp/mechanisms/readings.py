@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from flexdp._continuous import laplace
 from flexdp._parameters import EPSILON, Number, exact
 from flexdp.calculus import (
     ErrorSensitivity,
@@ -21,7 +22,6 @@ from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, HAUSDORFF, Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
-from flexdp.noise import laplace
 from flexdp.statistics import Statistic, Support
 
 __all__ = ["Laplace", "ReadOff", "read_accuracy"]
