@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from flexdp._parameters import lower_text, number_text, upper_text
-from flexdp.buckets import Buckets, Kind, Width
+from flexdp.buckets import Buckets, Edges, Kind, Width
 from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
-from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
-from flexdp.histogram import Histogram
+from flexdp.guarantees import DIFFERENCE, HAUSDORFF, Accuracy, percent_text
+from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.mechanisms import Mechanism
 from flexdp.mechanisms.readings import read_accuracy
 from flexdp.noise import DropNoise, Evidence
@@ -107,10 +107,13 @@ class Reader:
 
     def support(self, statistic: Statistic) -> Answer:
         """The support, in the Hausdorff sense: nothing is listed that is not there."""
-        beta = max((self.partition.beta_at(index) for index in self.bars.keys.tolist()), default=Fraction(0))
-        accuracy = self._accuracy(statistic, self.partition.count, beta)
         if not len(self.bars):
             return self._nothing(statistic.name, ())
+        beta = None
+        if isinstance(self.partition, Edges):  # the widest of the buckets that are there
+            beta = max(self.partition.beta_at(index) for index in self.bars.keys.tolist())
+        histogram = self._histogram_accuracy(self.partition.count, beta)
+        accuracy = read_accuracy(histogram, statistic.sensitivity, metric=HAUSDORFF)
         verb = f"has {_plural(len(self.bars), 'value')}"
         return self._answer(statistic, statistic(self.shown), accuracy, verb=verb)
 
@@ -256,9 +259,9 @@ class Reader:
         buckets, drop = self.partition.count, self.noise.max_drop
         if buckets is None:
             return None
-        running = np.cumsum(self.bars.counts.astype(object))
         size = self.bars.size
-        offsets = [int(index) - self.partition.first for index in self.bars.keys]
+        running = np.cumsum(self.bars.counts if size <= LARGEST_COUNT else self.bars.counts.astype(object))
+        offsets = self.bars.keys - self.partition.first
 
         def released_up_to(g: int) -> int:
             place = int(np.searchsorted(offsets, g, side="right"))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -147,8 +148,8 @@ class Width:
                 first, last = self._span(i)
                 days.append(int(first + last + 1) // 2)
             return as_dates(np.clip(np.array(days, dtype=np.int64), FIRST_DAY, LAST_DAY))
-        fast = self._fast_centres(index)
-        return fast if fast is not None else self._numbers([sum(self._span(i)) / 2 for i in index.tolist()])
+        half = (self.width - int(self.whole)) / 2
+        return self._points(index, half, lambda span: sum(span) / 2, whole=self.whole and not self._halves)
 
     @cached_property
     def _halves(self) -> bool:
@@ -156,34 +157,33 @@ class Width:
         last = self._span(self.count - 1) if self.count is not None else (Fraction(0), Fraction(0))
         return self.width % 2 == 0 or sum(last) % 2 == 1
 
-    def _numbers(self, numbers: list[Any]) -> NDArray[Any]:
-        return _whole_numbers(numbers, halves=self._halves) if self.whole else _doubles(numbers)
+    def _points(
+        self, index: NDArray[Any], offset: Fraction, of_span: Callable[[tuple[Fraction, Fraction]], Any], *, whole: bool
+    ) -> NDArray[Any]:
+        """origin + offset + i·width for each i, and of the last bucket, which may be cut, what its span gives.
 
-    def _fast_centres(self, index: NDArray[Any]) -> NDArray[Any] | None:
-        """All centres at once where one correctly rounded division gives them, else None."""
-        if index.dtype == object or not len(index):
-            return None
-        scale = 2 * math.lcm(self.width.denominator, self.origin.denominator)
-        first = int((2 * self.origin + self.width - int(self.whole)) * scale / 2)
-        step = int(self.width * scale)
-        largest = abs(first) + step * max(abs(int(index[0])), abs(int(index[-1])))
-        if max(largest, scale) >= 2**53:
-            return None
-        numerators = first + step * index
-        centres = numerators / scale if self._halves or not self.whole else numerators // scale
-        if self.count is not None and int(index[-1]) + 1 == self.count:  # the last bucket may be cut
-            centres[-1] = sum(self._span(self.count - 1)) / 2
-        return centres
+        All at once where a single correctly rounded division gives them, else one by one and exactly.
+        """
+        if len(index) and index.dtype != object:
+            scale = math.lcm(self.width.denominator, (self.origin + offset).denominator)
+            first, step = int((self.origin + offset) * scale), int(self.width * scale)
+            largest = abs(first) + step * max(abs(int(index.min())), abs(int(index.max())))
+            if max(largest, scale) < 2**53:
+                points = first + step * index if whole else (first + step * index) / scale
+                if self.count is not None:
+                    points[index == self.count - 1] = of_span(self._span(self.count - 1))
+                return points
+        numbers = [of_span(self._span(i)) for i in index.tolist()]
+        return _whole_numbers(numbers, halves=not whole) if self.whole else _doubles(numbers)
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
-        spans = [self._span(i) for i in index.tolist()]
         if self.kind == "date":
-            days = np.clip(np.array(spans, dtype=np.int64).ravel(), FIRST_DAY, LAST_DAY)
-            ends = as_dates(days).tolist()
-        else:
-            flat = [end for span in spans for end in span]
-            ends = (_whole_numbers(flat, halves=False) if self.whole else _doubles(flat)).tolist()
-        return [Bucket(*pair) for pair in zip(ends[::2], ends[1::2], strict=True)]
+            spans = [self._span(i) for i in index.tolist()]
+            days = as_dates(np.clip(np.array(spans, dtype=np.int64).ravel(), FIRST_DAY, LAST_DAY)).tolist()
+            return [Bucket(*pair) for pair in zip(days[::2], days[1::2], strict=True)]
+        lower = self._points(index, Fraction(0), lambda span: span[0], whole=self.whole).tolist()
+        upper = self._points(index, self.width - int(self.whole), lambda span: span[1], whole=self.whole).tolist()
+        return [Bucket(*pair) for pair in zip(lower, upper, strict=True)]
 
 
 @dataclass(frozen=True)
