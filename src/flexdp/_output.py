@@ -131,7 +131,7 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
 
     console = Console()
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="bold")
+    table.add_column(style="bold", max_width=18)
     table.add_column(style="bold cyan", overflow="fold", max_width=28)
     table.add_column(overflow="fold", ratio=1)
     for answer in answers:
