@@ -13,7 +13,9 @@ import flexdp
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
-    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise", "statistics",
+    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise",
+    "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
+    "statistics", "planning._calibration", "planning._solve", "planning._regimes", "planning", "measure",
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
     "answers", "release", "_output", "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip

@@ -6,33 +6,10 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from flexdp._parameters import DELTA, EPSILON, Domain, Number, float_up, upper_text
+from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Number, float_up, upper_text
 from flexdp.errors import InputError
 
 __all__ = ["Accuracy", "Privacy"]
-
-_SHARE = Domain(
-    name="alpha",
-    low=Fraction(0),
-    low_included=True,
-    high=Fraction(1),
-    high_included=True,
-    remedy="It is a fraction.",
-)
-_ERROR = Domain(
-    name="beta",
-    low=Fraction(0),
-    low_included=True,
-    remedy="It is a distance, for example half a bucket's width.",
-)
-_CHANCE = Domain(
-    name="gamma",
-    low=Fraction(0),
-    low_included=True,
-    high=Fraction(1),
-    high_included=True,
-    remedy="It is a probability.",
-)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -112,12 +89,12 @@ class Accuracy:
     ) -> None:
         if alpha is None and max_drop is None:
             raise InputError("alpha must be a fraction where max_drop is not given; got None for both.")
-        object.__setattr__(self, "alpha", None if alpha is None else float_up(_SHARE.check(alpha)))
-        object.__setattr__(self, "beta", float_up(_ERROR.check(beta)))
-        object.__setattr__(self, "gamma", float_up(_CHANCE.check(gamma)))
+        object.__setattr__(self, "alpha", None if alpha is None else float_up(ALPHA.check(alpha)))
+        object.__setattr__(self, "beta", float_up(BETA.check(beta)))
+        object.__setattr__(self, "gamma", float_up(GAMMA.check(gamma)))
         object.__setattr__(self, "relative", relative)
         object.__setattr__(self, "max_drop", max_drop)
-        object.__setattr__(self, "moved", float_up(_ERROR.check(moved)))
+        object.__setattr__(self, "moved", float_up(BETA.check(moved)))
         object.__setattr__(self, "unit", unit)
 
     @property
