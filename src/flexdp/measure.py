@@ -80,9 +80,11 @@ def flexible_error(
     if distance is None and own is not None:
         return np.asarray(own(histogram, runs, share), dtype=np.float64)
     values = _attainable(histogram, statistic, share)
-    known = [value for value in values if value is not None] if _is_list(values) else values
+    known = [value for value in values if value is not None] if isinstance(values, list) else values
     missing = _missing(runs)
-    errors = np.full(len(runs), 0.0 if len(known) < len(values) else math.inf)
+    errors = np.full(len(runs), math.inf)
+    if len(known) < len(values):  # "no value" is attainable
+        errors[missing] = 0.0
     if len(known) and not missing.all():
         errors[~missing] = _nearest(known, _only(runs, ~missing), distance)
     return errors
@@ -162,10 +164,6 @@ def _cells(values: Sequence[Any] | NDArray[Any]) -> _Cells:
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values if values.dtype.kind in "biuf" else values.tolist()
     return [plain(value) for value in values]
-
-
-def _is_list(cells: _Cells) -> bool:
-    return isinstance(cells, list)
 
 
 def _only(cells: _Cells, chosen: NDArray[np.bool_]) -> _Cells:

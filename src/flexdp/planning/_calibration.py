@@ -137,7 +137,8 @@ def _smallest(holds: Callable[[Fraction], bool], low: Fraction, high: Fraction) 
     while _power_of_ten(decade) > low and holds(_power_of_ten(decade)):
         decade -= 1
     step = _power_of_ten(decade - DIGITS + 1)
-    below, above = 10 ** (DIGITS - 1), min(10**DIGITS, math.floor(high / step))
+    below: int = 10 ** (DIGITS - 1)
+    above: int = min(10 * below, math.floor(high / step))
     while above - below > 1:
         middle = (below + above) // 2
         below, above = (below, middle) if middle * step > low and holds(middle * step) else (middle, above)

@@ -9,9 +9,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from flexdp._parameters import DELTA, EPSILON, Domain, Number, float_up, number_text, upper_text, whole
+from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, upper_text, whole
 from flexdp.errors import InputError
-from flexdp.guarantees import Accuracy, Privacy, percent_text
+from flexdp.guarantees import Accuracy, Privacy
 from flexdp.noise import LARGEST_REACH
 from flexdp.planning._calibration import needed_reach, per_bar, reach_given, smallest_delta, smallest_epsilon
 
@@ -79,12 +79,12 @@ class Plan:
         return Accuracy(alpha=self.alpha, beta=self.beta or 0, max_drop=self.max_drop)
 
     def __str__(self) -> str:
-        unit = "" if self.buckets_per_unit == 1 else f" of a unit in at most {self.buckets_per_unit} buckets"
+        unit = "" if self.buckets_per_unit == 1 else f" for a unit in at most {self.buckets_per_unit} buckets"
         width = "" if self.width is None else f" of width {number_text(self.width)}"
         share = (
-            "which may be all of them: this promises nothing about the share"
+            "which may be all there are: nothing is promised about the share"
             if self.alpha == 1
-            else f"that is {percent_text(float_up(self.alpha))} of at least {self.records_at_least} records"
+            else f"at most {upper_text(100 * self.alpha)}% of the records where there are at least {self.records_at_least}"
         )
         within = "" if self.beta is None else f" Values move by at most {upper_text(self.beta, 6)}."
         return (
@@ -110,8 +110,8 @@ def solve(
     """Complete a plan from any subset of its parameters that determines the others.
 
     >>> print(solve(epsilon=1, delta="1e-6", span=120, beta="2.5", records_at_least=50_000))
-    With ε = 1 and δ = 1e-06, each of 24 buckets of width 5 loses at most 27 records, together at most 648, that is \
-1.296% of at least 50000 records. Values move by at most 2.5.
+    With ε = 1 and δ = 1e-06, each of 24 buckets of width 5 loses at most 27 records, together at most 648, at most \
+1.296% of the records where there are at least 50000. Values move by at most 2.5.
     >>> solve(epsilon=1, delta="1e-6", span=120, beta="2.5", alpha="0.01").records_at_least
     64800
 

@@ -42,7 +42,7 @@ class Statistic(Protocol):
         """The value on a non-empty histogram."""
 
     def sensitivity(self, beta: float) -> float:
-        """Δ_f(β): the most the value can change when every record moves by at most β."""
+        """Δ_f(β): the most the value can change when every record, or share of records, moves by at most β."""
 
 
 def equal_size_sensitivity(statistic: Statistic, beta: float) -> float:
