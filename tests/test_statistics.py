@@ -192,6 +192,8 @@ def test_means_of_large_numbers_and_booleans_are_exact() -> None:
     assert Mean()(Histogram([2**62, 2**62 + 2], [2**62, 2**62])) == float(2**62)
     assert Std()(Histogram([10**15, 10**15 + 2], [1, 1])) == 1.0
     assert Mean()(Histogram.from_values([True, False])) == 0.5
+    full = Histogram([0.5, 1.5], [2**63 - 1] * 2)
+    assert (Mean()(full), Std()(full), TrimmedMean("0.25")(full)) == (1.0, 0.5, 1.0)
 
 
 def test_thresholds_are_compared_as_they_are() -> None:

@@ -31,7 +31,8 @@ _RELATIONS = (  # any one of a relation's quantities follows from the others
     frozenset({"span", "beta", "buckets"}),
     frozenset({"alpha", "records_at_least", "buckets", "q"}),
 )
-_NEEDED = frozenset({"epsilon", "delta", "q", "buckets", "alpha", "records_at_least"})
+_NEEDED = ("epsilon", "delta", "records_at_least", "buckets", "alpha", "q")  # in the order of asking
+_OPTIONAL = ("beta", "span")  # numbers only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,8 @@ class Plan:
         share = (
             "which may be all there are: nothing is promised about the share"
             if self.alpha == 1
-            else f"at most {upper_text(100 * self.alpha)}% of the records where there are at least {self.records_at_least}"
+            else f"at most {upper_text(100 * self.alpha)}% of the records "
+            f"where there are at least {self.records_at_least}"
         )
         within = "" if self.beta is None else f" Values move by at most {upper_text(self.beta, 6)}."
         return (
@@ -159,15 +161,19 @@ def _closure(known: frozenset[str]) -> frozenset[str]:
 
 def _refuse_incomplete(known: frozenset[str]) -> None:
     """Name what else is needed, in the fewest words."""
-    wanted = _NEEDED | ({"beta", "span"} if known & {"beta", "span"} else frozenset())
+    wanted = {*_NEEDED, *_OPTIONAL} if known & {*_OPTIONAL} else {*_NEEDED}
     if wanted <= _closure(known):
         return
-    candidates = sorted((_NEEDED | {"beta", "span"}) - known)
+    candidates = [name for name in (*_NEEDED, *_OPTIONAL) if name not in known]
     for size in range(1, len(candidates) + 1):
         choices = [more for more in combinations(candidates, size) if wanted <= _closure(known | set(more))]
-        if choices:
-            listed = "; or ".join(" and ".join(choice) for choice in choices)
+        if choices and size == 1:
+            listed = " or ".join(name for (name,) in choices)
             raise InputError(f"these parameters do not determine a plan; give also {listed}.")
+        if choices:
+            raise InputError(
+                f"these parameters do not determine a plan; give {size} more, for example {', '.join(choices[0])}."
+            )
 
 
 def _step(known: dict[str, Any], units: int) -> bool:

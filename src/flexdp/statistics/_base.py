@@ -14,7 +14,7 @@ from flexdp._parameters import Domain
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
-__all__ = ["LEVEL", "Statistic", "equal_size_sensitivity", "nonempty", "numbers", "plain", "running"]
+__all__ = ["LEVEL", "Statistic", "equal_size_sensitivity", "jump", "nonempty", "numbers", "plain", "running"]
 
 LEVEL = Domain(
     name="quantile",

@@ -155,7 +155,7 @@ class Sum:
 def _mean(keys: NDArray[Any], mass: NDArray[Any], total: int) -> float:
     """Σ mass·key / total: exact until the last step, or for doubles with one rounding per key."""
     if keys.dtype.kind == "f":
-        shares = (mass / total).astype(np.float64)
+        shares = (mass / float(total)).astype(np.float64)
         return math.fsum((keys * shares).tolist())
     return float(Fraction(sum(key * Fraction(m) for key, m in zip(keys, mass.tolist(), strict=True))) / total)
 
@@ -165,7 +165,7 @@ def _variance(keys: NDArray[Any], histogram: Histogram) -> float:
     size, counts = histogram.size, histogram.counts
     if keys.dtype.kind == "f":
         middle = _mean(keys, counts, size)
-        return math.fsum(((keys - middle) ** 2 * (counts / size)).tolist())
+        return math.fsum(((keys - middle) ** 2 * (counts / float(size))).tolist())
     first = sum(key * records for key, records in zip(keys, counts.tolist(), strict=True))
     second = sum(key * key * records for key, records in zip(keys, counts.tolist(), strict=True))
     return float((size * Fraction(second) - Fraction(first) ** 2) / size**2)
