@@ -40,7 +40,7 @@ def regime(
     """One of the paper's families of parameters (Rem. hist-params and Sec. choosing-params), as a plan.
 
     The paper writes q = τ|x|, which its privacy theorem does not survive (docs/errata.md); here q is fixed by the
-    public number n = ``records_at_least``, δ is the smallest for (ε, q), and the buckets are either counted or T = ⌈B / 2β⌉.
+    public number n = ``records_at_least``, δ is the smallest for (ε, q), and buckets are counted or T = ⌈B / 2β⌉.
 
     - ``"inverse-root"``: ε = 1/√(τn) and q = ⌊τn⌋, which must be at least 4. Without ``tau`` it is n^{-1/2}, so that
       ε ≈ n^{-1/4}. The share left out is at most T/√n, where the paper's remark has t/n^{1/4}.
