@@ -15,7 +15,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
     "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise", "_continuous",
-    "statistics", "calculus",
+    "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
+    "statistics", "planning._calibration", "planning._solve", "planning._regimes", "planning", "measure", "calculus",
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
     "answers", "release", "_output", "_demo", "cli", "__main__", "__init__",

@@ -27,7 +27,7 @@ from flexdp.mechanisms import (
     compose,
 )
 from flexdp.mechanisms.core import Setting
-from flexdp.noise import DropNoise, smallest_delta
+from flexdp.noise import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
 
 FALSE_ALARM = 1e-9
@@ -159,16 +159,6 @@ def test_bucket_histogram_refuses_what_cannot_be() -> None:
         BucketHistogram(alpha=2, beta=1, epsilon=1, bounds=(0, 10), records_at_least=100)
     with pytest.raises(InputError, match="width must be given"):
         Bucketing(relative="0.1", dimensions=2)
-
-
-@pytest.mark.parametrize("reach", [2, 3, 10, 11, 28, 55, 400])
-@pytest.mark.parametrize("epsilon", ["0.05", "1", "3"])
-def test_smallest_delta_gives_the_reach(epsilon: str, reach: int) -> None:
-    delta = smallest_delta(epsilon, reach)
-    assert DropNoise(epsilon, delta).q <= reach
-    if delta > Fraction(1, 10**29):
-        closer = delta * (1 - Fraction(1, 10**4))
-        assert reach == 2 or DropNoise(epsilon, closer).q > reach - 1
 
 
 def test_emptiness_is_the_optimal_test() -> None:

@@ -12,8 +12,11 @@ from typing import TypeAlias
 from flexdp.errors import InputError
 
 __all__ = [
+    "ALPHA",
+    "BETA",
     "DELTA",
     "EPSILON",
+    "GAMMA",
     "Domain",
     "Number",
     "exact",
@@ -142,6 +145,28 @@ DELTA = Domain(
     low_included=True,
     high=Fraction(1),
     remedy="Choose a chance far below one in the number of records, for example delta=1e-6.",
+)
+ALPHA = Domain(
+    name="alpha",
+    low=Fraction(0),
+    low_included=True,
+    high=Fraction(1),
+    high_included=True,
+    remedy="It is a fraction.",
+)
+BETA = Domain(
+    name="beta",
+    low=Fraction(0),
+    low_included=True,
+    remedy="It is a distance, for example half a bucket's width.",
+)
+GAMMA = Domain(
+    name="gamma",
+    low=Fraction(0),
+    low_included=True,
+    high=Fraction(1),
+    high_included=True,
+    remedy="It is a probability.",
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from flexdp._parameters import DELTA, EPSILON, Domain, Number, float_up, upper_text
+from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, Number, float_up, upper_text
 from flexdp.errors import InputError
 
 __all__ = [
@@ -26,29 +26,6 @@ DIFFERENCE, HAUSDORFF, HISTOGRAM_DISTANCE = "absolute difference", "Hausdorff", 
 
 ONE_RECORD = "add or remove one record"
 PURE_DELTA = replace(DELTA, low=Fraction(0))  # a guarantee, unlike a mechanism of ours, may have δ = 0
-
-_SHARE = Domain(
-    name="alpha",
-    low=Fraction(0),
-    low_included=True,
-    high=Fraction(1),
-    high_included=True,
-    remedy="It is a fraction.",
-)
-_ERROR = Domain(
-    name="beta",
-    low=Fraction(0),
-    low_included=True,
-    remedy="It is a distance, for example half a bucket's width.",
-)
-_CHANCE = Domain(
-    name="gamma",
-    low=Fraction(0),
-    low_included=True,
-    high=Fraction(1),
-    high_included=True,
-    remedy="It is a probability.",
-)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -136,13 +113,13 @@ class Accuracy:
     ) -> None:
         if alpha is None and max_drop is None:
             raise InputError("alpha must be a fraction where max_drop is not given; got None for both.")
-        share = _SHARE if distortion != MOVE else replace(_SHARE, high=None)  # a distance, not a fraction
+        share = ALPHA if distortion != MOVE else replace(ALPHA, high=None)  # a distance, not a fraction
         object.__setattr__(self, "alpha", None if alpha is None else _stored(share, alpha))
-        object.__setattr__(self, "beta", _stored(_ERROR, beta))
-        object.__setattr__(self, "gamma", _stored(_CHANCE, gamma))
+        object.__setattr__(self, "beta", _stored(BETA, beta))
+        object.__setattr__(self, "gamma", _stored(GAMMA, gamma))
         object.__setattr__(self, "relative", relative)
         object.__setattr__(self, "max_drop", max_drop)
-        object.__setattr__(self, "moved", _stored(_ERROR, moved))
+        object.__setattr__(self, "moved", _stored(BETA, moved))
         object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "distortion", distortion)
         object.__setattr__(self, "metric", metric)

@@ -34,16 +34,10 @@ from numpy.typing import NDArray
 from flexdp._parameters import DELTA, EPSILON, Number, number_text, shown
 from flexdp.errors import CertificateError, InputError
 
-__all__ = [
-    "LARGEST_REACH",
-    "DropNoise",
-    "Evidence",
-    "prove",
-    "smallest_delta",
-]
+__all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "DropNoise", "Evidence", "prove", "smallest_reach"]
 
 LARGEST_REACH = 10**6
-_SMALLEST_EPSILON = Fraction(1, 10**9)  # below it the noise is uniform for every purpose; refused, not rounded
+SMALLEST_EPSILON = Fraction(1, 10**9)  # below it the noise is uniform for every purpose; refused, not rounded
 _GUIDE_BITS = 16
 _BLOCK = 1 << 16  # draws made at a time: they stay in the cache, and memory does not grow with the request
 
@@ -239,30 +233,6 @@ class DropNoise:
         return f"DropNoise(epsilon={number_text(self._epsilon)}, delta={number_text(self._delta)})"
 
 
-def smallest_delta(epsilon: Number, reach: int) -> Fraction:
-    """A δ for which :class:`DropNoise` has at most this reach: δ*(q) = 1/(S_⌈q/2⌉ + S_⌊q/2⌋), a hair above.
-
-    Never below the smallest δ that is offered, for which a smaller reach may do.
-
-    >>> DropNoise(1, smallest_delta(1, 28)).q
-    28
-    """
-    rate = EPSILON.check(epsilon)
-    if not 2 <= reach <= LARGEST_REACH:
-        raise InputError(f"reach must be in [2, {LARGEST_REACH}]; got {shown(reach)}.")
-    precision = 192
-    growth = _exp_lower(min(rate, Fraction(precision)), precision)
-    rung, half, total = 1 << precision, reach // 2, 0
-    for _ in range(half):
-        total += 2 * rung
-        rung = growth * rung >> precision
-    total += rung if reach % 2 else 0
-    best = Fraction(1 << precision, total) * (1 + Fraction(1, 2**16))  # room for the table's own rounding
-    scale = 10 ** (20 + len(str(best.denominator // best.numerator)))
-    rounded = Fraction(-(-best.numerator * scale // best.denominator), scale)
-    return max(min(rounded, Fraction(1, 2)), DELTA.low)
-
-
 @dataclass(frozen=True, slots=True)
 class _Table:
     weights: tuple[int, ...]
@@ -274,9 +244,9 @@ class _Table:
 @lru_cache(maxsize=64)
 def _table(epsilon: Fraction, delta: Fraction) -> _Table:
     """The table of the smallest reach, with 64-bit weights unless 128 bits give a smaller one."""
-    if epsilon < _SMALLEST_EPSILON:
+    if epsilon < SMALLEST_EPSILON:
         raise InputError(
-            f"epsilon must be at least {number_text(_SMALLEST_EPSILON)}; got {number_text(epsilon)}. "
+            f"epsilon must be at least {number_text(SMALLEST_EPSILON)}; got {number_text(epsilon)}. "
             "Choose a larger epsilon."
         )
     narrow, wide = (_Growth(epsilon, delta, bits) for bits in (64, 128))
@@ -300,6 +270,19 @@ def _table(epsilon: Fraction, delta: Fraction) -> _Table:
     return table
 
 
+def smallest_reach(epsilon: Number, delta: Number, *, at_most: int = LARGEST_REACH) -> int | None:
+    """The reach that ``DropNoise(epsilon, delta)`` has, without building its table; None where it exceeds ``at_most``.
+
+    >>> smallest_reach(1, "1e-6"), smallest_reach(1, "1e-6", at_most=27)
+    (28, None)
+    """
+    exact_epsilon, exact_delta = EPSILON.check(epsilon), DELTA.check(delta)
+    if exact_epsilon < SMALLEST_EPSILON:
+        return None
+    reach = _Growth(exact_epsilon, exact_delta, 128).smallest_reach(at_most)
+    return reach if reach is not None and reach <= at_most else None
+
+
 class _Growth:
     """The sequence g_0 = w_0, g_j = ⌊r·g_{j−1}⌋ for one precision, and the table built from it."""
 
@@ -311,10 +294,10 @@ class _Growth:
         # Beyond e^bits a larger growth changes no weight, and a lower bound is all that soundness needs.
         self.growth = _exp_lower(min(epsilon, Fraction(bits)), self.precision)
 
-    def smallest_reach(self) -> int | None:
+    def smallest_reach(self, largest: int = LARGEST_REACH) -> int | None:
         """The smallest q whose mirrored sequence, begun at the largest allowed w_0, reaches the total."""
         rung, side, half = self.limit, 0, 0
-        while 2 * half < LARGEST_REACH:
+        while 2 * half < largest:
             if 2 * side + rung >= self.total:
                 return 2 * half + 1
             side, half = side + rung, half + 1

@@ -21,7 +21,8 @@ from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
-from flexdp.noise import DropNoise, smallest_delta
+from flexdp.noise import DropNoise
+from flexdp.planning import smallest_delta
 
 __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 

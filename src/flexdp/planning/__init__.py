@@ -1,0 +1,24 @@
+"""Choosing parameters before any data is read: from what is known, solve for the rest.
+
+Three relations tie the parameters of a bucketed release together (paper, Sec. choosing-params, corrected):
+
+- **privacy**: q is the smallest reach for (ε, δ), or, where one unit may change k buckets, for the share of each
+  bucket, ε/k and 1 − (1 − δ)^{1/k};
+- **buckets**: T = ⌈B / 2β⌉ buckets of width 2β cover a public interval of length B;
+- **records left out**: of at least n records at most D·T are left out, D = q − 1, hence α = D·T / n.
+
+Whatever is given beyond need is a demand, and an error where it cannot be met; a plan states what is attained, which
+is at least as good as what was asked. All numbers are exact rationals. Where a relation has no rational solution
+(ε, δ), the solution is rounded to twelve digits on the private side and checked against the noise table itself.
+
+Nothing here reads data: ``records_at_least`` is a public promise, and q follows from public numbers only. Where the
+paper lets q grow with the number of records present, its privacy theorem fails.
+"""
+
+from __future__ import annotations
+
+from flexdp.planning._calibration import per_bar, smallest_delta, smallest_epsilon
+from flexdp.planning._regimes import REGIMES, regime
+from flexdp.planning._solve import Plan, solve
+
+__all__ = ["REGIMES", "Plan", "per_bar", "regime", "smallest_delta", "smallest_epsilon", "solve"]

@@ -1,0 +1,64 @@
+"""Statistics of a histogram: the value, how far moving records moves it, what leaving records out makes of it.
+
+Each is a small frozen description with ``name`` (for sentences), ``ordered`` (whether it needs keys that have an
+order and a distance), ``__call__`` (its value on a non-empty histogram) and ``sensitivity`` (Δ_f(β), infinite where
+no bound exists; paper, Def. metric sensitivity). Where a formula is known, ``attainable(histogram, alpha)`` is the
+sorted array F_α of all values that remain possible when at most a fraction α of the records is left out.
+
+======================================================  ================================================
+Δ_f(β)                                                  statistics
+======================================================  ================================================
+β                                                       Max, Min, Quantile, Median, MidpointMedian, Support
+                                                        (Hausdorff), Mean, TrimmedMean, Std
+2β                                                      Range, IQR
+β(B − β) up to B/2, then B²/4                           Variance(B)
+unbounded for every β > 0                               Mode, MaxAtLeast, Top, Distinct
+unbounded at β = 0 (the metric ignores sizes)           Count, CountAbove, Sum, KthLargest,
+                                                        InterpolatedQuantile, SampleVariance
+======================================================  ================================================
+"""
+
+from __future__ import annotations
+
+from flexdp.statistics._bars import Count, CountAbove, Distinct, MaxAtLeast, Mode, Support, Top
+from flexdp.statistics._base import Statistic, equal_size_sensitivity, plain
+from flexdp.statistics._moments import Mean, SampleVariance, Std, Sum, TrimmedMean, Variance
+from flexdp.statistics._order import (
+    IQR,
+    InterpolatedQuantile,
+    KthLargest,
+    Max,
+    Median,
+    MidpointMedian,
+    Min,
+    Quantile,
+    Range,
+)
+
+__all__ = [
+    "IQR",
+    "Count",
+    "CountAbove",
+    "Distinct",
+    "InterpolatedQuantile",
+    "KthLargest",
+    "Max",
+    "MaxAtLeast",
+    "Mean",
+    "Median",
+    "MidpointMedian",
+    "Min",
+    "Mode",
+    "Quantile",
+    "Range",
+    "SampleVariance",
+    "Statistic",
+    "Std",
+    "Sum",
+    "Support",
+    "Top",
+    "TrimmedMean",
+    "Variance",
+    "equal_size_sensitivity",
+    "plain",
+]
