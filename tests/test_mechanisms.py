@@ -15,6 +15,7 @@ from scipy.stats import chi2, kstest
 from flexdp import Histogram, InputError
 from flexdp._continuous import laplace, shifted_truncated_laplace
 from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
+from flexdp.measure import flexible_error
 from flexdp.mechanisms import (
     BucketHistogram,
     Bucketing,
@@ -28,7 +29,27 @@ from flexdp.mechanisms import (
 )
 from flexdp.mechanisms.core import Setting
 from flexdp.noise import DropNoise
-from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
+from flexdp.statistics import (
+    IQR,
+    CountAbove,
+    Distinct,
+    InterpolatedQuantile,
+    KthLargest,
+    Max,
+    MaxAtLeast,
+    Mean,
+    Median,
+    Min,
+    Mode,
+    Quantile,
+    Range,
+    Std,
+    Sum,
+    Support,
+    Top,
+    TrimmedMean,
+    Variance,
+)
 
 FALSE_ALARM = 1e-9
 histograms = st.dictionaries(st.integers(0, 119), st.integers(1, 80), min_size=1, max_size=20).map(
@@ -55,7 +76,8 @@ def test_the_pipeline_of_the_readme() -> None:
 @pytest.mark.parametrize(
     ("statistic", "beta", "metric"),
     [(Max(), 2.5, None), (Min(), 2.5, None), (Range(), 5, None), (Median(), 2.5, None), (Quantile("0.9"), 2.5, None),
-     (Support(), 2.5, HAUSDORFF)],
+     (Support(), 2.5, HAUSDORFF), (Mean(), 2.5, None), (Std(), 2.5, None), (IQR(), 5, None), (KthLargest(3), 2.5, None),
+     (TrimmedMean("0.1"), 2.5, None), (Variance(120), 2.5 * 117.5, None), (InterpolatedQuantile("0.5"), 2.5, None)],
 )  # fmt: skip
 def test_bounded_statistics_carry_their_sensitivity(statistic: object, beta: float, metric: str | None) -> None:
     found = pipeline(statistic).accuracy(records_at_least=10**6)
@@ -64,7 +86,7 @@ def test_bounded_statistics_carry_their_sensitivity(statistic: object, beta: flo
     assert metric is None or found.metric == metric
 
 
-@pytest.mark.parametrize("statistic", [Mode(), MaxAtLeast(500), Top(3)])
+@pytest.mark.parametrize("statistic", [Mode(), MaxAtLeast(500), Top(3), Distinct(), CountAbove(50), Sum()])
 def test_unbounded_statistics_carry_the_drop_move_guarantee(statistic: object) -> None:
     found = pipeline(statistic).accuracy(records_at_least=10**6)
     assert (found.beta, found.moved, found.distortion) == (0, 2.5, DROP_MOVE)
@@ -88,6 +110,27 @@ def test_what_the_pipeline_promises_is_kept(x: Histogram) -> None:
             kept = [k for k in x.keys.tolist() if any(abs(k - c) <= 2.5 for c in y.keys.tolist())]
             nearest = min(abs(statistic(y) - k) for k in kept)
             assert nearest <= promised.beta
+
+
+@settings(max_examples=40, deadline=None)
+@given(x=histograms)
+def test_measured_errors_stay_within_the_derived_guarantee(x: Histogram) -> None:
+    """Thm. bucketing-general, end to end: distances to the attainable set, for every run."""
+    for statistic in (Max(), Min(), Range(), Median(), Quantile("0.9")):
+        mech = pipeline(statistic)
+        promised = mech.accuracy(records_at_least=x.size)
+        bucketed = Bucketing(width=5, bounds=(0, 120)) >> Dropping(epsilon=1, delta="1e-6")
+        outputs = [statistic(y) for y in (bucketed(x) for _ in range(3)) if len(y)]
+        assert promised.alpha is not None
+        if outputs:
+            assert flexible_error(x, outputs, statistic, promised.alpha).max() <= promised.beta
+    exact = Dropping(epsilon=1, delta="1e-6")
+    alpha = exact.accuracy(records_at_least=x.size, bars=len(x)).alpha
+    assert alpha is not None
+    for y in (exact(x) for _ in range(3)):
+        if len(y):
+            assert flexible_error(x, [Mode()(y)], Mode(), alpha).max() == 0
+            assert flexible_error(x, [MaxAtLeast(5)(y)], MaxAtLeast(5), alpha).max() == 0
 
 
 def test_bucketing_keeps_neighbours() -> None:

@@ -22,7 +22,7 @@ from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, HAUSDORFF, Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
-from flexdp.statistics import Statistic, Support
+from flexdp.statistics import Statistic, Support, equal_size_sensitivity
 
 __all__ = ["Laplace", "ReadOff", "read_accuracy"]
 
@@ -34,10 +34,13 @@ def _answers(statistic: Statistic | Callable[[Histogram], Any]) -> Space:
 def ReadOff(statistic: Statistic, *, dimensions: int = 1) -> Mechanism:  # noqa: N802
     """Read a statistic off a histogram: exact for it, with error sensitivity Δ_f (paper, Thm. bucketing-general).
 
-    Where Δ_f is unbounded, a pipeline with it carries the drop-move guarantee instead (Thm. bucketing-general-drmv).
+    Δ_f is taken between histograms of one size, because what is read off, and what it is compared with, hold equally
+    many
+    records: bucketing moves them and loses none. Where Δ_f is unbounded all the same, a pipeline carries the drop-move
+    guarantee instead (Thm. bucketing-general-drmv).
     """
     space = _answers(statistic)
-    error = deterministic_error(statistic.sensitivity, metric=space.metric)
+    error = deterministic_error(lambda beta: equal_size_sensitivity(statistic, beta), metric=space.metric)
     return Mechanism(
         name=f"ReadOff({statistic.name})",
         source=replace(HISTOGRAMS, dimensions=dimensions),
