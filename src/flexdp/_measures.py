@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, overload
 
 import numpy as np
@@ -221,6 +223,8 @@ def _points(name: str, given: Any) -> NDArray[Any]:
 
 def _weights(name: str, given: Any) -> NDArray[Any]:
     """Weights as whole numbers in the same proportion: int64 where they fit, else Python's integers."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"the weights of {name} must be a flat sequence of numbers.")
     array = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
     if array.ndim != 1 or array.dtype.kind not in "iufO":
         raise InputError(f"the weights of {name} must be a flat sequence of numbers.")
@@ -230,6 +234,9 @@ def _weights(name: str, given: Any) -> NDArray[Any]:
         whole: NDArray[Any] = array.astype(np.int64)
     else:
         cells = array.tolist()
+        for cell in cells:
+            if isinstance(cell, bool) or not isinstance(cell, Real | Decimal | str):
+                exact(f"a weight of {name}", cell)  # says what it must be
         rational = {cell: exact(f"a weight of {name}", cell) for cell in set(cells)}
         scale = math.lcm(*(value.denominator for value in rational.values()))
         numerators = {cell: int(value * scale) for cell, value in rational.items()}
