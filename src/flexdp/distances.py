@@ -101,6 +101,10 @@ def lossy_w1(p: Any, q: Any, theta: Number = 0, metric: Metric = None) -> Transp
     problem = _problem(p, q, metric)
     scale = scaled(problem.p, problem.q)
     if problem.line is not None and not lost:
+        if problem.p.masses is None and problem.q.masses is None and len(problem.p) == len(problem.q):
+            line = problem.line
+            mean = np.abs(np.sort(line[0]) - np.sort(line[1])).mean()
+            return Transport(float(mean), lambda: _line_plan(problem, line, scale, None))
         (x, order_x), (y, order_y) = (_ordered(line) for line in problem.line)
         pieces = _line.monotone(scale.a[order_x], scale.b[order_y])
         gaps = np.abs(x[pieces.sources] - y[pieces.targets])
