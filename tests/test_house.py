@@ -15,13 +15,19 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
     "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise", "_continuous",
+    "_measures", "_line", "_transport", "distances", "distortions",
     "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
     "statistics", "planning._calibration", "planning._solve", "planning._regimes", "planning", "measure", "calculus",
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
     "answers", "release", "_output", "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip
-ENGINES = {"duckdb": {"tables.duckdb", "tables.files", "tables.frames"}, "pyarrow": {"tables.frames"}}
+ENGINES = {
+    "duckdb": {"tables.duckdb", "tables.files", "tables.frames"},
+    "pyarrow": {"tables.frames"},
+    "scipy": {"_transport"},
+    "numba": {"_line"},
+}
 
 
 def modules() -> dict[str, Path]:
@@ -66,7 +72,7 @@ def test_engines_are_imported_in_their_place_only() -> None:
         for engine, places in ENGINES.items():
             uses = any(wanted.split(".")[0] == engine for wanted in imports(path))
             assert not uses or name in places, f"{name} imports {engine}"
-        assert not {"pandas", "polars", "scipy", "random", "secrets"} & {w.split(".")[0] for w in imports(path)}, name
+        assert not {"pandas", "polars", "random", "secrets"} & {w.split(".")[0] for w in imports(path)}, name
 
 
 def test_randomness_lives_in_the_noise_module_alone() -> None:
@@ -82,7 +88,7 @@ def test_noise_in_doubles_is_for_study_only() -> None:
 
 
 def test_importing_flexdp_loads_no_engine() -> None:
-    names = ("duckdb", "scipy", "pandas", "polars", "pyarrow", "click", "rich")
+    names = ("duckdb", "scipy", "numba", "pandas", "polars", "pyarrow", "click", "rich")
     code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
@@ -141,3 +147,15 @@ def test_every_erratum_has_a_check() -> None:
     written = set(re.findall(r"^def (test_\w+)\(", (ROOT / "tests" / "test_errata.py").read_text(), re.MULTILINE))
     assert named <= written
     assert written - named <= {"test_the_two_forms_of_the_condition_agree"}
+
+
+def test_scipy_and_numba_are_loaded_when_first_used() -> None:
+    for name in ENGINES["scipy"] | ENGINES["numba"]:
+        for node in ast.parse(modules()[name].read_text()).body:
+            wanted = ast.unparse(node) if isinstance(node, ast.Import | ast.ImportFrom) else ""
+            assert not re.search(r"\b(scipy|numba)\b", wanted), name
+    code = (
+        "import sys, flexdp.distances, flexdp.distortions; print([m for m in ('scipy', 'numba') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
