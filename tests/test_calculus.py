@@ -56,6 +56,13 @@ def test_composition_needs_a_finite_distortion_sensitivity() -> None:
         compose_accuracy(first, deterministic_error(lambda _beta: math.inf, metric="m"), sigma=identity())
 
 
+def test_metrics_must_fit() -> None:
+    reading = deterministic_error(lambda beta: beta, metric="m", takes=HISTOGRAM_DISTANCE)
+    with pytest.raises(InputError, match="metrics do not fit"):
+        compose_accuracy(Accuracy(alpha=0, beta=1), reading, sigma=identity())
+    assert compose_accuracy(Accuracy(alpha=0, beta=1, metric=HISTOGRAM_DISTANCE), reading, sigma=identity()).beta == 1
+
+
 def test_an_unknown_fraction_stays_unknown() -> None:
     first = Accuracy(alpha=None, beta=1, max_drop=27)
     found = compose_accuracy(first, deterministic_error(lambda beta: 2 * beta, metric="m"), sigma=identity())

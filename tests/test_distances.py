@@ -479,3 +479,36 @@ def test_what_would_fill_the_memory_is_refused() -> None:
     wide = np.zeros((10**4, 2))
     with pytest.raises(InputError, match="pairs of points"):
         lossy_winf(wide, wide)
+
+
+@quick
+@given(points, points, shares, st.fractions(0, 1, max_denominator=6))
+def test_the_loss_can_be_put_on_either_side(p: list[int], q: list[int], gamma: Fraction, part: Fraction) -> None:
+    """Lemma wass-marginal-loss by construction: P′ within γ₁ of P, Q′ within γ − γ₁ of Q, at no greater distance."""
+    found = lossy_winf(p, q, gamma)
+    first = gamma * part
+    one, two = dict.fromkeys(p, Fraction(0)), dict.fromkeys(q, Fraction(0))
+    left_p, left_q = (
+        Counter({k: Fraction(p.count(k), len(p)) for k in p}),
+        Counter({k: Fraction(q.count(k), len(q)) for k in q}),
+    )
+    for i, j, mass in found.coupling:
+        one[p[i]] += mass
+        two[q[j]] += mass
+        left_p[p[i]] -= mass
+        left_q[q[j]] -= mass
+    lost = sum(left_p.values(), Fraction(0))
+    assert lost == sum(left_q.values(), Fraction(0)) <= gamma
+    share = min(Fraction(1), first / lost) if lost else Fraction(0)
+    for key in {*p, *q}:  # of what is left, P′ takes a share from Q, and Q′ the rest from P
+        stays = (1 - share) * left_p[key] + share * left_q[key]
+        one[key], two[key] = one.get(key, Fraction(0)) + stays, two.get(key, Fraction(0)) + stays
+
+    def law(masses: dict[int, Fraction]) -> Weighted:
+        kept = {key: mass for key, mass in masses.items() if mass}
+        return Weighted(list(kept), list(kept.values()))
+
+    assert sum(one.values()) == sum(two.values()) == 1
+    assert total_variation(p, law(one)).left_p <= first
+    assert total_variation(q, law(two)).left_p <= gamma - first
+    assert lossy_winf(law(one), law(two)).value <= found.value

@@ -246,3 +246,21 @@ def test_what_never_happens_does_not_count() -> None:
 def test_bad_laws_are_refused(law: Any) -> None:
     with pytest.raises(InputError, match=r"^[^\n]*\bp\b[^\n]*$"):
         extend(Drop(), law, EMPTY)
+
+
+@quick
+@given(records, st.data())
+def test_dropping_after_moving_is_moving_after_dropping(x: tuple[int, ...], data: st.DataObject) -> None:
+    """Lemma drop-move-switch: first moved by at most a, then thinned, is reached by thinning first and moving by a."""
+    if not x:
+        return
+    moved = [v + data.draw(st.integers(-2, 2)) for v in x]
+    kept = [v for v in moved if data.draw(st.integers(0, 2))]
+    z, y = histogram(tuple(moved)), histogram(tuple(kept))
+    first, second = Move()(histogram(x), z), Drop()(z, y)
+    eta = Fraction(1, 7)
+    assert DropMove(eta)(histogram(x), y) <= float(second + eta * Fraction(first)) + 1e-12
+    witness = DropMove(eta).witness(histogram(x), y)
+    assert witness is not None
+    assert sum(count for _, count in witness.dropped) == len(x) - len(kept)
+    assert all(abs(start - end) <= first for start, end, _ in witness.moved)

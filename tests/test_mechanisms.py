@@ -230,6 +230,12 @@ def test_laplace_is_accurate_with_chance() -> None:
     assert both.beta == pytest.approx(2 + 5 * math.log(20))
     with pytest.raises(InputError, match="gamma"):
         mech.accuracy()
+    bare = Laplace(sensitivity=10, epsilon=2)
+    assert bare.accuracy(gamma="0.05") == found
+    assert bare.privacy is not None and bare.privacy.neighbours == "answers that differ by at most 10"
+    assert isinstance(bare(3.0), float)
+    with pytest.raises(InputError, match="does not map neighbours"):
+        ReadOff(Max()) >> bare
     x = Histogram.from_values([5.0])
     errors = np.abs([mech(x) - 5 for _ in range(4000)])
     assert 0.02 < (errors > found.beta).mean() < 0.09  # 0.05 ± more than ten standard errors

@@ -17,6 +17,7 @@ from flexdp.errors import InputError
 from flexdp.guarantees import DROP_MOVE, MOVE, Accuracy, Privacy
 
 __all__ = [
+    "SENSITIVITY",
     "DistortionSensitivity",
     "ErrorSensitivity",
     "bijection",
@@ -41,7 +42,7 @@ _GAMMA = Domain(
     high=Fraction(1),
     remedy="Choose the chance with which the error may be exceeded, for example gamma=0.05.",
 )
-_SENSITIVITY = Domain(
+SENSITIVITY = Domain(
     name="sensitivity",
     low=Fraction(0),
     remedy="Give how far one record can move the answer.",
@@ -66,13 +67,15 @@ class ErrorSensitivity:
     """τ_{M,f}^{α,γ}: the output error of M when its input already carries an error β₁, allowing distortion α.
 
     Paper, Def. err-sens. ``alpha`` and ``gamma`` are the distortion and the loss that M itself is allowed;
-    ``bound(β₁)`` is an upper bound for an input error β₁ with loss ``input_gamma`` = 0, the only case that arises here.
+    ``bound(β₁)`` is an upper bound for an input error β₁ without loss (γ₁ = 0), the only case that arises here.
+    ``metric`` is that of the output; ``takes``, where given, the metric in which the input error must be measured.
     """
 
     alpha: float | None
     gamma: float
     bound: MetricSensitivity
     metric: str
+    takes: str | None = None
     max_drop: int | None = None
 
 
@@ -91,6 +94,8 @@ def compose_accuracy(
     Where α is not known (None), what is known is the most that each bucket can lose; at most one of the two mechanisms
     may be of that kind.
     """
+    if second.takes is not None and first.metric != second.takes:
+        raise InputError(f"metrics do not fit: the error is in {first.metric!r}, and {second.takes!r} is needed.")
     if first.gamma:
         raise InputError("first must have gamma = 0: an error sensitivity to lossy inputs is not known here.")
     beta = second.bound(first.beta)
@@ -172,9 +177,9 @@ def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None) -> Privac
     return Privacy(epsilon=privacy.epsilon, delta=privacy.delta, neighbours=before)
 
 
-def deterministic_error(sensitivity: MetricSensitivity, *, metric: str) -> ErrorSensitivity:
+def deterministic_error(sensitivity: MetricSensitivity, *, metric: str, takes: str | None = None) -> ErrorSensitivity:
     """τ^{0,0}(β, 0) = Δ_f(β) where the mechanism is the function itself (paper, Lem. err-sens-deterministic)."""
-    return ErrorSensitivity(alpha=0.0, gamma=0.0, bound=sensitivity, metric=metric)
+    return ErrorSensitivity(alpha=0.0, gamma=0.0, bound=sensitivity, metric=metric, takes=takes)
 
 
 def identity() -> DistortionSensitivity:
@@ -211,7 +216,7 @@ def laplace_accuracy(*, sensitivity: Number, epsilon: Number, gamma: Number) -> 
     >>> laplace_accuracy(sensitivity=1, epsilon=1, gamma="0.05").beta
     2.9957322735539913
     """
-    scale = _SENSITIVITY.check(sensitivity) / exact("epsilon", epsilon)
+    scale = SENSITIVITY.check(sensitivity) / exact("epsilon", epsilon)
     chance = _GAMMA.check(gamma)
     context = Context(prec=50, rounding=ROUND_CEILING)
     logarithm = Fraction(context.ln(context.divide(Decimal(chance.denominator), Decimal(chance.numerator))))

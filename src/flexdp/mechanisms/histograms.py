@@ -37,7 +37,14 @@ def _histograms(dimensions: int) -> Space:
 
 def _keep_error(alpha: float | None, max_drop: int | None, space: Space) -> ErrorSensitivity:
     """τ^{α,0}(β, 0) ≤ β: what two inputs differ by before records are dropped, they need not exceed after."""
-    return ErrorSensitivity(alpha=alpha, gamma=0.0, bound=lambda beta: beta, metric=space.metric, max_drop=max_drop)
+    return ErrorSensitivity(
+        alpha=alpha,
+        gamma=0.0,
+        bound=lambda beta: beta,
+        metric=space.metric,
+        takes=space.metric,
+        max_drop=max_drop,
+    )
 
 
 def Bucketing(  # noqa: N802
@@ -95,7 +102,7 @@ def Bucketing(  # noqa: N802
         accuracy_in=lambda _setting: accuracy,
         sigma=identity(),
         tau=lambda _setting: ErrorSensitivity(
-            alpha=0.0, gamma=0.0, bound=lambda beta: beta + accuracy.beta, metric=space.metric
+            alpha=0.0, gamma=0.0, bound=lambda beta: beta + accuracy.beta, metric=space.metric, takes=space.metric
         ),
         relation=(ONE_RECORD, ONE_RECORD),
         bars=None if buckets.count is None else buckets.count**dimensions,
@@ -126,9 +133,9 @@ def _root_up(number: int) -> Fraction:
 
 
 def Dropping(  # noqa: N802
-    *,
     epsilon: Number | None = None,
     delta: Number | None = None,
+    *,
     noise: DropNoise | None = None,
     dimensions: int = 1,
 ) -> Mechanism:
@@ -167,9 +174,9 @@ def Dropping(  # noqa: N802
 
 
 def BucketHistogram(  # noqa: N802
-    *,
     alpha: Number,
     beta: Number,
+    *,
     epsilon: Number,
     bounds: Sequence[Any],
     records_at_least: int,
@@ -197,7 +204,7 @@ def BucketHistogram(  # noqa: N802
 
 
 def STLap(  # noqa: N802
-    *, tau: Number, epsilon: Number, records_at_least: int | None = None, bars: int | None = None
+    tau: Number, epsilon: Number, *, records_at_least: int | None = None, bars: int | None = None
 ) -> Mechanism:
     """The paper's letter: shifted, truncated Laplace noise on [−q, 0] with q = τ|x|, rounded to the nearest integer.
 
@@ -264,7 +271,7 @@ def _shorter(number: Fraction) -> Fraction:
     return Fraction(math.ceil(number * scale)) / scale
 
 
-def Emptiness(*, epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
+def Emptiness(epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
     """Is the set empty? The optimal private answer that never calls an empty set non-empty.
 
     A set of k elements is reported with p_k = Pr[J < k] (``DropNoise.survival``), so sets of at least q always are.

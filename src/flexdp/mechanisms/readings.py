@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from flexdp._continuous import laplace
-from flexdp._parameters import EPSILON, Number, exact
+from flexdp._parameters import EPSILON, Number, number_text
 from flexdp.calculus import (
+    SENSITIVITY,
     ErrorSensitivity,
     compose_accuracy,
     deterministic_error,
@@ -19,16 +20,18 @@ from flexdp.calculus import (
     only_at_zero,
 )
 from flexdp.errors import InputError
-from flexdp.guarantees import DIFFERENCE, HAUSDORFF, Accuracy, Privacy
-from flexdp.histogram import Histogram
+from flexdp.guarantees import DIFFERENCE, HAUSDORFF, ONE_RECORD, Accuracy, Privacy
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
 from flexdp.statistics import Statistic, Support, equal_size_sensitivity
 
 __all__ = ["Laplace", "ReadOff", "read_accuracy"]
 
 
-def _answers(statistic: Statistic | Callable[[Histogram], Any]) -> Space:
-    return Space("finite sets", HAUSDORFF) if isinstance(statistic, Support) else Space("numbers", DIFFERENCE)
+NUMBERS = Space("numbers", DIFFERENCE)
+
+
+def _answers(statistic: Statistic) -> Space:
+    return Space("finite sets", HAUSDORFF) if isinstance(statistic, Support) else NUMBERS
 
 
 def ReadOff(statistic: Statistic, *, dimensions: int = 1) -> Mechanism:  # noqa: N802
@@ -40,7 +43,9 @@ def ReadOff(statistic: Statistic, *, dimensions: int = 1) -> Mechanism:  # noqa:
     guarantee instead (Thm. bucketing-general-drmv).
     """
     space = _answers(statistic)
-    error = deterministic_error(lambda beta: equal_size_sensitivity(statistic, beta), metric=space.metric)
+    error = deterministic_error(
+        lambda beta: equal_size_sensitivity(statistic, beta), metric=space.metric, takes=HISTOGRAMS.metric
+    )
     return Mechanism(
         name=f"ReadOff({statistic.name})",
         source=replace(HISTOGRAMS, dimensions=dimensions),
@@ -56,17 +61,22 @@ def read_accuracy(histogram: Accuracy, sensitivity: Callable[[float], float], *,
     """The accuracy of a statistic read off a histogram of known accuracy: the one derivation that releases use, too."""
     if math.isinf(sensitivity(histogram.beta)):
         return drop_move_accuracy(histogram, metric=metric)
-    return compose_accuracy(histogram, deterministic_error(sensitivity, metric=metric), sigma=identity())
+    error = deterministic_error(sensitivity, metric=metric, takes=HISTOGRAMS.metric)
+    return compose_accuracy(histogram, error, sigma=identity())
 
 
-def Laplace(statistic: Statistic, *, sensitivity: Number, epsilon: Number) -> Mechanism:  # noqa: N802
-    """A statistic that one record moves by at most ``sensitivity``, plus Laplace noise of scale sensitivity/ε.
+def Laplace(  # noqa: N802
+    statistic: Statistic | None = None, *, sensitivity: Number, epsilon: Number
+) -> Mechanism:
+    """Laplace noise of scale sensitivity/ε, on a statistic that one record moves by at most ``sensitivity``.
 
-    (ε, 0)-private and (0, (Δ/ε)·ln(1/γ), γ)-accurate for every γ > 0: ask ``accuracy(gamma=…)``. Its noise is made of
-    doubles: for study, not for release.
+    (ε, 0)-private and (0, (Δ/ε)·ln(1/γ), γ)-accurate for every γ > 0: ask ``accuracy(gamma=…)``. Without a statistic
+    it takes a number, and is private for answers that differ by at most the sensitivity. Its noise is made of doubles:
+    for study, not for release.
     """
-    rate, step = EPSILON.check(epsilon), exact("sensitivity", sensitivity)
-    space = _answers(statistic)
+    rate, step = EPSILON.check(epsilon), SENSITIVITY.check(sensitivity)
+    source, space = (NUMBERS, NUMBERS) if statistic is None else (HISTOGRAMS, _answers(statistic))
+    moves: Callable[[float], float] = (lambda beta: beta) if statistic is None else statistic.sensitivity
 
     def accuracy_in(setting: Setting) -> Accuracy:
         if not setting.gamma:
@@ -78,17 +88,26 @@ def Laplace(statistic: Statistic, *, sensitivity: Number, epsilon: Number) -> Me
         return ErrorSensitivity(
             alpha=0.0,
             gamma=own.gamma,
-            bound=lambda beta: statistic.sensitivity(beta) + own.beta,
+            bound=lambda beta: moves(beta) + own.beta,
             metric=space.metric,
+            takes=source.metric,
         )
 
+    def run(value: Any) -> float:
+        exact_answer = value if statistic is None else statistic(value)
+        return float(exact_answer) + float(laplace(1, scale=float(step / rate))[0])
+
     return Mechanism(
-        name=f"Laplace({statistic.name})",
-        source=HISTOGRAMS,
+        name="Laplace" if statistic is None else f"Laplace({statistic.name})",
+        source=source,
         target=space,
-        run=lambda histogram: statistic(histogram) + float(laplace(1, scale=float(step / rate))[0]),
+        run=run,
         accuracy_in=accuracy_in,
-        sigma=only_at_zero(),
+        sigma=identity() if statistic is None else only_at_zero(),
         tau=tau,
-        privacy=Privacy(epsilon=rate, delta=0),
+        privacy=Privacy(
+            epsilon=rate,
+            delta=0,
+            neighbours=ONE_RECORD if statistic else f"answers that differ by at most {number_text(step)}",
+        ),
     )
