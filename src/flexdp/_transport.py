@@ -18,7 +18,7 @@ from flexdp._line import Pieces
 from flexdp._measures import Measure, line_coordinates
 from flexdp.errors import InputError
 
-__all__ = ["Edges", "cheapest", "check_pairs", "cost_matrix", "least_threshold"]
+__all__ = ["Edges", "Threshold", "cheapest", "check_pairs", "cost_matrix", "least_threshold"]
 
 _LARGEST_FLOW = 2**31 - 1  # scipy's flow is in 32-bit integers and wraps beyond
 _MOST_PAIRS = 50_000_000  # cells of a cost matrix
@@ -97,7 +97,15 @@ class Edges:
         return Edges(self.rows[kept], self.columns[kept], self.costs[kept])
 
 
-def least_threshold(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], needed: int) -> tuple[float, Pieces]:
+@dataclass(frozen=True, eq=False, slots=True)
+class Threshold:
+    """The least bound that lets enough mass flow, and a maximal flow within it."""
+
+    value: float
+    pieces: Pieces
+
+
+def least_threshold(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], needed: int) -> Threshold:
     """The least bound within which mass ``needed`` can flow, and the most that flows within it.
 
     The bound is 0 or one of the costs. Rows that reach nothing bound it from below; from there the number of admitted
@@ -109,7 +117,7 @@ def least_threshold(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any],
     edges = Edges.of(cost, low)
     best = flow(edges, a, b)
     if _total(best) >= needed:
-        return low, best
+        return Threshold(low, best)
     high = low
     while _total(best) < needed:
         reached = int(np.searchsorted(ranks, high, side="right"))
@@ -128,7 +136,7 @@ def least_threshold(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any],
             last = int(np.searchsorted(candidates, cost[carried.sources, carried.targets].max()))
         else:
             first = middle + 1
-    return float(candidates[last]), best
+    return Threshold(float(candidates[last]), best)
 
 
 def _total(pieces: Pieces) -> int:

@@ -84,8 +84,8 @@ def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: Metric = None) -> Tran
         return _line_winf(problem, problem.line, lost)
     scale = scaled(problem.p, problem.q)
     cost = problem.cost()
-    value, pieces = _transport.least_threshold(cost, scale.a, scale.b, scale.needed(lost))
-    return Transport(value, problem.plan(pieces, scale.total))
+    found = _transport.least_threshold(cost, scale.a, scale.b, scale.needed(lost))
+    return Transport(found.value, problem.plan(found.pieces, scale.total))
 
 
 def lossy_w1(p: Any, q: Any, theta: Number = 0, metric: Metric = None) -> Transport:

@@ -203,9 +203,10 @@ def extend(distortion: Distortion, p: Randomised, q: Randomised) -> Transport:
     second = read_weights("q", Weighted(None, weights_q), len(there))
     cost = np.array([[distortion(here[i], there[j]) for j in second.points] for i in first.points])
     scale = scaled(first, second)
-    value, pieces = _transport.least_threshold(cost, scale.a, scale.b, scale.total)
+    found = _transport.least_threshold(cost, scale.a, scale.b, scale.total)
+    pieces = found.pieces
     sources, targets = first.given(pieces.sources), second.given(pieces.targets)
-    return Transport(value, lambda: Coupling(sources, targets, pieces.masses, scale.total))
+    return Transport(found.value, lambda: Coupling(sources, targets, pieces.masses, scale.total))
 
 
 def _law(name: str, given: Randomised) -> tuple[list[Histogram], list[Number]]:
