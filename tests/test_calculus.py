@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, InputError, Privacy
+from flexdp._parameters import float_up, sum_up
 from flexdp.calculus import (
     ErrorSensitivity,
     bijection,
@@ -50,8 +51,6 @@ def test_composition_needs_a_finite_distortion_sensitivity() -> None:
     second = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda beta: beta, metric="m")
     with pytest.raises(InputError, match="sigma must be finite"):
         compose_accuracy(first, second, sigma=only_at_zero())
-    with pytest.raises(InputError, match="gamma = 0"):
-        compose_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), second, sigma=identity())
     with pytest.raises(InputError, match="drop-move"):
         compose_accuracy(first, deterministic_error(lambda _beta: math.inf, metric="m"), sigma=identity())
 
@@ -61,6 +60,43 @@ def test_metrics_must_fit() -> None:
     with pytest.raises(InputError, match="metrics do not fit"):
         compose_accuracy(Accuracy(alpha=0, beta=1), reading, sigma=identity())
     assert compose_accuracy(Accuracy(alpha=0, beta=1, metric=HISTOGRAM_DISTANCE), reading, sigma=identity()).beta == 1
+
+
+def test_losses_add_up() -> None:
+    lossy = Accuracy(alpha=0, beta=1, gamma="0.1", metric="m")
+    found = compose_accuracy(
+        lossy, ErrorSensitivity(alpha=0, gamma=0.05, bound=lambda b: 2 * b, metric="m"), sigma=identity()
+    )
+    assert (found.beta, found.gamma) == (2, pytest.approx(0.15))
+    assert Fraction(found.gamma) >= Fraction(lossy.gamma) + Fraction(0.05)
+
+
+def test_distances_are_no_fractions() -> None:
+    moved = Accuracy(alpha=5, beta=0, distortion=MOVE)
+    assert compose_accuracy(moved, deterministic_error(lambda b: b, metric="m"), sigma=identity()).alpha == 5
+    dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric="m")
+    with pytest.raises(InputError, match="distortions do not fit"):
+        compose_accuracy(moved, dropping, sigma=identity())
+
+
+def test_relative_errors_pass_only_through_what_scales() -> None:
+    relative = Accuracy(alpha=0, beta="0.05", relative=True)
+    for scales in (True, False):
+        error = deterministic_error(lambda b: b, metric="m", scales=scales)
+        if scales:
+            assert compose_accuracy(relative, error, sigma=identity()).beta == 0.05
+        else:
+            with pytest.raises(InputError, match="drop-move"):
+                compose_accuracy(relative, error, sigma=identity())
+
+
+def test_sums_of_bounds_are_rounded_up() -> None:
+    for tenths in range(1, 60):
+        first = Accuracy(alpha=0, beta=Fraction(tenths, 10), metric="m")
+        own = Fraction(1, 3)
+        error = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, own=own: sum_up(b, float_up(own)), metric="m")
+        assert Fraction(compose_accuracy(first, error, sigma=identity()).beta) >= Fraction(tenths, 10) + own
+    assert Fraction(relax(identity(), theta=Fraction(1, 3), omega=Fraction(2, 3)).theta) >= Fraction(1, 3)
 
 
 def test_an_unknown_fraction_stays_unknown() -> None:
@@ -88,8 +124,7 @@ def test_drop_move_turns_the_output_error_into_a_distortion() -> None:
     assert "moving every value by at most 2.5" in str(found)
     exact = drop_move_accuracy(Accuracy(alpha="0.1", beta=0), metric="m")
     assert exact.distortion == "drop" and exact.moved == 0
-    with pytest.raises(InputError, match="gamma"):
-        drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric="m")
+    assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric="m").gamma == 0.1
 
 
 def test_distortion_sensitivities() -> None:
@@ -119,12 +154,19 @@ def test_laplace_noise_exceeds_its_bound_with_chance_gamma(gamma: str) -> None:
     assert found.beta >= 6 * math.log(1 / float(gamma)) * (1 - 1e-12)
 
 
+def test_bad_laplace_parameters() -> None:
+    for bad in ({"epsilon": 0}, {"epsilon": -1}, {"sensitivity": 0}, {"gamma": 0}, {"gamma": 1}):
+        arguments = {"sensitivity": 1, "epsilon": 1, "gamma": "0.1", **bad}
+        with pytest.raises(InputError, match=next(iter(bad))):
+            laplace_accuracy(**arguments)  # type: ignore[arg-type]
+
+
 def test_usefulness_is_flexible_accuracy() -> None:
     plain = useful_accuracy(beta="0.1", gamma="0.05")
     assert (plain.alpha, plain.beta, plain.gamma) == (0, 0.1, 0.05)
     rotated = useful_accuracy(beta="0.1", gamma="0.05", psi="1.5")
     assert (rotated.alpha, rotated.distortion) == (1.5, MOVE)
-    assert "moving every value by at most 1.5" in str(rotated)
+    assert "moving every value by at most 1.5, to within 0.1, except with probability 0.05" in str(rotated)
 
 
 def test_rotating_a_half_space_is_moving_the_points() -> None:

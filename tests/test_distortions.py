@@ -264,3 +264,20 @@ def test_dropping_after_moving_is_moving_after_dropping(x: tuple[int, ...], data
     assert witness is not None
     assert sum(count for _, count in witness.dropped) == len(x) - len(kept)
     assert all(abs(start - end) <= first for start, end, _ in witness.moved)
+
+
+def test_points_of_several_dimensions() -> None:
+    one, two = Histogram([(0, 0)], [1]), Histogram([(3, 4)], [1])
+    assert Move()(one, two) == lossy_winf(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).value == 5
+    crossed = Histogram([(0, 0), (1, 9)], [1, 1]), Histogram([(0, 9), (1, 0)], [1, 1])
+    assert Move()(*crossed) == 1
+    more = Histogram([(0, 0), (50, 50)], [2, 1])
+    assert DropMove(1)(more, two) == pytest.approx(2 / 3 + 5)
+    witness = DropMove(1).witness(more, two)
+    assert witness is not None
+    assert witness.moved == (((0.0, 0.0), (3.0, 4.0), 1),)
+    assert dict(witness.dropped) == {(0.0, 0.0): 1, (50.0, 50.0): 1}
+    assert Drop()(more, Histogram([(0, 0)], [2])) == pytest.approx(1 / 3)
+    for distortion in (Move(), DropMove(1)):
+        with pytest.raises(InputError, match="same dimension"):
+            distortion(one, Histogram([1.0], [1]))

@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from flexdp import Histogram
+from flexdp import Accuracy, Histogram
+from flexdp.calculus import compose_accuracy, deterministic_error, identity
 from flexdp.mechanisms import BucketHistogram, Bucketing, STLap
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, Support
@@ -207,6 +208,13 @@ def test_total_variation_couples_on_the_diagonal() -> None:
     p = {0: Fraction(1, 2), 1: Fraction(1, 2)}
     off_diagonal = sum(p[a] * p[b] for a in p for b in p if a != b)
     assert off_diagonal == Fraction(1, 2)
+
+
+def test_the_input_error_is_what_the_sensitivity_is_taken_at() -> None:
+    """τ^{0,0}(β, 0) = Δ_f(β): the first argument is the input error."""
+    error = deterministic_error(lambda beta: 3 * beta, metric="m")
+    found = compose_accuracy(Accuracy(alpha=0, beta=2), error, sigma=identity())
+    assert (found.beta, found.gamma) == (6, 0)
 
 
 def test_the_maximum_margin_direction_flips_at_any_beta() -> None:

@@ -65,6 +65,15 @@ def test_bad_keys_are_refused(keys: list[object]) -> None:
         Histogram(keys, [1] * len(keys))
 
 
+def test_counts_of_numpy_are_counts() -> None:
+    values = np.array([3, 3, 5])
+    assert dict(Histogram.from_counts(dict(zip(*np.unique(values, return_counts=True), strict=True))).items()) == {
+        3: 2,
+        5: 1,
+    }
+    assert Histogram([1, 2], [np.int64(3), np.float64(4)]).counts.tolist() == [3, 4]
+
+
 def test_lengths_must_agree() -> None:
     with pytest.raises(InputError, match="as many"):
         Histogram([1, 2], [1])

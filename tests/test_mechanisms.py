@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -14,6 +16,7 @@ from scipy.stats import chi2, kstest
 
 from flexdp import Histogram, InputError
 from flexdp._continuous import laplace, shifted_truncated_laplace
+from flexdp.calculus import identity, relax
 from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
 from flexdp.measure import flexible_error
 from flexdp.mechanisms import (
@@ -31,6 +34,7 @@ from flexdp.mechanisms.core import Setting
 from flexdp.noise import DropNoise
 from flexdp.statistics import (
     IQR,
+    Count,
     CountAbove,
     Distinct,
     InterpolatedQuantile,
@@ -169,6 +173,99 @@ def test_composition_is_associative() -> None:
     assert left.accuracy(records_at_least=10**5) == right.accuracy(records_at_least=10**5)
 
 
+@pytest.mark.parametrize("statistic", [Max(), Mode(), Mean(), Range(), CountAbove(50), Support()])
+@pytest.mark.parametrize("buckets", [{"width": 5, "bounds": (0, 120)}, {"relative": "0.05", "bounds": (1, 120)}])
+def test_grouping_does_not_matter(statistic: object, buckets: dict[str, object]) -> None:
+    a, b, c = Bucketing(**buckets), Dropping(1, "1e-6"), ReadOff(statistic)  # type: ignore[arg-type]
+    for known in ({}, {"records_at_least": 10**5}):
+        assert ((a >> b) >> c).accuracy(**known) == (a >> (b >> c)).accuracy(**known)
+
+
+def test_noise_is_not_forgotten_where_the_statistic_jumps() -> None:
+    noisy = Laplace(CountAbove(50), sensitivity=1, epsilon=1)
+    found = (Bucketing(width=5) >> noisy).accuracy(gamma="0.05")
+    assert (found.moved, found.distortion) == (2.5, DROP_MOVE)
+    assert found.beta == pytest.approx(math.log(20)) and found.gamma == 0.05
+    assert "to within 2.99574" in str(found)
+    counted = (Dropping(1, "1e-6") >> Laplace(Count(), sensitivity=1, epsilon=1)).accuracy(
+        gamma="0.05", records_at_least=1000, bars=3
+    )
+    assert counted.beta == pytest.approx(math.log(20)) and counted.alpha == pytest.approx(0.081)
+
+
+def test_losses_of_two_noises_add_up() -> None:
+    one = Laplace(sensitivity=1, epsilon=1)
+    start = Dropping(1, "1e-6") >> ReadOff(Max())
+    for mech in ((start >> one) >> one, start >> (one >> one)):
+        found = mech.accuracy(gamma="0.05")
+        assert found.gamma == pytest.approx(0.1) and found.gamma >= 0.1
+        assert found.beta == pytest.approx(2 * math.log(20))
+
+
+def test_drops_add_up_and_merged_bars_promise_nothing_each() -> None:
+    twice = Dropping(1, "1e-6") >> Dropping(1, "1e-6")
+    assert twice.accuracy().max_drop == 54
+    assert (Bucketing(width=5) >> twice).accuracy().max_drop == 54
+    merged = Dropping(1, "1e-6") >> Bucketing(width=10, bounds=(0, 100))
+    with pytest.raises(InputError, match="fall together"):
+        merged.accuracy()
+    found = merged.accuracy(records_at_least=10**4, bars=20)
+    assert found.max_drop is None and found.alpha == pytest.approx(0.054)
+
+
+def test_relative_errors_are_not_mixed() -> None:
+    relative = Bucketing(relative="0.05") >> Dropping(1, "1e-6")
+    for statistic in (Max(), Min(), Median(), Support()):
+        found = (relative >> ReadOff(statistic)).accuracy()
+        assert (found.beta, found.relative, found.moved) == (0.05, True, 0)
+    for statistic in (Range(), Mean(), Std(), IQR(), Variance(100)):
+        found = (relative >> ReadOff(statistic)).accuracy()
+        assert (found.beta, found.moved, found.distortion) == (0, 0.05, DROP_MOVE)
+    both = (Bucketing(relative="0.05") >> Bucketing(relative="0.1")).accuracy()
+    assert both.beta == pytest.approx(0.05 + 0.1 + 0.005) and both.relative
+
+
+def test_two_relative_bucketings_hold_their_sum() -> None:
+    first, second = Bucketing(relative="0.05"), Bucketing(relative="0.1")
+    promised = (first >> second).accuracy().beta
+    for x in np.random.default_rng(3).uniform(1, 1000, 300):
+        centre = (first >> second)(Histogram.from_values([x])).keys[0]
+        assert abs(x - centre) <= promised * abs(centre)
+
+
+def test_mechanisms_refuse_what_they_cannot_run_on() -> None:
+    secret = Histogram.from_values(["SECRET"])
+    for mech in (Bucketing(width=5), Bucketing(width=5, bounds=(0, 10)), Bucketing(kind="integer", width=2)):
+        with pytest.raises(InputError, match="numbers for keys") as refusal:
+            mech(secret)
+        assert "SECRET" not in str(refusal.value) and refusal.value.__cause__ is None
+    with pytest.raises(InputError, match="whole numbers"):
+        Bucketing(kind="integer", width=2)(Histogram.from_values([0.5]))
+    with pytest.raises(InputError, match="dates for keys"):
+        Bucketing(kind="date", width=7)(Histogram.from_values([1]))
+    with pytest.raises(InputError, match="takes a Histogram"):
+        Bucketing(width=5)([1, 2, 3])
+    for other in (3, Max()):
+        with pytest.raises(InputError, match="only mechanisms compose"):
+            compose(Dropping(1, "1e-6"), other)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="gamma must be"):
+        Bucketing(width=5).accuracy(gamma=7)
+    with pytest.raises(InputError, match="they must be the same"):
+        Dropping(1, "1e-6") >> ReadOff(Top(3)) >> Laplace(sensitivity=1, epsilon=1)
+    with pytest.raises(InputError, match="must be a number"):
+        Laplace(Support(), sensitivity=1, epsilon=1)
+    loose = replace(Dropping(1, "1e-6"), sigma=relax(identity(), theta="0.1", omega=1))
+    with pytest.raises(InputError, match="relaxed"):
+        Bucketing(width=5) >> loose
+
+
+def test_dates_are_bucketed_as_days() -> None:
+    week = Bucketing(kind="date", width=7, bounds=("2024-01-01", "2024-12-31"))
+    day = dt.date(2024, 3, 5)
+    (centre,) = week(Histogram.from_values([day])).keys.tolist()
+    assert abs((centre - day).days) <= week.accuracy().beta == 3
+
+
 def test_two_bucketings_add_their_errors() -> None:
     found = (Bucketing(width=2) >> Bucketing(width=5)).accuracy()
     assert (found.alpha, found.beta, found.metric) == (0, 3.5, HISTOGRAM_DISTANCE)
@@ -182,6 +279,7 @@ def test_bucket_histogram_keeps_alpha_and_beta(dimensions: int) -> None:
     found = mech.accuracy(records_at_least=100_000)
     assert found.alpha is not None and found.alpha <= 0.2
     assert found.beta <= 20
+    assert mech.accuracy() == found, "it was built for that many records"
     width = 40 / math.sqrt(dimensions)
     assert mech.bars == math.ceil(100 / width) ** dimensions
     assert mech.privacy is not None and mech.privacy.epsilon == 1
@@ -270,7 +368,13 @@ def test_stlap_reports_the_corrected_privacy() -> None:
     alpha, rate = 0.15, 0.25 * 0.05 * 2001
     assert float(mech.privacy.epsilon) == pytest.approx(0.5 * (1 + alpha / 2 * (1 + 1 / math.expm1(rate))))
     assert float(mech.privacy.delta) == pytest.approx((1 + alpha) * stated)
+    assert "at least 2001 records and at most 3 bars" in str(mech.privacy)
     assert STLap(tau="0.05", epsilon="0.5").privacy is None
+    for bad in ({"bars": -5}, {"bars": 0}, {"records_at_least": "x"}):
+        with pytest.raises(InputError, match=next(iter(bad))):
+            STLap("0.05", "0.5", **{"records_at_least": 2000, "bars": 3, **bad})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="at most 3 bars"):
+        Bucketing(width=1, bounds=(0, 100)) >> mech
     assert STLap(tau="0.001", epsilon="0.5", records_at_least=1000, bars=3).privacy is None
     x = Histogram.from_counts({1: 700, 2: 700, 3: 601})
     for _ in range(50):

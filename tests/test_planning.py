@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from flexdp import Accuracy, InputError, Privacy
 from flexdp.noise import LARGEST_REACH, DropNoise, smallest_reach
-from flexdp.planning import REGIMES, Plan, per_bar, regime, smallest_delta, smallest_epsilon, solve
+from flexdp.planning import (
+    REGIMES,
+    Plan,
+    most_buckets_per_unit,
+    per_bar,
+    regime,
+    smallest_delta,
+    smallest_epsilon,
+    solve,
+)
 
 AGES: dict[str, Any] = {
     "epsilon": 1,
@@ -321,3 +330,15 @@ def test_constant(exponent: str | None, q: int) -> None:
 def test_bad_regimes(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         regime(**parameters)
+
+
+def test_the_most_buckets_per_unit_are_solved_for() -> None:
+    """math: the reach for a unit-level (1, 1e-6) is 28, 54, 133, 264 for 1, 2, 5 and 10 buckets."""
+    for units, q in ((1, 28), (2, 54), (5, 133), (10, 264)):
+        plan = solve(epsilon=1, delta="1e-6", q=q, buckets=10, records_at_least=10**6, buckets_per_unit=None)
+        assert (plan.buckets_per_unit, plan.q) == (units, q)
+        assert most_buckets_per_unit(1, "1e-6", q - 1 if units > 1 else q) == max(1, units - 1)
+    with pytest.raises(InputError, match="give all three"):
+        solve(epsilon=1, delta="1e-6", buckets=10, records_at_least=10**6, buckets_per_unit=None)
+    with pytest.raises(InputError, match="too small"):
+        most_buckets_per_unit(1, "1e-6", 27)

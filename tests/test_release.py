@@ -520,6 +520,11 @@ def test_apply_takes_any_function_of_the_histogram() -> None:
     assert bounded.value == 7.5
     assert (bounded.accuracy.beta, bounded.accuracy.moved) == (2.5, 0)
     assert bounded.statement.startswith("The exact value of mean of the readable values after leaving out at most 27")
+    assert str(bounded).startswith("The value of mean of the readable values is 7.5: exact after")
+    relative, _ = fixed({7000: 100}, {}, relative="0.05")
+    with pytest.raises(InputError, match="relative buckets"):
+        relative.apply(mean, sensitivity=1)
+    assert relative.apply(mean).accuracy.moved == 0.05
     squared = released.apply(mean, sensitivity=lambda beta: beta * beta, name="mean")
     assert squared.accuracy.beta == 6.25
     unknown = released.apply(mean)
@@ -534,6 +539,7 @@ def test_apply_takes_any_function_of_the_histogram() -> None:
 
 def test_fit_learns_from_the_release_alone() -> None:
     from sklearn.cluster import KMeans
+    from sklearn.linear_model import LinearRegression
     from sklearn.mixture import GaussianMixture
     from sklearn.neighbors import KernelDensity
 
@@ -546,6 +552,8 @@ def test_fit_learns_from_the_release_alone() -> None:
     assert (fitted.accuracy.beta, fitted.accuracy.moved, fitted.accuracy.distortion) == (0, 2.5, "drop-move")
     assert "fit of KMeans" in fitted.statement and "moving every value by at most 2.5" in fitted.statement
     assert released.fit(KernelDensity()).value.score_samples([[12.5]])[0] > -5
+    with pytest.raises(InputError, match="labels"):
+        released.fit(LinearRegression())
     for bad in (GaussianMixture(), object()):
         with pytest.raises(InputError, match="sample_weight"):
             released.fit(bad)

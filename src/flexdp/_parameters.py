@@ -25,6 +25,7 @@ __all__ = [
     "lower_text",
     "number_text",
     "shown",
+    "sum_up",
     "upper_text",
     "whole",
 ]
@@ -185,6 +186,13 @@ def float_up(value: Fraction) -> float:
     except OverflowError:
         return math.inf
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def sum_up(*parts: float) -> float:
+    """The sum of bounds as a double, never below it."""
+    if any(math.isinf(part) for part in parts):
+        return math.inf
+    return float_up(sum((Fraction(part) for part in parts), Fraction(0)))
 
 
 def number_text(value: Fraction | int | float) -> str:

@@ -19,10 +19,10 @@ from flexdp._parameters import lower_text, number_text, upper_text
 from flexdp.buckets import Buckets, Edges, Kind, Width
 from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
-from flexdp.guarantees import DIFFERENCE, HAUSDORFF, Accuracy, percent_text
+from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
 from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.mechanisms import Mechanism
-from flexdp.mechanisms.readings import read_accuracy
+from flexdp.mechanisms.readings import function_accuracy, read_accuracy
 from flexdp.noise import DropNoise, Evidence
 from flexdp.statistics import Max, Range, Statistic, Top, plain
 
@@ -91,7 +91,7 @@ class Reader:
         mean = sum(errors, Fraction(0)) / 2  # Δ_f doubles it
         histogram = self._histogram_accuracy(hidden)
         histogram = histogram.but(alpha=histogram.alpha, beta=mean, relative=False)
-        return self._answer(statistic, statistic(self.shown), read_accuracy(histogram, statistic.sensitivity))
+        return self._answer(statistic, statistic(self.shown), read_accuracy(histogram, statistic))
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         """A quantile, with the interval that surely holds it where the buckets are public."""
@@ -113,7 +113,7 @@ class Reader:
         if isinstance(self.partition, Edges):  # the widest of the buckets that are there
             beta = max(self.partition.beta_at(index) for index in self.bars.keys.tolist())
         histogram = self._histogram_accuracy(self.partition.count, beta)
-        accuracy = read_accuracy(histogram, statistic.sensitivity, metric=HAUSDORFF)
+        accuracy = read_accuracy(histogram, statistic)
         verb = f"has {_plural(len(self.bars), 'value')}"
         return self._answer(statistic, statistic(self.shown), accuracy, verb=verb)
 
@@ -151,15 +151,15 @@ class Reader:
         """Any function of the released histogram: with the error its sensitivity allows, or the drop-move promise."""
         if not len(self.bars):
             return self._nothing(name, None)
-        accuracy = read_accuracy(self._histogram_accuracy(self.partition.count), sensitivity)
+        accuracy = function_accuracy(self._histogram_accuracy(self.partition.count), sensitivity)
         after = "" if accuracy.alpha == 0 else f" after leaving out {accuracy.left_out}"
         rest = f"{self._of}{after}{accuracy.margin}."
         return Answer(
             name=name,
-            value=work(self.shown),
+            value=(value := work(self.shown)),
             accuracy=accuracy,
             statement=f"The exact {name}{rest}",
-            sentence=f"The {name} is exactly that{rest}",
+            sentence=f"The {name}{self._of} is {_brief(value)}: exact{after}{accuracy.margin}.",
         )
 
     def promises(self) -> list[str]:
@@ -200,7 +200,7 @@ class Reader:
 
     def _accuracy(self, statistic: Statistic, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
         """The accuracy of a statistic read off this release, by the rules that pipelines follow."""
-        return read_accuracy(self._histogram_accuracy(hidden, beta), statistic.sensitivity)
+        return read_accuracy(self._histogram_accuracy(hidden, beta), statistic)
 
     @property
     def _of(self) -> str:
@@ -308,6 +308,13 @@ def _between(low: Any, high: Any) -> str:
     if isinstance(low, float) or isinstance(high, float):
         return f"between {lower_text(low, 6)} and {upper_text(high, 6)}"
     return f"between {_text(low)} and {_text(high)}"
+
+
+def _brief(value: Any) -> str:
+    """Numbers and short texts as they are, anything else by its type: fitted models are long."""
+    if isinstance(value, bool | int | float | Fraction | dt.date | str):
+        return _text(value)
+    return f"a {type(value).__name__}"
 
 
 def _plural(count: int, noun: str) -> str:

@@ -12,9 +12,9 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from flexdp._parameters import Domain, Number, exact
+from flexdp._parameters import EPSILON, Domain, Number, exact, float_up, sum_up
 from flexdp.errors import InputError
-from flexdp.guarantees import DROP_MOVE, MOVE, Accuracy, Privacy
+from flexdp.guarantees import DROP, DROP_MOVE, MOVE, Accuracy, Privacy
 
 __all__ = [
     "SENSITIVITY",
@@ -66,9 +66,11 @@ class DistortionSensitivity:
 class ErrorSensitivity:
     """τ_{M,f}^{α,γ}: the output error of M when its input already carries an error β₁, allowing distortion α.
 
-    Paper, Def. err-sens. ``alpha`` and ``gamma`` are the distortion and the loss that M itself is allowed;
-    ``bound(β₁)`` is an upper bound for an input error β₁ without loss (γ₁ = 0), the only case that arises here.
-    ``metric`` is that of the output; ``takes``, where given, the metric in which the input error must be measured.
+    Paper, Def. err-sens. ``alpha`` (measured by ``distortion``) and ``gamma`` are the distortion and the loss that M
+    itself is allowed; ``bound(β₁)`` is an upper bound for an input error β₁ without loss. ``metric`` is that of the
+    output; ``takes``, where given, the metric in which the input error must be measured. ``scales`` says that the bound
+    also holds for errors relative to the values themselves, ``merges`` that bars may fall together, so that what each
+    of them may have lost is no longer known of each.
     """
 
     alpha: float | None
@@ -77,6 +79,9 @@ class ErrorSensitivity:
     metric: str
     takes: str | None = None
     max_drop: int | None = None
+    distortion: str = DROP
+    scales: bool = False
+    merges: bool = False
 
 
 def compose_accuracy(
@@ -86,42 +91,56 @@ def compose_accuracy(
     sigma: DistortionSensitivity,
     sensitivity: MetricSensitivity | None = None,
 ) -> Accuracy:
-    """Accuracy of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), β = τ_{M₂,f₂}^{α₂,γ₂}(β₁, γ₁), γ = γ₂.
+    """Accuracy of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), β = τ_{M₂,f₂}^{α₂,γ}(β₁, γ₁), γ = γ₁ + γ₂.
 
-    Paper, Thm. compose-accuracy. Requires σ_{f₁}(α₂) finite and, here, γ₁ = 0. With a relaxed σ the triangle
-    inequality of the lossy distance adds Δ_{f₂}(ω) to β and θ to γ; ``sensitivity`` is then Δ_{f₂}.
+    Paper, Thm. compose-accuracy, with the bound τ^{α₂,γ₁+γ₂}(β₁, γ₁) ≤ τ^{α₂,γ₂}(β₁, 0): by the marginal-loss lemma the
+    lost mass γ₁ can be put wholly on M₁'s output, and running M₂ on it costs no more. Requires σ_{f₁}(α₂) finite. With
+    a relaxed σ the triangle inequality of the lossy distance adds Δ_{f₂}(ω) to β and θ to γ; ``sensitivity`` is then
+    Δ_{f₂}.
 
-    Where α is not known (None), what is known is the most that each bucket can lose; at most one of the two mechanisms
-    may be of that kind.
+    Where α is not known (None), what is known is the most that each bucket can lose.
     """
-    if second.takes is not None and first.metric != second.takes:
-        raise InputError(f"metrics do not fit: the error is in {first.metric!r}, and {second.takes!r} is needed.")
-    if first.gamma:
-        raise InputError("first must have gamma = 0: an error sensitivity to lossy inputs is not known here.")
+    _check_fit(first, second)
     beta = second.bound(first.beta)
-    if math.isinf(beta):
+    if math.isinf(beta) or (first.relative and first.beta and not second.scales):
         raise InputError(
-            "second has unbounded error sensitivity at this beta; only the drop-move guarantee holds: use "
-            "drop_move_accuracy."
+            "second has no bounded error at this beta; only drop-move holds: apply drop_move_accuracy to first."
         )
-    gamma = second.gamma
+    gamma = sum_up(first.gamma, second.gamma)
     if sigma.omega or sigma.theta:
         if sensitivity is None:
-            raise InputError(
-                "sensitivity is missing: a relaxed distortion sensitivity needs that of the second function."
-            )
-        beta, gamma = beta + sensitivity(sigma.omega), gamma + sigma.theta
+            raise InputError("sensitivity is missing: a relaxed sigma needs that of the second function.")
+        beta, gamma = sum_up(beta, sensitivity(sigma.omega)), sum_up(gamma, sigma.theta)
+    max_drop = None if second.merges else first.max_drop
+    if second.max_drop is not None:
+        max_drop = second.max_drop + (max_drop or 0)
+    alpha = _add(first, None if second.alpha is None else _finite(sigma.bound(second.alpha)))
+    if alpha is None and max_drop is None:
+        raise InputError(
+            "bars fall together, so what each may have lost is not known; say records_at_least and bars for a fraction."
+        )
     return Accuracy(
-        alpha=_add(first.alpha, None if second.alpha is None else _finite(sigma.bound(second.alpha))),
+        alpha=alpha,
         beta=beta,
-        gamma=gamma,
+        gamma=min(gamma, 1.0),
         relative=first.relative,
-        max_drop=first.max_drop if second.max_drop is None else second.max_drop,
+        max_drop=max_drop,
         moved=first.moved,
         unit=first.unit,
         distortion=first.distortion,
         metric=second.metric,
     )
+
+
+def _check_fit(first: Accuracy, second: ErrorSensitivity) -> None:
+    if second.takes is not None and first.metric != second.takes:
+        raise InputError(f"metrics do not fit: the error is in {first.metric!r}, and {second.takes!r} is needed.")
+    if second.alpha != 0 and second.distortion != first.distortion and (first.alpha != 0 or first.moved):
+        mixed = {first.distortion, second.distortion} <= {DROP, DROP_MOVE}
+        if not mixed:
+            raise InputError(
+                f"distortions do not fit: {first.distortion!r} and {second.distortion!r} are measured differently."
+            )
 
 
 def _finite(alpha: float) -> float:
@@ -130,28 +149,28 @@ def _finite(alpha: float) -> float:
     return alpha
 
 
-def _add(one: float | None, two: float | None) -> Fraction | None:
-    if one is None or two is None:
+def _add(first: Accuracy, more: float | None) -> float | None:
+    if first.alpha is None or more is None:
         return None
-    return min(Fraction(one) + Fraction(two), Fraction(1))
+    total = sum_up(first.alpha, more)
+    return total if first.distortion == MOVE else min(total, 1.0)
 
 
 def drop_move_accuracy(first: Accuracy, *, metric: str) -> Accuracy:
-    """Accuracy of any function of a bucketed and thinned histogram: (α + ηβ, 0, 0) w.r.t. drop-move, for every η > 0.
+    """Accuracy of any function of a bucketed, thinned histogram: (α + ηβ, 0, γ) w.r.t. drop-move, for every η > 0.
 
     Paper, Thm. bucketing-general-drmv: what was an output error β of the histogram becomes a distortion of the input,
-    by which values are moved, and no sensitivity of the function is needed. Requires γ = 0.
+    by which values are moved, and no sensitivity of the function is needed.
     """
-    if first.gamma:
-        raise InputError("first must have gamma = 0 to be turned into a distortion.")
     return Accuracy(
         alpha=first.alpha,
         beta=0,
+        gamma=first.gamma,
         relative=first.relative,
         max_drop=first.max_drop,
-        moved=first.beta,
+        moved=sum_up(first.moved, first.beta),
         unit=first.unit,
-        distortion=DROP_MOVE if first.beta else first.distortion,
+        distortion=DROP_MOVE if first.beta or first.moved else first.distortion,
         metric=metric,
     )
 
@@ -174,12 +193,14 @@ def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None) -> Privac
             f"neighbours do not fit: the first mechanism gives {after!r}, "
             f"and the second is private for {privacy.neighbours!r}."
         )
-    return Privacy(epsilon=privacy.epsilon, delta=privacy.delta, neighbours=before)
+    return Privacy(epsilon=privacy.epsilon, delta=privacy.delta, neighbours=before, given=privacy.given)
 
 
-def deterministic_error(sensitivity: MetricSensitivity, *, metric: str, takes: str | None = None) -> ErrorSensitivity:
+def deterministic_error(
+    sensitivity: MetricSensitivity, *, metric: str, takes: str | None = None, scales: bool = False
+) -> ErrorSensitivity:
     """τ^{0,0}(β, 0) = Δ_f(β) where the mechanism is the function itself (paper, Lem. err-sens-deterministic)."""
-    return ErrorSensitivity(alpha=0.0, gamma=0.0, bound=sensitivity, metric=metric, takes=takes)
+    return ErrorSensitivity(alpha=0.0, gamma=0.0, bound=sensitivity, metric=metric, takes=takes, scales=scales)
 
 
 def identity() -> DistortionSensitivity:
@@ -207,7 +228,7 @@ def relax(sigma: DistortionSensitivity, *, theta: Number, omega: Number) -> Dist
     loss, distance = exact("theta", theta), exact("omega", omega)
     if not 0 <= loss <= 1 or distance < 0:
         raise InputError("theta must be in [0, 1] and omega at least 0.")
-    return DistortionSensitivity(bound=sigma.bound, theta=float(loss), omega=float(distance))
+    return DistortionSensitivity(bound=sigma.bound, theta=float_up(loss), omega=float_up(distance))
 
 
 def laplace_accuracy(*, sensitivity: Number, epsilon: Number, gamma: Number) -> Accuracy:
@@ -216,17 +237,12 @@ def laplace_accuracy(*, sensitivity: Number, epsilon: Number, gamma: Number) -> 
     >>> laplace_accuracy(sensitivity=1, epsilon=1, gamma="0.05").beta
     2.9957322735539913
     """
-    scale = SENSITIVITY.check(sensitivity) / exact("epsilon", epsilon)
+    scale = SENSITIVITY.check(sensitivity) / EPSILON.check(epsilon)
     chance = _GAMMA.check(gamma)
     context = Context(prec=50, rounding=ROUND_CEILING)
     logarithm = Fraction(context.ln(context.divide(Decimal(chance.denominator), Decimal(chance.numerator))))
     slack = 1 + Fraction(1, 10**40)  # Decimal's logarithm is right to its last digit
-    return Accuracy(alpha=0, beta=_rounded_up(scale * logarithm * slack), gamma=gamma)
-
-
-def _rounded_up(value: Fraction) -> Fraction:
-    nearest = float(value)
-    return Fraction(nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf))
+    return Accuracy(alpha=0, beta=float_up(scale * logarithm * slack), gamma=gamma)
 
 
 def useful_accuracy(*, beta: Number, gamma: Number, psi: Number = 0) -> Accuracy:

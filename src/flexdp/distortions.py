@@ -142,6 +142,8 @@ class _Sides:
 
 
 def _sides(x: Histogram, y: Histogram) -> _Sides:
+    if x.keys.ndim != y.keys.ndim:
+        raise InputError("x and y must have keys of the same dimension.")
     if are_dates(x.keys) != are_dates(y.keys):
         raise InputError("x and y must both have dates for keys, or both numbers; there is no distance between them.")
     kind: Any = np.int64 if max(x.size, y.size) <= LARGEST_COUNT else object
@@ -155,10 +157,21 @@ def _radius(x: Histogram, y: Histogram) -> Fraction | None:
         return None
     if not y.size:
         return Fraction(0)
+    if x.keys.ndim == 2:
+        return Fraction(_embed_points(x, y).value)
     s = _sides(x, y)
     if x.size == y.size:
         return Fraction(_line.monotone_radius(s.x, s.y, s.a, s.b))
     return Fraction(_line.least_radius(s.x, s.y, s.a, s.b, y.size))
+
+
+def _embed_points(x: Histogram, y: Histogram) -> _transport.Threshold:
+    """The least Euclidean distance within which y embeds in x, and how; points of several dimensions."""
+    if x.keys.ndim != y.keys.ndim or x.keys.shape[1] != y.keys.shape[1]:
+        raise InputError("x and y must have keys of the same dimension.")
+    kind: Any = np.int64 if x.size <= LARGEST_COUNT else object
+    cost = np.sqrt(((x.keys[:, None, :] - y.keys[None, :, :]) ** 2).sum(axis=2))
+    return _transport.least_threshold(cost, x.counts.astype(kind), y.counts.astype(kind), y.size)
 
 
 def _embedding(x: Histogram, y: Histogram) -> Witness | None:
@@ -168,13 +181,16 @@ def _embedding(x: Histogram, y: Histogram) -> Witness | None:
         return None
     if not y.size:
         return Witness(tuple(x.items()), ())
-    s = _sides(x, y)
-    if x.size == y.size:
-        pieces = _line.monotone(s.a, s.b)
+    if x.keys.ndim == 2:
+        pieces = _embed_points(x, y).pieces
     else:
-        pieces = _line.matched(s.x, s.y, s.a, s.b, _line.least_radius(s.x, s.y, s.a, s.b, y.size))
-    here, there = x.keys.tolist(), y.keys.tolist()
-    rest = s.a.tolist()
+        s = _sides(x, y)
+        if x.size == y.size:
+            pieces = _line.monotone(s.a, s.b)
+        else:
+            pieces = _line.matched(s.x, s.y, s.a, s.b, _line.least_radius(s.x, s.y, s.a, s.b, y.size))
+    here, there = [key for key, _ in x.items()], [key for key, _ in y.items()]
+    rest = x.counts.tolist()
     moved = []
     for i, j, mass in zip(pieces.sources.tolist(), pieces.targets.tolist(), pieces.masses.tolist(), strict=True):
         rest[i] -= mass

@@ -32,6 +32,8 @@ PURE_DELTA = replace(DELTA, low=Fraction(0))  # a guarantee, unlike a mechanism 
 class Privacy:
     """(ε, δ)-differential privacy under a relation of neighbours, by default adding or removing one record.
 
+    ``given`` is the public knowledge without which it does not hold, empty where there is no such condition.
+
     >>> print(Privacy(epsilon=1, delta="1e-6").odds)
     an observer who was 50% sure that a given record is in the data is at most 73.2% sure afterwards
     """
@@ -39,11 +41,13 @@ class Privacy:
     epsilon: Fraction
     delta: Fraction
     neighbours: str
+    given: str
 
-    def __init__(self, *, epsilon: Number, delta: Number, neighbours: str = ONE_RECORD) -> None:
+    def __init__(self, *, epsilon: Number, delta: Number, neighbours: str = ONE_RECORD, given: str = "") -> None:
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
         object.__setattr__(self, "delta", PURE_DELTA.check(delta))
         object.__setattr__(self, "neighbours", neighbours)
+        object.__setattr__(self, "given", given)
 
     @property
     def odds(self) -> str:
@@ -56,7 +60,8 @@ class Privacy:
     def __str__(self) -> str:
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
         exception = f", except with chance {delta}" if self.delta else ""
-        return f"ε = {epsilon}, δ = {delta} for each record: {self.odds}{exception}."
+        condition = f" {self.given}" if self.given else ""
+        return f"ε = {epsilon}, δ = {delta} for each record{condition}: {self.odds}{exception}."
 
 
 def _certainty(epsilon: Fraction) -> str:
@@ -153,17 +158,18 @@ class Accuracy:
     def margin(self) -> str:
         """How far the answer, or the values it was computed from, may have been moved, in words."""
         unit = f" {self.unit}" if self.unit else ""
+        moving, error = "", ""
         if self.distortion == MOVE:
-            return f" and moving every value by at most {upper_text(self.alpha or 0.0, 6)}{unit}"
-        if self.moved:
-            if self.relative:
-                return f" and moving every value to its bucket's centre, at most {percent_text(self.moved)} of it away"
-            return f" and moving every value by at most {upper_text(self.moved, 6)}{unit}"
-        if not self.beta:
-            return ""
-        if self.relative:
-            return f", to within {percent_text(self.beta)} of the value shown"
-        return f", to within {upper_text(self.beta, 6)}{unit}"
+            moving = f" and moving every value by at most {upper_text(self.alpha or 0.0, 6)}{unit}"
+        elif self.moved and self.relative:
+            moving = f" and moving every value to its bucket's centre, at most {percent_text(self.moved)} of it away"
+        elif self.moved:
+            moving = f" and moving every value by at most {upper_text(self.moved, 6)}{unit}"
+        if self.beta and self.relative and not self.moved:
+            error = f", to within {percent_text(self.beta)} of the value shown"
+        elif self.beta:
+            error = f", to within {upper_text(self.beta, 6)}{unit}"
+        return moving + error
 
     def __str__(self) -> str:
         exception = f", except with probability {upper_text(self.gamma)}" if self.gamma else ""

@@ -103,9 +103,15 @@ def _heights(counts: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
         return counts.astype(np.int64)
     whole = []
     for count in counts.tolist() if isinstance(counts, np.ndarray) else counts:
-        if isinstance(count, bool) or not isinstance(count, int | float | Fraction) or count != count // 1 or count < 0:
+        number = count.item() if isinstance(count, np.integer | np.floating) else count
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float | Fraction)
+            or number != number // 1
+            or number < 0
+        ):
             raise InputError("counts must be a flat sequence of whole numbers of at least 0.")
-        whole.append(min(int(count), LARGEST_COUNT))
+        whole.append(min(int(number), LARGEST_COUNT))
     return np.array(whole, dtype=np.int64)
 
 

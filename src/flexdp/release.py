@@ -275,6 +275,8 @@ class Release:
         """
         if not callable(function):
             raise InputError(f"function must be callable on a histogram; got {shown(function)}.")
+        if sensitivity is not None and self.partition.relative:
+            raise InputError("sensitivity does not fit relative buckets; leave it out for the drop-move promise.")
         label = name or f"value of {getattr(function, '__name__', type(function).__name__)}"
         return self._reader.function(label, function, _sensitivity(sensitivity))
 
@@ -287,8 +289,11 @@ class Release:
         if self.kind not in ("integer", "number"):
             raise InputError(f"fit needs a column of numbers, and this one is {self.kind}.")
         learn = getattr(estimator, "fit", None)
-        if learn is None or "sample_weight" not in inspect.signature(learn).parameters:
+        wanted = inspect.signature(learn).parameters if callable(learn) else {}
+        if "sample_weight" not in wanted:
             raise InputError("estimator must have a fit method that takes sample_weight, as scikit-learn's do.")
+        if "y" in wanted and wanted["y"].default is inspect.Parameter.empty:
+            raise InputError("estimator must learn without labels; this release holds none.")
 
         def work(histogram: Histogram) -> Any:
             points = histogram.keys.astype(np.float64).reshape(len(histogram), -1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import Number, exact, whole
+from flexdp._parameters import GAMMA, Number, shown, sum_up, whole
 from flexdp.calculus import (
     DistortionSensitivity,
     ErrorSensitivity,
@@ -20,7 +20,7 @@ from flexdp.calculus import (
 from flexdp.errors import InputError
 from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Privacy
 
-__all__ = ["HISTOGRAMS", "Mechanism", "Setting", "Space", "compose"]
+__all__ = ["HISTOGRAMS", "Mechanism", "Setting", "Space", "apply_error", "compose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ class Mechanism:
     privacy: Privacy | None = None
     relation: tuple[str, str] | None = None
     bars: int | None = None
+    most_bars: int | None = None
 
     def __call__(self, value: Any) -> Any:
         """Run the mechanism."""
@@ -81,7 +82,7 @@ class Mechanism:
         """The accuracy on all inputs of at least so many records (and, if not known from buckets, so many bars)."""
         known = None if records_at_least is None else whole("records_at_least", records_at_least)
         most = None if bars is None else whole("bars", bars)
-        return self.accuracy_in(Setting(records_at_least=known, bars=most, gamma=exact("gamma", gamma)))
+        return self.accuracy_in(Setting(records_at_least=known, bars=most, gamma=GAMMA.check(gamma)))
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -93,9 +94,18 @@ def compose(first: Mechanism, second: Mechanism) -> Mechanism:
     Spaces must fit when the pipeline is built. Privacy comes from the first if it is private (post-processing), else
     from the second if the first maps neighbours to neighbours (pre-processing); else there is none.
     """
+    for part in (first, second):
+        if not isinstance(part, Mechanism):
+            raise InputError(f"only mechanisms compose; got {shown(part)}. Read a statistic off with ReadOff(…).")
     if first.target != second.source:
         raise InputError(
             f"{second.name} takes {second.source}, and {first.name} gives {first.target}; they must be the same."
+        )
+    if any(part.sigma.theta or part.sigma.omega for part in (first, second)):
+        raise InputError("a relaxed distortion sensitivity does not compose with >>; use calculus.compose_accuracy.")
+    if second.most_bars is not None and first.bars is not None and first.bars > second.most_bars:
+        raise InputError(
+            f"{second.name} is private for at most {second.most_bars} bars, and {first.name} gives up to {first.bars}."
         )
     if first.privacy is not None:
         privacy: Privacy | None = post_process(first.privacy)
@@ -108,23 +118,21 @@ def compose(first: Mechanism, second: Mechanism) -> Mechanism:
         relation = (first.relation[0], second.relation[1])
 
     def accuracy_in(setting: Setting) -> Accuracy:
-        before = first.accuracy_in(setting)
-        seen = setting if first.bars is None else replace(setting, bars=first.bars)
-        error = second.tau(seen)
-        if math.isinf(error.bound(before.beta)):
-            return drop_move_accuracy(before, metric=second.target.metric)
-        return compose_accuracy(before, error, sigma=first.sigma)
+        return apply_error(first.accuracy_in(setting), second.tau(_seen(first, setting)), sigma=first.sigma)
 
     def tau(setting: Setting) -> ErrorSensitivity:
-        one = first.tau(setting)
-        two = second.tau(setting if first.bars is None else replace(setting, bars=first.bars))
-        shared = None if one.alpha is None or two.alpha is None else one.alpha + first.sigma.bound(two.alpha)
+        one, two = first.tau(setting), second.tau(_seen(first, setting))
+        shared = None if one.alpha is None or two.alpha is None else sum_up(one.alpha, first.sigma.bound(two.alpha))
+        lost = None if two.merges else one.max_drop
         return ErrorSensitivity(
             alpha=shared,
-            gamma=two.gamma,
+            gamma=sum_up(one.gamma, two.gamma),
             bound=lambda beta: two.bound(one.bound(beta)),
             metric=two.metric,
-            max_drop=one.max_drop if two.max_drop is None else two.max_drop,
+            takes=one.takes,
+            max_drop=lost if two.max_drop is None else two.max_drop + (lost or 0),
+            scales=one.scales and two.scales,
+            merges=one.merges or two.merges,
         )
 
     return Mechanism(
@@ -139,3 +147,19 @@ def compose(first: Mechanism, second: Mechanism) -> Mechanism:
         relation=relation,
         bars=second.bars if second.bars is not None else first.bars if second.target == first.target else None,
     )
+
+
+def _seen(first: Mechanism, setting: Setting) -> Setting:
+    """What is known of the input of the mechanism that follows."""
+    return setting if first.bars is None else replace(setting, bars=first.bars)
+
+
+def apply_error(before: Accuracy, error: ErrorSensitivity, *, sigma: DistortionSensitivity) -> Accuracy:
+    """The composition theorem where the error stays bounded; else the drop-move theorem, and then the composition.
+
+    An error is unbounded where the function jumps, or where it is relative to the values and the function mixes them.
+    """
+    mixed = before.relative and before.beta and not error.scales
+    if mixed or math.isinf(error.bound(before.beta)):
+        before = drop_move_accuracy(before, metric=before.metric)
+    return compose_accuracy(before, error, sigma=sigma)

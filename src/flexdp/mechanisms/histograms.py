@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._continuous import shifted_truncated_laplace
-from flexdp._parameters import EPSILON, Domain, Number, whole
+from flexdp._parameters import EPSILON, Domain, Number, sum_up, whole
 from flexdp.bucketing import make_buckets
-from flexdp.buckets import Buckets, Kind, Width
+from flexdp.buckets import EPOCH, Buckets, Kind, Width
 from flexdp.calculus import ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
@@ -44,6 +46,7 @@ def _keep_error(alpha: float | None, max_drop: int | None, space: Space) -> Erro
         metric=space.metric,
         takes=space.metric,
         max_drop=max_drop,
+        scales=True,
     )
 
 
@@ -62,7 +65,8 @@ def Bucketing(  # noqa: N802
 
     Paper, Claim bucket-accuracy and, in d dimensions, bucket-accuracy-d-dim: the error of a cube of side w is
     (w/2)√d. In
-    d > 1 dimensions all coordinates share ``width`` and ``bounds``. With bounds the number of buckets is public.
+    d > 1 dimensions all coordinates share ``width`` and ``bounds``. With bounds the number of buckets is public, and
+    the guarantee speaks of values within them: others are limited to them, or left out, beforehand.
 
     >>> Bucketing(width=5, bounds=(0, 120)).accuracy().beta
     2.5
@@ -83,16 +87,15 @@ def Bucketing(  # noqa: N802
     )
 
     def run(histogram: Histogram) -> Histogram:
-        keys, counts = histogram.keys, histogram.counts
-        if (keys.ndim if dimensions > 1 else 1) != min(dimensions, 2) or (
-            dimensions > 1 and keys.shape[1] != dimensions
-        ):
-            raise InputError(f"histogram must have keys of {dimensions} dimension(s).")
+        keys = _coordinates(histogram, buckets, dimensions)
         inside = _readable(buckets, keys)
         kept = inside if keys.ndim == 1 else inside.all(axis=1)
-        flat = keys[kept].ravel()
-        centres = buckets.centres(buckets.locate(flat if buckets.kind != "number" else flat.astype(np.float64)))
-        return Histogram(centres.reshape(keys[kept].shape), counts[kept])
+        centres = buckets.centres(buckets.locate(keys[kept].ravel()))
+        return Histogram(centres.reshape(keys[kept].shape), histogram.counts[kept])
+
+    def bound(beta: float) -> float:
+        # Relative to the new centre c: |x − c| ≤ ρ₁|c₁| + ρ|c| and |c₁| ≤ (1 + ρ)|c|.
+        return sum_up(beta, accuracy.beta, *([beta * accuracy.beta * (1 + 1e-15)] if buckets.relative else []))
 
     return Mechanism(
         name="Bucketing",
@@ -102,11 +105,39 @@ def Bucketing(  # noqa: N802
         accuracy_in=lambda _setting: accuracy,
         sigma=identity(),
         tau=lambda _setting: ErrorSensitivity(
-            alpha=0.0, gamma=0.0, bound=lambda beta: beta + accuracy.beta, metric=space.metric, takes=space.metric
+            alpha=0.0,
+            gamma=0.0,
+            bound=bound,
+            metric=space.metric,
+            takes=space.metric,
+            scales=buckets.relative,
+            merges=True,
         ),
         relation=(ONE_RECORD, ONE_RECORD),
         bars=None if buckets.count is None else buckets.count**dimensions,
     )
+
+
+def _coordinates(histogram: object, buckets: Buckets, dimensions: int) -> NDArray[Any]:
+    """The keys as the partition takes them: numbers, whole numbers, days, or points with a row each."""
+    keys = histogram.keys if isinstance(histogram, Histogram) else None
+    if keys is None:
+        raise InputError(f"a mechanism on histograms takes a Histogram; got {type(histogram).__name__}.")
+    if (keys.shape[1] if keys.ndim == 2 else 1) != dimensions:
+        raise InputError(f"histogram must have keys of {dimensions} dimension(s).")
+    if buckets.kind == "date":
+        if not all(isinstance(key, dt.date) for key in keys):
+            raise InputError("histogram must have dates for keys.")
+        return np.array([key.toordinal() - EPOCH for key in keys], dtype=np.int64)
+    if buckets.kind in ("text", "boolean"):
+        return keys
+    if not all(isinstance(key, Real) for key in keys.ravel()[:1]) or keys.dtype.kind == "b":
+        raise InputError("histogram must have numbers for keys.")
+    if buckets.kind == "number":
+        return keys.astype(np.float64)
+    if keys.dtype.kind == "f" and not (keys == np.floor(keys)).all():
+        raise InputError("histogram must have whole numbers for keys; say kind='number' for others.")
+    return keys.astype(np.int64) if keys.dtype.kind == "f" else keys
 
 
 def _readable(buckets: Buckets, keys: NDArray[Any]) -> NDArray[np.bool_]:
@@ -200,7 +231,12 @@ def BucketHistogram(  # noqa: N802
             "raise alpha, beta or the number of records."
         )
     noise = DropNoise(epsilon, smallest_delta(epsilon, drop + 1))
-    return bucketing >> Dropping(noise=noise, dimensions=dimensions)
+    both = bucketing >> Dropping(noise=noise, dimensions=dimensions)
+
+    def accuracy_in(setting: Setting) -> Accuracy:
+        return both.accuracy_in(replace(setting, records_at_least=max(setting.records_at_least or 0, least)))
+
+    return replace(both, accuracy_in=accuracy_in)
 
 
 def STLap(  # noqa: N802
@@ -215,6 +251,8 @@ def STLap(  # noqa: N802
     doubles: for study, not for release.
     """
     fraction, rate = TAU.check(tau), EPSILON.check(epsilon)
+    known = None if records_at_least is None else whole("records_at_least", records_at_least)
+    most_bars = None if bars is None else whole("bars", bars)
 
     def run(histogram: Histogram) -> Histogram:
         reach = float(fraction * histogram.size)
@@ -223,10 +261,10 @@ def STLap(  # noqa: N802
         return Histogram(histogram.keys, left)
 
     def accuracy_in(setting: Setting) -> Accuracy:
-        most = setting.bars if setting.bars is not None else bars
+        most = setting.bars if setting.bars is not None else most_bars
         if most is None:
             raise InputError("bars is missing: how many bars there can be decides how many records are left out.")
-        least = setting.records_at_least if setting.records_at_least is not None else records_at_least
+        least = setting.records_at_least if setting.records_at_least is not None else known
         # A bar loses at most ⌈q − ½⌉ ≤ q + ½ records, so rounding costs half a record a bar.
         rounding = Fraction(most, 2 * least) if least else Fraction(most, 2)
         return Accuracy(alpha=min(most * fraction + rounding, Fraction(1)), beta=0, metric=HISTOGRAMS.metric)
@@ -242,7 +280,8 @@ def STLap(  # noqa: N802
         accuracy_in=accuracy_in,
         sigma=identity(),
         tau=tau_of,
-        privacy=_corrected(fraction, rate, records_at_least, bars),
+        privacy=_corrected(fraction, rate, known, most_bars),
+        most_bars=most_bars,
     )
 
 
@@ -258,7 +297,8 @@ def _corrected(tau: Fraction, epsilon: Fraction, records: int | None, bars: int 
     chance = (1 + alpha) * (growth - 1) / (2 * decay)
     if chance >= 1:
         return None
-    return Privacy(epsilon=_shorter(loss), delta=_shorter(chance))
+    given = f"in tables of at least {records} records and at most {bars} bars"
+    return Privacy(epsilon=_shorter(loss), delta=_shorter(chance), given=given)
 
 
 def _decimal(number: Fraction, context: Context) -> Decimal:

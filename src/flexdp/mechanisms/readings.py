@@ -2,50 +2,68 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from flexdp._continuous import laplace
-from flexdp._parameters import EPSILON, Number, number_text
+from flexdp._parameters import EPSILON, Number, number_text, sum_up
 from flexdp.calculus import (
     SENSITIVITY,
     ErrorSensitivity,
-    compose_accuracy,
     deterministic_error,
-    drop_move_accuracy,
     identity,
     laplace_accuracy,
     only_at_zero,
 )
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, HAUSDORFF, ONE_RECORD, Accuracy, Privacy
-from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
-from flexdp.statistics import Statistic, Support, equal_size_sensitivity
+from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space, apply_error
+from flexdp.statistics import (
+    Max,
+    MaxAtLeast,
+    Median,
+    Min,
+    Mode,
+    Quantile,
+    Statistic,
+    Support,
+    Top,
+    equal_size_sensitivity,
+)
 
-__all__ = ["Laplace", "ReadOff", "read_accuracy"]
+__all__ = ["Laplace", "ReadOff", "function_accuracy", "read_accuracy"]
 
 
 NUMBERS = Space("numbers", DIFFERENCE)
+SETS = Space("finite sets", HAUSDORFF)
+VALUES = Space("values", "equality")
+_SCALING = (Max, Min, Quantile, Median, Support)  # single keys: an error relative to each is relative to the answer
 
 
 def _answers(statistic: Statistic) -> Space:
-    return Space("finite sets", HAUSDORFF) if isinstance(statistic, Support) else NUMBERS
+    if isinstance(statistic, Support):
+        return SETS
+    return VALUES if isinstance(statistic, Mode | MaxAtLeast | Top) else NUMBERS
+
+
+def _error(statistic: Statistic) -> ErrorSensitivity:
+    return deterministic_error(
+        lambda beta: equal_size_sensitivity(statistic, beta),
+        metric=_answers(statistic).metric,
+        takes=HISTOGRAMS.metric,
+        scales=isinstance(statistic, _SCALING),
+    )
 
 
 def ReadOff(statistic: Statistic, *, dimensions: int = 1) -> Mechanism:  # noqa: N802
     """Read a statistic off a histogram: exact for it, with error sensitivity Δ_f (paper, Thm. bucketing-general).
 
     Δ_f is taken between histograms of one size, because what is read off, and what it is compared with, hold equally
-    many
-    records: bucketing moves them and loses none. Where Δ_f is unbounded all the same, a pipeline carries the drop-move
-    guarantee instead (Thm. bucketing-general-drmv).
+    many records: bucketing moves them and loses none. Where Δ_f is unbounded all the same, or the error is relative and
+    the statistic mixes values, a pipeline carries the drop-move guarantee instead (Thm. bucketing-general-drmv).
     """
-    space = _answers(statistic)
-    error = deterministic_error(
-        lambda beta: equal_size_sensitivity(statistic, beta), metric=space.metric, takes=HISTOGRAMS.metric
-    )
+    space, error = _answers(statistic), _error(statistic)
     return Mechanism(
         name=f"ReadOff({statistic.name})",
         source=replace(HISTOGRAMS, dimensions=dimensions),
@@ -57,12 +75,15 @@ def ReadOff(statistic: Statistic, *, dimensions: int = 1) -> Mechanism:  # noqa:
     )
 
 
-def read_accuracy(histogram: Accuracy, sensitivity: Callable[[float], float], *, metric: str = DIFFERENCE) -> Accuracy:
+def read_accuracy(histogram: Accuracy, statistic: Statistic) -> Accuracy:
     """The accuracy of a statistic read off a histogram of known accuracy: the one derivation that releases use, too."""
-    if math.isinf(sensitivity(histogram.beta)):
-        return drop_move_accuracy(histogram, metric=metric)
-    error = deterministic_error(sensitivity, metric=metric, takes=HISTOGRAMS.metric)
-    return compose_accuracy(histogram, error, sigma=identity())
+    return apply_error(histogram, _error(statistic), sigma=identity())
+
+
+def function_accuracy(histogram: Accuracy, sensitivity: Callable[[float], float]) -> Accuracy:
+    """The same for any function, given how far it moves when every record moves by at most β."""
+    error = deterministic_error(sensitivity, metric=DIFFERENCE, takes=HISTOGRAMS.metric)
+    return apply_error(histogram, error, sigma=identity())
 
 
 def Laplace(  # noqa: N802
@@ -76,7 +97,11 @@ def Laplace(  # noqa: N802
     """
     rate, step = EPSILON.check(epsilon), SENSITIVITY.check(sensitivity)
     source, space = (NUMBERS, NUMBERS) if statistic is None else (HISTOGRAMS, _answers(statistic))
-    moves: Callable[[float], float] = (lambda beta: beta) if statistic is None else statistic.sensitivity
+    if space != NUMBERS:
+        raise InputError("statistic must be a number for Laplace noise to be added to it.")
+
+    def moves(beta: float) -> float:
+        return beta if statistic is None else equal_size_sensitivity(statistic, beta)
 
     def accuracy_in(setting: Setting) -> Accuracy:
         if not setting.gamma:
@@ -88,7 +113,7 @@ def Laplace(  # noqa: N802
         return ErrorSensitivity(
             alpha=0.0,
             gamma=own.gamma,
-            bound=lambda beta: moves(beta) + own.beta,
+            bound=lambda beta: sum_up(moves(beta), own.beta),
             metric=space.metric,
             takes=source.metric,
         )

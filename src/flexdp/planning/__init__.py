@@ -17,8 +17,17 @@ paper lets q grow with the number of records present, its privacy theorem fails.
 
 from __future__ import annotations
 
-from flexdp.planning._calibration import per_bar, smallest_delta, smallest_epsilon
+from flexdp.planning._calibration import most_buckets_per_unit, per_bar, smallest_delta, smallest_epsilon
 from flexdp.planning._regimes import REGIMES, regime
 from flexdp.planning._solve import Plan, solve
 
-__all__ = ["REGIMES", "Plan", "per_bar", "regime", "smallest_delta", "smallest_epsilon", "solve"]
+__all__ = [
+    "REGIMES",
+    "Plan",
+    "most_buckets_per_unit",
+    "per_bar",
+    "regime",
+    "smallest_delta",
+    "smallest_epsilon",
+    "solve",
+]

@@ -15,7 +15,15 @@ from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
 
-__all__ = ["DIGITS", "needed_reach", "per_bar", "reach_given", "smallest_delta", "smallest_epsilon"]
+__all__ = [
+    "DIGITS",
+    "most_buckets_per_unit",
+    "needed_reach",
+    "per_bar",
+    "reach_given",
+    "smallest_delta",
+    "smallest_epsilon",
+]
 
 DIGITS = 12  # of a solved ε or δ
 _GRID = 10**60  # a bucket's δ is a multiple of 1/_GRID
@@ -85,6 +93,34 @@ def smallest_delta(epsilon: Number, q: Number, *, buckets_per_unit: Number = 1) 
     if found is None:
         raise InputError(f"q={reach} is too small for any delta below 1. Choose a larger q.")
     return found
+
+
+def most_buckets_per_unit(epsilon: Number, delta: Number, q: Number) -> int:
+    """The most buckets that one unit may change while the noise of each needs a reach of at most q.
+
+    >>> [most_buckets_per_unit(1, "1e-6", q) for q in (28, 54, 133, 264)]
+    [1, 2, 5, 10]
+    """
+    loss, chance, reach = EPSILON.check(epsilon), DELTA.check(delta), reach_given(q)
+
+    def fits(units: int) -> bool:
+        if loss / units < SMALLEST_EPSILON or chance / units < 2 * DELTA.low:
+            return False
+        share = per_bar(loss, chance, units)
+        return _fits(share.epsilon, share.delta, reach)
+
+    if not fits(1):
+        raise InputError(
+            f"q={reach} is too small for epsilon={number_text(loss)} and delta={number_text(chance)}, even for one "
+            "bucket per unit. Choose a larger q."
+        )
+    low, high = 1, 2
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def needed_reach(epsilon: Fraction, delta: Fraction, units: int) -> int:

@@ -13,7 +13,14 @@ from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, uppe
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.noise import LARGEST_REACH
-from flexdp.planning._calibration import needed_reach, per_bar, reach_given, smallest_delta, smallest_epsilon
+from flexdp.planning._calibration import (
+    most_buckets_per_unit,
+    needed_reach,
+    per_bar,
+    reach_given,
+    smallest_delta,
+    smallest_epsilon,
+)
 
 __all__ = ["Plan", "solve"]
 
@@ -107,7 +114,7 @@ def solve(
     alpha: Number | None = None,
     beta: Number | None = None,
     span: Number | None = None,
-    buckets_per_unit: Number = 1,
+    buckets_per_unit: Number | None = 1,
 ) -> Plan:
     """Complete a plan from any subset of its parameters that determines the others.
 
@@ -119,10 +126,16 @@ def solve(
 
     ``epsilon``, ``delta``, ``q`` (or ``max_drop`` = q − 1), ``alpha`` and ``beta`` mean "at most". Where that
     leaves room for several plans, unknowns are chosen at their best: the smallest ε, δ, n, α and β, the largest q that
-    α and n allow, the most buckets, the longest span.
+    α and n allow, the most buckets, the longest span. ``buckets_per_unit=None`` asks for the most buckets that one unit
+    may change, given ε, δ and q.
     """
-    units = whole("buckets_per_unit", buckets_per_unit)
     reach = _reach(q, max_drop)
+    if buckets_per_unit is not None:
+        units = whole("buckets_per_unit", buckets_per_unit)
+    elif epsilon is not None and delta is not None and reach is not None:
+        units = most_buckets_per_unit(epsilon, delta, reach)
+    else:
+        raise InputError("buckets_per_unit=None is solved from epsilon, delta and q (or max_drop); give all three.")
     asked: dict[str, Any] = {
         "epsilon": None if epsilon is None else EPSILON.check(epsilon),
         "delta": None if delta is None else DELTA.check(delta),

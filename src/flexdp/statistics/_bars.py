@@ -82,7 +82,7 @@ class Support:
     ordered: ClassVar[bool] = False
 
     def __call__(self, histogram: Histogram) -> tuple[Any, ...]:
-        return tuple(histogram.keys.tolist())
+        return tuple(key for key, _ in histogram.items())
 
     def sensitivity(self, beta: float) -> float:
         return beta

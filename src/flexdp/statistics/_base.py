@@ -62,9 +62,11 @@ def equal_size_sensitivity(statistic: Statistic, beta: float) -> float:
 
 
 def nonempty(statistic: Statistic, histogram: Histogram) -> None:
-    """Refuse an empty histogram."""
+    """Refuse an empty histogram, and keys without the order that the statistic needs."""
     if not len(histogram):
         raise InputError(f"the {statistic.name} of an empty histogram is undefined; test len(histogram) first.")
+    if statistic.ordered and (histogram.keys.ndim != 1 or isinstance(plain(histogram.keys[0]), str)):
+        raise InputError(f"the {statistic.name} needs keys that are numbers or dates.")
 
 
 def numbers(statistic: Statistic, histogram: Histogram) -> NDArray[Any]:
