@@ -240,6 +240,8 @@ def test_a_table_passed_as_a_path_is_not_echoed() -> None:
         ("x\n" + f"{WORD}\n" * 50, "x"),
         (WORD * 40, "x"),
         ([WORD, "b"], "x"),
+        ([WORD], "x"),
+        ((WORD,), "x"),
         ([f"{WORD}.csv", f"{WORD}.csv"], "x"),
     ]:
         with pytest.raises(InputError) as refusal:
@@ -314,3 +316,29 @@ def test_sources_that_are_no_tables_are_refused() -> None:
     ]:
         with pytest.raises(InputError):
             flexdp.release(source, column, epsilon=1, delta=1e-6, kind="number")
+
+
+class Unhashable(str):
+    """A text that tells its secret when it is counted."""
+
+    def __hash__(self) -> int:
+        raise ValueError(WORD)
+
+
+def chain(error: BaseException | None) -> str:
+    """Everything that a reporter could find by following causes and contexts."""
+    seen = ""
+    while error is not None:
+        seen += texts_of(error)
+        error = error.__cause__ or error.__context__
+    return seen
+
+
+def test_no_chain_of_causes_leads_back_to_a_record() -> None:
+    broken = pa.array([b"ok", WORD.encode() + b"\xff"], pa.binary()).view(pa.string())
+    series = pd.Series(pd.arrays.ArrowExtensionArray(broken))
+    for source, said in ((series, {}), ([Unhashable(WORD)], {"kind": "text"})):
+        try:
+            flexdp.release(source, epsilon=1, delta="1e-12", **said)
+        except DataError as error:
+            clean(chain(error))

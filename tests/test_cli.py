@@ -477,3 +477,12 @@ def test_several_files_on_one_line(tmp_path: Path) -> None:
     (tmp_path / "p3.csv").write_text("w\n1\n")
     out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(4)), "v", *SPEND)
     assert out.returncode == 2 and "not in all of the files" in out.stderr
+
+
+def test_line_ends_through_a_pipe(tmp_path: Path) -> None:
+    for raw in (b"a\r1\r1\r" * 1 + b"1\r" * 98, b"a\r1\n" + b"1\n" * 99, b"a\r\n" + b"1\r\n" * 100):
+        path = tmp_path / "e.csv"
+        path.write_bytes(raw)
+        with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
+            piped = flexdp("release", "-", "a", "--epsilon", 20, "--delta", "0.4", "--json", stdin=cat.stdout)
+        assert 97 <= Release.from_json(piped.stdout).histogram.size <= 100

@@ -501,8 +501,20 @@ def test_a_bucket_cut_at_the_bound_promises_its_own_width() -> None:
 
 def test_extreme_magnitudes_have_sentences() -> None:
     released = flexdp.release(np.array([1.7e308, -1.7e308] * 100), epsilon=1, delta=1e-6, relative="0.05")
-    assert "inf" in str(released.range())
+    assert released.range().value is None and "larger than a double can hold" in str(released.range())
     assert released.max().value > 1e308
+
+
+def test_promises_about_far_values_are_made_of_numbers_only() -> None:
+    whole = flexdp.release(np.array([2**62] * 3000), epsilon=1, delta=1e-6, width=1)
+    assert not any("2^51" in promise for promise in whole.certificate().promises)
+    assert whole.max().value == 2**62
+
+
+def test_levels_are_named_exactly() -> None:
+    released, _ = fixed({0: 100}, {}, width=5)
+    assert released.quantile("0.9999999999999999999").name != "1-quantile"
+    assert released.quantile("0.99").name == "0.99-quantile"
 
 
 def test_order_is_refused_of_texts_even_where_nothing_survived() -> None:

@@ -46,6 +46,10 @@ def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
     """The value as an error message may echo it: short scalars as they are, anything else by its type."""
     if isinstance(value, str):
         return repr(value) if is_short(value, longest) else "a long or unprintable text"
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        parts = Fraction(value)
+        if max(parts.numerator.bit_length(), parts.denominator.bit_length()) > 4 * _LONGEST_SHOWN:
+            return "a very long number"
     if value is None or isinstance(value, bool | int | float | Fraction | Decimal):
         text = str(value)
         return text if len(text) <= _LONGEST_SHOWN else "a very long number"
@@ -67,7 +71,7 @@ def exact(name: str, value: object) -> Fraction:
     if isinstance(value, bool):
         raise InputError(f"{name} must be a number; got {value}. Write it as 1, 0.1, '1e-6' or '1/3'.")
     if isinstance(value, Fraction):
-        if len(str(value)) > _LONGEST:
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > 3 * _LONGEST:
             raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
         return value
     if isinstance(value, Integral):

@@ -8,6 +8,7 @@ number of buckets bound what was left out. Nothing here knows how many records t
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -88,10 +89,14 @@ class Reader:
         errors = [self.partition.beta_at(plain(self.bars.keys[end])) for end in (0, -1)]
         if self.partition.relative:  # each end's error is a fraction of its own size
             errors = [error * abs(Fraction(self.shown.keys[end])) for error, end in zip(errors, (0, -1), strict=True)]
+        value = statistic(self.shown)
+        if isinstance(value, float) and math.isinf(value):
+            sentence = f"The {statistic.name}{self._of} is larger than a double can hold."
+            return Answer(name=statistic.name, value=None, accuracy=None, statement=sentence, sentence=sentence)
         mean = sum(errors, Fraction(0)) / 2  # Δ_f doubles it
         histogram = self._histogram_accuracy(hidden)
         histogram = histogram.but(alpha=histogram.alpha, beta=mean, relative=False)
-        return self._answer(statistic, statistic(self.shown), read_accuracy(histogram, statistic))
+        return self._answer(statistic, value, read_accuracy(histogram, statistic))
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         """A quantile, with the interval that surely holds it where the buckets are public."""
@@ -166,7 +171,8 @@ class Reader:
         """What holds of the whole release, with probability one."""
         drop = self.noise.max_drop
         far = ", and values further than 2^51 buckets from zero"
-        unread = far if isinstance(self.partition, Width) and self.partition.bounds is None else ""
+        cut = isinstance(self.partition, Width) and self.partition.bounds is None and self.kind == "number"
+        unread = far if cut else ""
         out = [
             f"Released: {self.partition.spec}{self._of}.",
             f"Not counted: missing cells, cells that do not read as the column's kind, infinities{unread}.",

@@ -61,7 +61,7 @@ def make_buckets(
     asked = [name for name, value in (("width", width), ("relative", relative), ("edges", edges)) if value is not None]
     if len(asked) > 1:
         raise InputError(f"{asked[0]} and {asked[1]} exclude each other; give one of them.")
-    if outside not in ("clamp", "drop"):
+    if not isinstance(outside, str) or outside not in ("clamp", "drop"):
         raise InputError(f"outside must be 'clamp' or 'drop'; got {shown(outside)}.")
     side: Outside = "clamp" if outside == "clamp" else "drop"
     if kind in ("text", "boolean"):
@@ -134,14 +134,15 @@ def _point(name: str, kind: Kind, value: Any) -> Fraction:
 
 
 def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
-    if isinstance(bounds, str | bytes) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+    pair = _listed(bounds)
+    if pair is None or len(pair) != 2:
         raise InputError("bounds must be a pair (lower, upper), for example bounds=(0, 120).")
-    lower, upper = (_point("bounds", kind, bound) for bound in bounds)
+    lower, upper = (_point("bounds", kind, bound) for bound in pair)
     if lower >= upper:
         order = "equal" if lower == upper else "reversed"
         raise InputError(
             f"bounds must be (lower, upper) with lower < upper; got {order} bounds "
-            f"({shown(bounds[0])}, {shown(bounds[1])}). Give the smaller one first."
+            f"({shown(pair[0])}, {shown(pair[1])}). Give the smaller one first."
         )
     if kind == "integer":  # the integers inside
         lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
@@ -150,14 +151,23 @@ def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
     return lower, upper
 
 
+def _listed(values: Any) -> list[Any] | None:
+    """An ordered sequence as a list; None for anything else."""
+    if isinstance(values, list | tuple | range) or (isinstance(values, np.ndarray) and values.ndim == 1):
+        return list(values)
+    return None
+
+
 def _edges(kind: Kind, edges: Sequence[Any]) -> tuple[Fraction, ...]:
-    if isinstance(edges, str | bytes) or not hasattr(edges, "__len__") or not 2 <= len(edges) <= MOST_EDGES:
+    listed = _listed(edges)
+    if listed is None or not 2 <= len(listed) <= MOST_EDGES:
         raise InputError(f"edges must be a list of 2 to {MOST_EDGES} ascending values, for example [0, 18, 65, 120].")
-    points = tuple(_point("edges", kind, edge) for edge in edges)
+    points = tuple(_point("edges", kind, edge) for edge in listed)
     if any(not low < high for low, high in pairwise(points)):
         raise InputError("edges must be strictly ascending; sort them and leave out repeated ones.")
     if kind == "integer" and any(point.denominator != 1 for point in points):
         raise InputError("edges must be whole numbers on a column of integers; round them, or say kind='number'.")
-    if kind == "number" and len({float(point) for point in points}) < len(points):
-        raise InputError("edges must differ as doubles; these are too close to each other.")
+    centres = {float((low + high) / 2) for low, high in pairwise(points)}
+    if kind == "number" and (len({float(p) for p in points}) < len(points) or len(centres) < len(points) - 1):
+        raise InputError("edges must differ as doubles, and so must the middles between them; these are too close.")
     return points

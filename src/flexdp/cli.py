@@ -194,7 +194,7 @@ def release(
     from flexdp.release import prepare
 
     noise = DropNoise(epsilon, delta)
-    request = prepare(source, column, **options)
+    request = prepare(source[0] if len(source) == 1 else source, column, **options)
     questions = parse_stats(stats, request.kind)
     unwritten: OSError | None = None
     try:
@@ -239,7 +239,7 @@ def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, 
     """List the columns that the FILEs declare: names and types, nothing that a record holds."""
     from flexdp.tables.files import open_files
 
-    declared = open_files(source, format, delimiter).columns
+    declared = open_files(source, format, delimiter, echo=True).columns
     if as_json:
         click.echo(json.dumps([{"name": c.name, "type": c.type_name, "kind": c.kind} for c in declared]))
     elif not declared:
@@ -255,7 +255,7 @@ def query(source: tuple[str, ...], column: str, as_json: bool, **options: Any) -
     """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
     from flexdp.release import prepare
 
-    text = prepare(source, column, **options).query()
+    text = prepare(source[0] if len(source) == 1 else source, column, **options).query()
     click.echo(json.dumps({"dialect": "duckdb", "sql": text}) if as_json else text)
     return 0
 

@@ -7,6 +7,7 @@ keys and the absence of an error must be the same, and the record itself may add
 from __future__ import annotations
 
 import datetime as dt
+import enum
 import math
 import traceback
 import warnings
@@ -442,3 +443,85 @@ def test_columns_beyond_the_thousandth_of_a_csv_file(tmp_path: Path) -> None:
     assert private_counts(path, "c999", kind="integer") == {7: 1}
     with pytest.raises(InputError, match="beyond the 1000th"):
         private_counts(path, "c1150", kind="integer")
+
+
+def test_decimals_near_the_limit_of_their_type() -> None:
+    for scale, cells in [
+        (38, ["0", "-0.5"]),
+        (20, ["5", "-999999999999999999.5"]),
+        (1, ["5", "-999999999999999999999999999999999999.5"]),
+    ]:
+        array = pa.array([Decimal(cell) for cell in cells], pa.decimal128(38, scale))
+        for parameters in ({}, {"width": 2}, {"width": 2, "bounds": (0, 9)}):
+            found = private_counts(array, kind="integer", **parameters)
+            assert sum(found.values()) == 1
+
+
+def test_a_moment_before_1970_is_of_its_own_day() -> None:
+    for unit in ("s", "ms", "us", "ns"):
+        before = {dt.date(1969, 12, 31): 1}
+        assert private_counts(pa.array([-1], pa.int64()).view(pa.timestamp(unit)), kind="date") == before, unit
+        assert private_counts(np.array([-1], dtype=f"datetime64[{unit}]"), kind="date") == before
+
+
+def test_one_file_named_twice_is_refused(tmp_path: Path) -> None:
+    path, link = tmp_path / "d.csv", tmp_path / "link.csv"
+    path.write_text("a\n1\n")
+    link.symlink_to(path)
+    for files in ([path, path], [str(tmp_path / "d*.csv"), path], [path, link]):
+        with pytest.raises(InputError, match="more than once"):
+            private_counts(files, "a")
+
+
+def test_tiny_decimals_do_not_hang() -> None:
+    assert private_counts([Decimal("1E-9999999"), Decimal("1E+9999999"), 1], kind="integer") == {1: 1}
+    assert private_counts([Decimal("1E-9999999"), 1], kind="number") == {0.0: 1, 1.0: 1}
+
+
+def test_integers_at_the_limit_are_read_alike() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE h AS SELECT CAST('10000000000000000000000000000000000000' AS HUGEINT) AS x")
+    for outside in ("clamp", "drop"):
+        for source, column, said in ((con.table("h"), "x", {}), ([10**37], None, {"kind": "integer"})):
+            assert private_counts(source, column, bounds=(0, 10**37), outside=outside, **said) == {}
+
+
+def test_subclasses_of_text_are_their_text() -> None:
+    class Colour(str, enum.Enum):  # noqa: UP042
+        RED = "red"
+
+    assert private_counts([Colour.RED, "red"], kind="text") == {"red": 2}
+
+
+def test_edges_whose_middles_coincide_are_refused() -> None:
+    ulp = Fraction(1, 2**52)
+    with pytest.raises(InputError, match="too close"):
+        private_counts(np.array([1.0]), edges=[1 + ulp, 1 + 2 * ulp, 1 + 3 * ulp])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"width": Fraction(10**5000)}, {"width": Fraction(1, 10**5000)}, {"bounds": (0, Fraction(10**5000))},
+        {"kind": 10**5000}, {"outside": 10**5000}, {"kind": np.array(["a", "b"])}, {"outside": np.array(["a", "b"])},
+        {"kind": pd.NA}, {"bounds": np.array(5)}, {"edges": np.array(5)}, {"bounds": {8, 1}}, {"bounds": {5: 0, 2: 0}},
+        {"bounds": pd.Series([5, 1], index=["a", "b"])}, {"edges": iter([1, 2])},
+    ],
+    ids=[f"case{i}" for i in range(14)],
+)  # fmt: skip
+def test_parameters_of_the_wrong_make_are_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(parameters))):
+        private_counts([1.0], **{"kind": "number", **parameters})
+
+
+def test_odd_declarations_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        private_counts(np.array(["NaT"], dtype="datetime64"), kind="date")
+    path = tmp_path / "j.jsonl"
+    path.write_text("{}\n")
+    with pytest.raises(InputError, match="UTF-8"):
+        private_counts(path, "\ud800")
+    wide = tmp_path / "w.csv"
+    wide.write_text("x" * 200_000 + ",y\n1,2\n")
+    with pytest.raises(InputError, match="header"):
+        private_counts(wide, "y")

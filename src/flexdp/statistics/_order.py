@@ -18,6 +18,11 @@ from flexdp.statistics._sets import at_quantile, at_range, budget
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
 
 
+def _level_text(level: Fraction) -> str:
+    text = number_text(level)
+    return text if Fraction(text) == level else str(level)
+
+
 @dataclass(frozen=True, slots=True)
 class Max:
     """The largest key."""
@@ -87,7 +92,7 @@ class Quantile:
 
     @property
     def name(self) -> str:
-        return f"{number_text(self.level)}-quantile"
+        return f"{_level_text(self.level)}-quantile"
 
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)

@@ -47,7 +47,7 @@ class Table(Protocol):
 def open_table(source: Any, column: object = None, *, file_format: object = None, delimiter: object = None) -> Table:
     """Recognise a source by what it is, read what it declares, and touch no record."""
     if isinstance(source, str | os.PathLike):
-        return open_files([source], file_format, delimiter)
+        return open_files([source], file_format, delimiter, echo=True)
     if isinstance(source, Sequence) and column is not None and _all_paths(source):
         return open_files(source, file_format, delimiter)
     for name, value in (("format", file_format), ("delimiter", delimiter)):
@@ -84,11 +84,14 @@ def _all_paths(source: Sequence[Any]) -> bool:
 def count(table: Table, column: Column, kind: Kind, buckets: Buckets) -> Histogram:
     """The private histogram over bucket indices. Equal keys are summed here, before any noise."""
     try:
-        index, records = table.count(column, kind, buckets)
+        counted = table.count(column, kind, buckets)
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (its text may quote a record, and its kind may depend on one)
-        raise DataError from None
+        counted = None
+    if counted is None:
+        raise DataError  # outside the handler, so that no chain of causes leads back to the record
+    index, records = counted
     keys: Any = np.ma.getdata(index)
     if keys.dtype == object and kind == "integer":  # integers too wide for the engine's arrays come as text
         keys = [int(key) for key in keys]

@@ -53,7 +53,7 @@ def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool =
         kind: Kind | None = "number" if numbers else "integer"
     else:
         kind = {"f": "number", "b": "boolean"}.get(code)  # type: ignore[assignment]
-    if code == "M":
+    if code == "M" and np.datetime_data(values.dtype)[0] != "generic":
         daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
         return ArrayTable(
             values, Column(name=name, type_name=word, kind="date" if daily else None, timestamp=not daily)
@@ -277,10 +277,12 @@ def _integer(cell: Any) -> int | None:
         number: Any = float(cell) if isinstance(cell, np.floating) else cell
         if not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
             return None
-        exact = Fraction(number)
-        if exact.denominator != 1:
+        if isinstance(number, Decimal):  # without making 10^exponent of a small one
+            if number != number.to_integral_value():
+                return None
+        elif Fraction(number).denominator != 1:
             return None
-        value = int(exact)
+        value = int(number)
     else:
         return None
     return value if abs(value) <= LARGEST_INTEGER else None
@@ -293,7 +295,7 @@ def _text(cell: Any) -> str | None:
         cell.encode()
     except UnicodeEncodeError:  # half a surrogate pair: no text that could be published
         return None
-    return str(cell)
+    return str.__str__(cell)  # of a subclass, the text itself
 
 
 def _day(cell: Any) -> int | None:

@@ -76,7 +76,7 @@ def no_column(column: object, what: str) -> None:
 
 def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     """The kind a column is read as: what it declares, or what the caller says of an undeclared one."""
-    if kind is not None and kind not in _KINDS:
+    if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
         raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {shown(kind)}.")
     asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
     if column.undeclared:

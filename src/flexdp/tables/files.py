@@ -48,19 +48,24 @@ _STDIN = "/dev/stdin"
 _SCALARS = "('VARCHAR', 'BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
 
 
-def open_files(paths: Sequence[Any], file_format: object, delimiter: object) -> FileTable:
-    """The table that the paths make together: globs expanded, formats alike, every file there and readable."""
+def open_files(
+    paths: Sequence[Any], file_format: object = None, delimiter: object = None, *, echo: bool = False
+) -> FileTable:
+    """The table that the paths make together: globs expanded, formats alike, every file there and readable.
+
+    Paths are echoed in messages only where they were given as such: a list may be values that were meant as data.
+    """
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\x1f'):
         raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
     if file_format is not None and file_format not in ("csv", "jsonl", "parquet"):
         raise InputError(f"format must be 'csv', 'jsonl' or 'parquet'; got {shown(file_format)}.")
     files = []
     for place, path in enumerate(paths, 1):
-        # The items of a list may be values that were meant as data: only a lone path is echoed.
-        label = _label(os.fspath(path)) if len(paths) == 1 else f"item {place} of source"
+        label = _label(os.fspath(path)) if echo else f"item {place} of source"
         files += _expand(os.fspath(path), label)
     if not files:
         raise InputError("source must name at least one file; got an empty list.")
+    _refuse_repeated(files)
     formats = {_format_of(file, file_format) for file in files}
     if len(formats) > 1:
         raise InputError("source must be files of one format; release CSV, JSON lines and Parquet separately.")
@@ -70,6 +75,13 @@ def open_files(paths: Sequence[Any], file_format: object, delimiter: object) -> 
     table = FileTable(tuple(files), chosen, delimiter if isinstance(delimiter, str) else None)
     table.columns  # noqa: B018  (reads the declared schema now, so that a bad file is refused before anything else)
     return table
+
+
+def _refuse_repeated(files: Sequence[str]) -> None:
+    """One file twice would count every record twice, and promise each half the privacy it gets."""
+    seen = [(entry.st_dev, entry.st_ino) for entry in (os.stat(file) for file in files)]  # noqa: PTH116
+    if len(set(seen)) < len(seen):
+        raise InputError("source names the same file more than once; name each file once.")
 
 
 def _expand(path: Any, label: str) -> list[str]:
@@ -152,7 +164,10 @@ class FileTable:
 
     def names_of(self, file: str) -> list[str]:
         """The names in a CSV file's header."""
-        row = next(csv.reader([self._first_lines[file]], delimiter=self.delimiter_of(file)))
+        try:
+            row = next(csv.reader([self._first_lines[file]], delimiter=self.delimiter_of(file)))
+        except csv.Error:
+            raise InputError(f"{_label(file)} has a header line that cannot be read as CSV. Check it.") from None
         return [name.strip() for name in row]
 
     def _declared(self, file: str) -> list[Column]:
@@ -166,6 +181,8 @@ class FileTable:
     def column(self, name: object) -> Column:
         """The declared column of that name; of JSON lines, any name, since keys are data."""
         if self.format == "jsonl" and isinstance(name, str):
+            if any("\ud800" <= char <= "\udfff" for char in name):
+                raise InputError("column must be a text that can be written as UTF-8.")
             return Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
         found = pick(self._declared(self.files[0]), name)
         if name not in {column.name for column in self.columns}:
@@ -268,7 +285,7 @@ def _first_line_of_stdin() -> bytes:
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("source is standard input, and nothing is piped into it.")
     line = bytearray()
-    while len(line) < _LONGEST_HEADER and (byte := os.read(0, 1)) not in (b"", b"\n"):
+    while len(line) < _LONGEST_HEADER and (byte := os.read(0, 1)) not in (b"", b"\n", b"\r"):
         line += byte
     return bytes(line)
 

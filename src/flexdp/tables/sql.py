@@ -28,6 +28,7 @@ __all__ = ["column_query", "count_query", "identifier", "text"]
 
 _NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
 _INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
+_WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
 _DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
 _SURE = 1e-6  # how far a logarithm must be from a whole number to be believed without comparing
 
@@ -56,6 +57,10 @@ def column_query(source: str, cell: str, column: Column, kind: Kind, buckets: Bu
 
 def _value(kind: Kind, cell: str, column: Column) -> tuple[str, bool]:
     """The expression that reads a cell as ``kind``, NULL where it is not one; and whether integers exceed 64 bits."""
+    if column.type_name.upper() == "TIMESTAMP_NS":  # whose own cast to a day rounds towards 1970
+        ticks, day = f"epoch_ns({cell})", 86400 * 10**9
+        days = f"CASE WHEN {ticks} >= 0 THEN {ticks} // {day} ELSE -1 - (-1 - {ticks}) // {day} END"
+        return f"DATE '1970-01-01' + CAST({days} AS INTEGER)", False
     if column.timestamp:
         return f"TRY_CAST({cell} AS DATE)", False
     if column.undeclared:
@@ -68,7 +73,12 @@ def _value(kind: Kind, cell: str, column: Column) -> tuple[str, bool]:
         return f"CAST({cell} AS DOUBLE)", False
     if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
         if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
-            return f"CASE WHEN {cell} = floor({cell}) THEN TRY_CAST({cell} AS HUGEINT) END", True
+            digits = f"CAST({cell} AS VARCHAR)"
+            return (
+                f"CASE WHEN regexp_full_match({digits}, '{_WHOLE_DECIMAL}') "
+                f"THEN coalesce(TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT), 0) END",  # '.00' has no digits before
+                True,
+            )
         whole, limit = f"CAST({cell} AS DOUBLE)", double(1e37)
         fits = f"{whole} BETWEEN -{limit} AND {limit} AND {whole} = floor({whole})"
         return f"CASE WHEN {fits} THEN TRY_CAST({whole} AS HUGEINT) END", True
@@ -146,7 +156,7 @@ def _integers(rows: str, buckets: Buckets, wide: bool) -> str:
         lower, upper = (int(bound) for bound in buckets.bounds)
         wide = wide or max(abs(lower), abs(upper)) >= 2**62
         if buckets.outside == "drop":
-            where = f"v BETWEEN {lower} AND {upper}"
+            where += f" AND v BETWEEN {lower} AND {upper}"
         else:
             value = f"greatest(least(v, {upper}), {lower})"
     if isinstance(buckets, Edges):
