@@ -74,11 +74,8 @@ def _value(kind: Kind, cell: str, column: Column) -> tuple[str, bool]:
     if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
         if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
             digits = f"CAST({cell} AS VARCHAR)"
-            return (
-                f"CASE WHEN regexp_full_match({digits}, '{_WHOLE_DECIMAL}') "
-                f"THEN coalesce(TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT), 0) END",  # '.00' has no digits before
-                True,
-            )
+            head = f"TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT)"  # none in '.00'
+            return f"CASE WHEN regexp_full_match({digits}, '{_WHOLE_DECIMAL}') THEN coalesce({head}, 0) END", True
         whole, limit = f"CAST({cell} AS DOUBLE)", double(1e37)
         fits = f"{whole} BETWEEN -{limit} AND {limit} AND {whole} = floor({whole})"
         return f"CASE WHEN {fits} THEN TRY_CAST({whole} AS HUGEINT) END", True
