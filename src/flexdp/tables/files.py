@@ -150,8 +150,8 @@ class FileTable:
         """The declared columns, which all files share; JSON lines declare none."""
         if self.format == "jsonl":
             return ()
-        others = [{column.name for column in self._declared(file)} for file in self.files[1:]]
-        return tuple(c for c in self._declared(self.files[0]) if all(c.name in names for names in others))
+        others = [{column.name for column in self._declared[file]} for file in self.files[1:]]
+        return tuple(c for c in self._declared[self.files[0]] if all(c.name in names for names in others))
 
     @cached_property
     def _first_lines(self) -> dict[str, str]:
@@ -170,13 +170,18 @@ class FileTable:
             raise InputError(f"{_label(file)} has a header line that cannot be read as CSV. Check it.") from None
         return [name.strip() for name in row]
 
-    def _declared(self, file: str) -> list[Column]:
-        if self.format == "csv":
-            return [
+    @cached_property
+    def _declared(self) -> dict[str, list[Column]]:
+        """The declared columns of each file; a schema is read once."""
+        if self.format == "parquet":
+            return {file: _parquet_columns(file) for file in self.files}
+        return {
+            file: [
                 Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
                 for name in self.names_of(file)
             ]
-        return _parquet_columns(file)
+            for file in self.files
+        }
 
     def column(self, name: object) -> Column:
         """The declared column of that name; of JSON lines, any name, since keys are data."""
@@ -184,11 +189,11 @@ class FileTable:
             if any("\ud800" <= char <= "\udfff" for char in name):
                 raise InputError("column must be a text that can be written as UTF-8.")
             return Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
-        found = pick(self._declared(self.files[0]), name)
+        found = pick(self._declared[self.files[0]], name)
         if name not in {column.name for column in self.columns}:
             raise InputError(f"{found.label} is not in all of the files. Leave out those without it.")
         for file in self.files[1:]:
-            if pick(self._declared(file), name) != found:
+            if pick(self._declared[file], name) != found:
                 raise InputError(f"{found.label} is declared with different types in different files.")
         return found
 
