@@ -174,7 +174,8 @@ class FileTable:
     def _declared(self) -> dict[str, list[Column]]:
         """The declared columns of each file; a schema is read once."""
         if self.format == "parquet":
-            return {file: _parquet_columns(file) for file in self.files}
+            with connection() as con:
+                return {file: _parquet_columns(con, file) for file in self.files}
         return {
             file: [
                 Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
@@ -295,15 +296,14 @@ def _first_line_of_stdin() -> bytes:
     return bytes(line)
 
 
-def _parquet_columns(file: str) -> list[Column]:
+def _parquet_columns(con: Any, file: str) -> list[Column]:
     """Names and types from the footer alone."""
     import duckdb as engine
 
+    listed = text(glob.escape(file))
     try:
-        with connection() as con:
-            listed = text(glob.escape(file))
-            declared = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
-            tree = con.execute(f"SELECT name, num_children FROM parquet_schema({listed})").fetchall()
+        declared = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
+        tree = con.execute(f"SELECT name, num_children FROM parquet_schema({listed})").fetchall()
     except engine.Error:
         raise InputError(f"{_label(file)} is not a Parquet file, or is damaged.") from None
     names = _top_level(tree)
