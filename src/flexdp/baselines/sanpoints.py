@@ -22,9 +22,9 @@ class SanPoints(HistogramMechanism):
     Calibration, for adding or removing one record: T = ``rounds`` = 20, or B if there are fewer bars, a constant that
     neither the data nor the true answer has a say in. Half of ε goes to choosing, ε/(2T) a round: the exponential
     mechanism with the height as utility, whose factor 2 is not needed because one more record raises a single height
-    and lowers none. The other half goes to the heights: each picked bar gets Laplace noise of scale 2/ε once, and a record
-    lies in one bar only. Bars not picked, and negative heights, count as 0. By plain composition the
-    whole is pure, (ε, 0): at T = 20 and δ = 2⁻²⁰ the advanced theorem would allow less. δ is not used.
+    and lowers none. The other half goes to the heights: each picked bar gets Laplace noise of scale 2/ε once, and a
+    record lies in one bar only. Bars not picked, and negative heights, count as 0. By plain composition the whole is
+    pure, (ε, 0); at T = 20 and δ = 2⁻²⁰ the advanced theorem would allow less. δ is not used.
     """
 
     rounds: int = 20

@@ -32,8 +32,9 @@ class SmoothSensitivity(Mechanism):
     """Smooth-sensitivity mechanism: f(x) + (2S/ε)·Lap(1), clamped to [0, B − 1], S the exact β-smooth sensitivity.
 
     Calibration: β = ε/(2·ln(2/δ)), for adding or removing one record. Half of ε pays for the shift of the answer,
-    half for the change of scale, where δ covers the tails. The exact divergence of the two Laplace laws stays below δ/2 for
-    ε ≤ 5 and δ ≤ 1/2, but exceeds δ for large ε (five times at ε = 20, δ = 2⁻²⁰): above 5 nothing is claimed or run.
+    half for the change of scale, where δ covers the tails. The exact divergence of the two Laplace laws stays below δ/2
+    for ε ≤ 5 and δ ≤ 1/2 (checked on a grid in the tests), but exceeds δ for large ε (five times at ε = 20,
+    δ = 2⁻²⁰): above 5 nothing is claimed or run.
     """
 
     name: ClassVar[str] = "ss"
