@@ -1,7 +1,8 @@
 """The compared mechanisms: stability against brute force, privacy by exact laws, runs against those laws.
 
 The statistical checks compare 20 000 runs with an exact law by the inequality of Dvoretzky, Kiefer, Wolfowitz and
-Massart at 1e-8 a check. There are fewer than 50 of them, so that correct code fails with a chance below 5e-7 over all seeds.
+Massart at 1e-8 a check. There are fewer than 50 of them, so that correct code fails with a chance below 5e-7
+over all seeds.
 """
 
 from __future__ import annotations
@@ -599,6 +600,17 @@ def test_bad_input_is_named(name: str, change: dict[str, Any], message: str) -> 
     }  # fmt: skip
     with pytest.raises(InputError, match=message):
         baseline(name).run(**(request | change))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("epsilon", "delta"), [("1e-3", "1e-6"), (4, "1e-30"), (5, 0.5), ("1e4", "1e-20")])
+def test_extreme_parameters_give_outputs_on_the_bars(name: str, epsilon: Any, delta: Any) -> None:
+    epsilon = 5 if name == "ss" and epsilon == "1e4" else epsilon  # beyond 5 it is refused
+    for counts, statistic in product(
+        (counted(7), counted(0, 2**50, 3), counted(0, 0)), (Max(), MaxAtLeast(2**51), Mode())
+    ):
+        out = baseline(name).run(counts, statistic, 20, np.random.default_rng(0), epsilon=epsilon, delta=delta)
+        assert out.shape == (20,) and (out >= 0).all() and (out <= len(counts) - 1).all()
 
 
 def test_rounds_must_be_whole() -> None:
