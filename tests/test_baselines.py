@@ -490,6 +490,36 @@ def test_picks_of_several_rounds_follow_the_law_of_choosing() -> None:
         assert abs(running - seen) <= BAND
 
 
+def test_picked_heights_carry_noise_of_half_of_epsilon() -> None:
+    epsilon, tall = 0.5, 10_000  # so tall that no height is cut at zero
+    task = Task(
+        counts=counted(tall),
+        level=1,
+        runs=RUNS,
+        rng=np.random.default_rng(4),
+        budget=Privacy(epsilon=epsilon, delta=0),
+        empty="zero",
+    )
+    heights = np.sort(SanPoints()._histograms(task)[:, 0]) - tall
+    places = np.linspace(-20, 20, 81)
+    seen = np.searchsorted(heights, places, side="right") / RUNS
+    assert np.abs(seen - (1 - upper_laplace(places, 2 / epsilon))).max() <= BAND
+    assert np.abs(seen - (1 - upper_laplace(places, 1 / epsilon))).max() > BAND
+
+
+def test_calibrations_are_the_stated_ones() -> None:
+    chances = law(2, 10, 3.0)
+    assert chances.sum() == pytest.approx(1)
+    assert chances[2] / chances[9] == pytest.approx(math.exp(3.0 * 7 / 20))
+    assert release_chance(0, 1.0, DELTA) == pytest.approx(DELTA / 2)
+    assert release_chance(math.log(1 / DELTA) / 0.2, 0.2, DELTA) == pytest.approx(0.5)
+    assert reach(1.0, DELTA) == pytest.approx(2 * math.log(1 + (math.e - 1) * 2**19))
+    assert shift(0.5, DELTA) == threshold(0.5, DELTA) == pytest.approx(1 + 2 * 19 * math.log(2))
+    assert swap_threshold(0.5, DELTA) == pytest.approx(1 + 4 * 21 * math.log(2))
+    assert smoothness(0.5, DELTA) == pytest.approx(0.25 / (21 * math.log(2)))
+    assert SanPoints().rounds == 20
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_plain_case_of_the_mode(name: str) -> None:
     x = counted(10, 3000, 20, 0, 1000)
