@@ -1,0 +1,51 @@
+"""Ours: each non-empty bar loses a few records, by a certified table of integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._parameters import EPSILON, Number
+from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Task
+from flexdp.guarantees import Privacy
+from flexdp.noise import DropNoise
+
+__all__ = ["Dropping"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropping(HistogramMechanism):
+    """Discrete dropping: a bar of x records reports max(0, x − J), J on {0, …, q − 1} from ``DropNoise``.
+
+    Calibration: q is the smallest reach for (ε, δ) of either parity, fixed by them alone, never by the data. The claim
+    is the table's own δ, which is at most the one asked for.
+    """
+
+    name: ClassVar[str] = "dropping"
+    citation: ClassVar[Citation] = Citation(
+        "Damien Desfontaines, James Voss, Bryant Gipson, Chinmoy Mandayam",
+        2020,
+        "the optimal private choice of which groups to publish, here read as noise that drops records",
+    )
+
+    def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
+        noise = _noise(EPSILON.check(epsilon), SMALL_DELTA.check(delta))
+        return Privacy(epsilon=noise.epsilon, delta=noise.delta_real)
+
+    def _histograms(self, task: Task) -> NDArray[Any]:
+        noise = _noise(task.budget.epsilon, task.budget.delta)
+        filled = np.flatnonzero(task.counts)
+        drops = noise._draw(task.runs * len(filled), task.rng.bytes).reshape(task.runs, len(filled))
+        out = np.zeros((task.runs, task.bars), dtype=np.int64)
+        out[:, filled] = np.maximum(0, task.counts[filled] - drops)
+        return out
+
+
+@lru_cache(maxsize=64)
+def _noise(epsilon: Fraction, delta: Fraction) -> DropNoise:
+    return DropNoise(epsilon, delta)

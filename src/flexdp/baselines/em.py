@@ -1,0 +1,45 @@
+"""The exponential mechanism: each bar with a chance that falls with its distance from the true answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._parameters import EPSILON, Number
+from flexdp.baselines._base import SMALL_DELTA, Citation, Mechanism, Task
+from flexdp.baselines._stability import answer
+from flexdp.guarantees import Privacy
+
+__all__ = ["Exponential", "law"]
+
+
+def law(place: int, bars: int, epsilon: float) -> NDArray[np.float64]:
+    """Pr[y] ∝ e^{−ε|place − y|/(2B)} on the bars 0, …, B − 1."""
+    weights = np.exp(-epsilon * np.abs(np.arange(bars) - place) / (2 * bars))
+    return np.asarray(weights / weights.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential(Mechanism):
+    """Exponential mechanism with utility −|f(x) − y|.
+
+    Calibration: sensitivity B, the number of bars, since one record can move max, max_k and mode from end to end; the
+    exponent is ε/(2B) times the utility. Pure: δ is not used.
+    """
+
+    name: ClassVar[str] = "em"
+    citation: ClassVar[Citation] = Citation(
+        "Frank McSherry, Kunal Talwar", 2007, "mechanism design by differential privacy"
+    )
+
+    def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
+        SMALL_DELTA.check(delta)
+        return Privacy(epsilon=EPSILON.check(epsilon), delta=0)
+
+    def _answers(self, task: Task) -> NDArray[np.float64]:
+        running = np.cumsum(law(answer(task.counts, task.level), task.bars, task.epsilon))
+        drawn = np.searchsorted(running[:-1], task.rng.random(task.runs), side="right")
+        return drawn.astype(np.float64)

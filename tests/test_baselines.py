@@ -1,0 +1,661 @@
+"""The compared mechanisms: stability against brute force, privacy by exact laws, runs against those laws.
+
+The statistical checks compare 20 000 runs with an exact law by the inequality of Dvoretzky, Kiefer, Wolfowitz and
+Massart at 1e-8 a check. There are fewer than 50 of them, so that correct code fails with a chance below 5e-7
+over all seeds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from flexdp import InputError, Privacy
+from flexdp.baselines import BASELINES, Baseline, baseline
+from flexdp.baselines._base import Task, read_off
+from flexdp.baselines._stability import answer, distance_to_instability, jump_costs, smooth_sensitivity
+from flexdp.baselines.bns import SUBSTITUTION, swap_threshold, threshold
+from flexdp.baselines.em import law
+from flexdp.baselines.esa import shift
+from flexdp.baselines.ptr import release_chance
+from flexdp.baselines.sanpoints import SanPoints
+from flexdp.baselines.ss import smoothness
+from flexdp.baselines.stlap import reach
+from flexdp.guarantees import ONE_RECORD
+from flexdp.noise import DropNoise
+from flexdp.statistics import Max, MaxAtLeast, Mode
+
+NAMES = ["dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr", "ss", "sanpoints"]
+DELTA = 2.0**-20
+EPSILONS = [0.05, 0.3, 1.0, 2.0]
+SLACK = 1 + 1e-9
+
+levels = st.sampled_from([None, 1, 2, 3])
+small = st.lists(st.integers(0, 4), min_size=1, max_size=5)
+many = st.lists(st.integers(0, 2), min_size=6, max_size=6)
+
+
+def counted(*counts: int) -> NDArray[np.int64]:
+    return np.array(counts, dtype=np.int64)
+
+
+# Stability, by brute force over every histogram in a box
+
+
+def brute_force(counts: list[int], level: int | None) -> NDArray[np.float64]:
+    """The cost of a jump of at least g, over all histograms up to two above anything needed, and their neighbours."""
+    bars, side = len(counts), max(*counts, level or 0, 0) + 3
+    grid = np.indices((side + 1,) * bars).reshape(bars, -1)
+    if level is None:
+        values = grid.argmax(axis=0)
+    else:
+        values = np.max(np.where(grid >= level, np.arange(bars)[:, None], 0), axis=0)
+    values = values.reshape((side + 1,) * bars)
+    local = np.zeros_like(values)
+    for axis in range(bars):
+        jumps = np.abs(np.diff(values, axis=axis))
+        low, high = [slice(None)] * bars, [slice(None)] * bars
+        low[axis], high[axis] = slice(None, -1), slice(1, None)
+        local[tuple(low)] = np.maximum(local[tuple(low)], jumps)
+        local[tuple(high)] = np.maximum(local[tuple(high)], jumps)
+    distances = np.abs(grid - np.array(counts)[:, None]).sum(axis=0).reshape(local.shape)
+    costs = [distances[local >= g].min(initial=10**6) for g in range(bars)]
+    return np.array([math.inf if cost == 10**6 else cost for cost in costs])
+
+
+@given(small | many, levels)
+@settings(max_examples=250, deadline=None)
+def test_jump_costs_are_those_of_all_histograms(counts: list[int], level: int | None) -> None:
+    x = np.array(counts)
+    costs = brute_force(counts, level)
+    np.testing.assert_array_equal(jump_costs(x, level), costs)
+    assert distance_to_instability(x, level) == (costs[1] if len(counts) > 1 else math.inf)
+    for beta in (0.01, 0.3, 2.0):
+        expected = max(g * math.exp(-beta * cost) for g, cost in enumerate(costs))
+        assert smooth_sensitivity(x, level, beta) == pytest.approx(expected, rel=1e-12)
+
+
+def meeting_costs(x: list[int]) -> NDArray[np.float64]:
+    """The cost of a jump of the mode, pair by pair and height by height, with no height left out."""
+    costs = np.full(len(x), np.inf)
+    costs[0] = 0
+    for s, q in product(range(max(x) + 3), range(len(x))):
+        for p in range(q):
+            others = [j for j in range(len(x)) if j not in (p, q)]
+            first = sum(max(0, x[j] - (s - (j < p))) for j in others) if s or not p else np.inf
+            second = sum(max(0, x[j] - (s + (j > q))) for j in others)
+            level = abs(x[p] - s) + abs(x[q] - s)
+            ahead = abs(x[p] - s) + abs(x[q] - s - 1)
+            costs[q - p] = min(costs[q - p], first + min(level, ahead), second + ahead)
+    return np.minimum.accumulate(costs[::-1])[::-1]
+
+
+@given(st.lists(st.integers(0, 25), min_size=5, max_size=9))
+@settings(max_examples=60, deadline=None)
+def test_only_heights_near_the_tallest_bars_matter_for_the_mode(counts: list[int]) -> None:
+    np.testing.assert_array_equal(jump_costs(np.array(counts), None), meeting_costs(counts))
+
+
+@given(small)
+@settings(max_examples=60, deadline=None)
+def test_the_pairwise_costs_are_those_of_all_histograms(counts: list[int]) -> None:
+    np.testing.assert_array_equal(meeting_costs(counts), brute_force(counts, None))
+
+
+def test_the_brute_force_sees_a_wrong_formula() -> None:
+    wrong = sum(
+        (max(counts) - sorted(counts)[-2] - 1) != brute_force(list(counts), None)[1]  # forgets the rule for ties
+        for counts in product(range(3), repeat=3)
+    )
+    assert wrong > 5
+
+
+def test_distances_of_the_experiments() -> None:
+    assert distance_to_instability(counted(*[1000] * 50, *[1] * 50), 1) == 0
+    assert distance_to_instability(counted(*[540] * 50, *[490] * 50), 500) == 9
+    assert distance_to_instability(counted(*[0] * 9, 7), 1) == 6
+    assert distance_to_instability(counted(3, 250, 240), None) == 10
+    assert answer(counted(0, 0), None) == answer(counted(0, 2), 3) == 0
+
+
+def test_a_thousand_bars_take_no_time() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.poisson(250, 1000)
+    costs = jump_costs(x, None)
+    assert costs[1] == distance_to_instability(x, None)
+    assert (np.diff(costs) >= 0).all()
+    assert jump_costs(x, 250)[1] == distance_to_instability(x, 250)
+
+
+# Privacy, by exact laws
+
+
+def hockey_stick(p: NDArray[np.float64], q: NDArray[np.float64], epsilon: float) -> float:
+    """Σ max(0, p − e^ε q), with e^ε enlarged by the rounding of doubles."""
+    return float(np.maximum(0, p - math.exp(epsilon) * (1 + 1e-12) * q).sum())
+
+
+def both_ways(p: NDArray[np.float64], q: NDArray[np.float64], epsilon: float) -> float:
+    return max(hockey_stick(p, q, epsilon), hockey_stick(q, p, epsilon))
+
+
+def masses(lower_tail: Any, upper_tail: Any, edges: NDArray[np.float64], centre: float) -> NDArray[np.float64]:
+    """The mass of each cell between consecutive edges, from the tail that does not cancel."""
+    low, high = edges[:-1], edges[1:]
+    left = lower_tail(high) - lower_tail(low)
+    right = upper_tail(low) - upper_tail(high)
+    return np.where(high <= centre, left, np.where(low >= centre, right, 1 - lower_tail(low) - upper_tail(high)))
+
+
+def laplace_cells(edges: NDArray[np.float64], centre: float, scale: float) -> NDArray[np.float64]:
+    def upper(z: NDArray[np.float64]) -> NDArray[np.float64]:
+        away = np.abs(z - centre) / scale
+        return np.where(z >= centre, 0.5 * np.exp(-away), 1 - 0.5 * np.exp(-away))
+
+    return masses(lambda z: upper(2 * centre - z), upper, edges, centre)
+
+
+def stlap_cells(edges: NDArray[np.float64], centre: float, q: float, epsilon: float) -> NDArray[np.float64]:
+    def upper(z: NDArray[np.float64]) -> NDArray[np.float64]:
+        away = np.clip(np.abs(z - centre), 0, q / 2)
+        tail = 0.5 * (np.exp(-epsilon * away) - math.exp(-epsilon * q / 2)) / -math.expm1(-epsilon * q / 2)
+        return np.where(z >= centre, tail, 1 - tail)
+
+    return masses(lambda z: upper(2 * centre - z), upper, edges, centre)
+
+
+def rounded(x: int, top: int, cells: Any) -> NDArray[np.float64]:
+    """The law of max(0, round(x + noise)) on 0, …, top, where the last cell takes all above."""
+    if x == 0:
+        return np.eye(1, top + 1)[0]
+    edges = np.concatenate(([-np.inf], np.arange(top) + 0.5, [np.inf]))
+    return np.asarray(cells(edges))
+
+
+def stlap_divergence(epsilon: float, q: float) -> float:
+    top = math.ceil(q) + 6
+    laws = [
+        rounded(x, top, lambda e, x=x: stlap_cells(np.clip(e, -1e9, 1e9), x - q / 2, q, epsilon)) for x in range(top)
+    ]
+    return max(both_ways(p, q_, epsilon) for p, q_ in zip(laws[1:], laws, strict=False))
+
+
+def esa_divergence(epsilon: float, moved: float) -> float:
+    top = math.ceil(2 * moved + 10)
+    laws = [
+        rounded(x, top, lambda e, x=x: laplace_cells(np.clip(e, -1e9, 1e9), x - moved, 1 / epsilon))
+        for x in range(math.ceil(moved) + 4)
+    ]
+    return max(both_ways(p, q, epsilon) for p, q in zip(laws[1:], laws, strict=False))
+
+
+def bns_law(x: int, edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """The chance of reporting nothing (below the first edge), then of each cell; an empty bar reports nothing."""
+    if x == 0:
+        return np.eye(1, len(edges))[0]
+    return laplace_cells(np.concatenate(([-1e9], edges)), x, scale)
+
+
+def bns_edges(least: float, *kinks: int) -> NDArray[np.float64]:
+    # Between kinks the ratio of two Laplace densities is constant or monotone, so that these cells lose nothing.
+    fine = [k + f for k in kinks for f in (-1, -0.5, 0, 0.5, 1)]
+    return np.array(sorted({least, *(z for z in fine if z > least), 1e9}))
+
+
+def bns_divergence(epsilon: float, scale: float, least: float) -> float:
+    worst = 0.0
+    for x in range(1, math.ceil(least) + 4):
+        edges = bns_edges(least, x - 1, x)
+        worst = max(worst, both_ways(bns_law(x, edges, scale), bns_law(x - 1, edges, scale), epsilon))
+    return worst
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_dropping_is_private_in_integers(epsilon: float) -> None:
+    noise = DropNoise(epsilon, Fraction(1, 2**20))
+    evidence = noise.certify()
+    claim = baseline("dropping").claim(epsilon=epsilon, delta=Fraction(1, 2**20))
+    assert claim.delta == evidence.delta_real <= Fraction(1, 2**20)
+    a, b = evidence.growth_numerator, evidence.growth_denominator  # a/b ≤ e^ε
+
+    def law_of(x: int) -> list[int]:
+        out = [0] * (noise.q + 4)
+        for j, weight in enumerate(noise.weights):
+            out[max(0, x - j)] += weight
+        return out
+
+    heights = {*range(4), noise.q // 2, noise.q // 2 + 1, *range(noise.q - 2, noise.q + 4)}
+    for x in sorted(heights - {0}):
+        for p, q in ((law_of(x), law_of(x - 1)), (law_of(x - 1), law_of(x))):
+            excess = sum(max(0, b * v - a * w) for v, w in zip(p, q, strict=True))
+            assert excess <= b * evidence.first_weight
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", [DELTA, 1e-3])
+def test_noisy_bars_are_private_and_no_more_than_needed(epsilon: float, delta: float) -> None:
+    q, least, moved = reach(epsilon, delta), threshold(epsilon, delta), shift(epsilon, delta)
+    assert stlap_divergence(epsilon, q) == pytest.approx(delta, rel=1e-6)
+    assert stlap_divergence(epsilon, q) <= delta * SLACK
+    assert esa_divergence(epsilon, moved) <= delta * SLACK
+    assert esa_divergence(epsilon, moved) == pytest.approx(delta * math.exp(-epsilon / 2), rel=1e-6)
+    assert bns_divergence(epsilon, 1 / epsilon, least) == pytest.approx(delta, rel=1e-9)
+    # Mis-calibrated: the same checks must fail.
+    assert stlap_divergence(epsilon, q - 0.1) > delta * SLACK
+    assert esa_divergence(epsilon, moved - 0.6) > delta * SLACK
+    assert bns_divergence(epsilon, 1 / epsilon, least - 0.1) > delta * SLACK
+    assert bns_divergence(epsilon, 0.9 / epsilon, least) > delta * SLACK
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_swap_calibration_is_private_for_replacing_a_record(epsilon: float) -> None:
+    scale, least = 2 / epsilon, swap_threshold(epsilon, DELTA)
+    assert bns_divergence(epsilon / 2, scale, least) == pytest.approx(DELTA / 4, rel=1e-9)
+    worst, plain = 0.0, 0.0
+    tall = math.ceil(least) + 2
+    for x, y in product((1, 2, 3, tall), (0, 1, 2, tall)):  # a record leaves the bar of x and enters the bar of y
+        edges = bns_edges(least, x - 1, x, y, y + 1)
+        p = np.outer(bns_law(x, edges, scale), bns_law(y, edges, scale)).ravel()
+        q = np.outer(bns_law(x - 1, edges, scale), bns_law(y + 1, edges, scale)).ravel()
+        worst = max(worst, both_ways(p, q, epsilon))
+        edges = bns_edges(threshold(epsilon, DELTA), x - 1, x, y, y + 1)
+        p = np.outer(bns_law(x, edges, 1 / epsilon), bns_law(y, edges, 1 / epsilon)).ravel()
+        q = np.outer(bns_law(x - 1, edges, 1 / epsilon), bns_law(y + 1, edges, 1 / epsilon)).ravel()
+        plain = max(plain, both_ways(p, q, epsilon))
+    assert worst <= DELTA * SLACK
+    assert plain > DELTA * SLACK  # the other calibration does not promise this much
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("bars", [1, 2, 7, 100])
+def test_the_exponential_mechanism_is_pure(epsilon: float, bars: int) -> None:
+    def loss(rate: float) -> float:
+        laws = np.log([law(place, bars, rate) for place in range(bars)])
+        return float((laws[:, None] - laws[None]).max())
+
+    assert loss(epsilon) <= epsilon * SLACK
+    if bars > 2:
+        assert loss(4 * epsilon) > epsilon
+
+
+def neighbours(counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """One record more."""
+    return [tuple(c + (i == j) for j, c in enumerate(counts)) for i in range(len(counts))]
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+@pytest.mark.parametrize("level", [None, 1, 2])
+def test_propose_test_release_is_private(epsilon: float, level: int | None) -> None:
+    delta = 0.01
+
+    def law_of(counts: tuple[int, ...], extra: float) -> NDArray[np.float64]:
+        x = counted(*counts)
+        chance = release_chance(distance_to_instability(x, level) + extra, epsilon, delta)
+        out = np.full(len(x), (1 - chance) / len(x))
+        out[answer(x, level)] += chance
+        return out
+
+    def worst(extra: float) -> float:
+        return max(
+            both_ways(law_of(x, extra), law_of(y, extra), epsilon)
+            for x in [*product(range(4), repeat=3), (9, 2, 1), (0, 1, 12), (1, 0, 20)]
+            for y in neighbours(x)
+        )
+
+    assert worst(0) <= delta * SLACK
+    assert worst(6 / epsilon) > delta * SLACK
+
+
+def laplace_divergence(p: tuple[float, float], q: tuple[float, float], epsilon: float) -> float:
+    """∫ max(0, p − e^ε q) of two Laplace laws (centre, scale): between and beyond the centres log p/q is linear."""
+    (m, b), (n, c) = p, q
+    far = 800 * max(b, c)
+    kinks = [min(m, n) - far, min(m, n), max(m, n), max(m, n) + far]
+
+    def ratio(z: float) -> float:
+        return abs(z - n) / c - abs(z - m) / b + math.log(c / b) - epsilon
+
+    total = 0.0
+    for low, high in pairwise(kinks):
+        left, right = ratio(low), ratio(high)
+        if max(left, right) <= 0:
+            continue
+        if min(left, right) < 0:
+            root = low + (high - low) * left / (left - right)
+            low, high = (root, high) if right > 0 else (low, root)
+        edges = np.array([low, high])
+        total += (laplace_cells(edges, m, b) - math.exp(epsilon) * laplace_cells(edges, n, c)).item()
+    return total
+
+
+def test_smooth_sensitivity_is_private() -> None:
+    for epsilon, delta, level in product((0.3, 2.0, 5.0), (0.5, DELTA), (None, 1, 2)):
+        beta = smoothness(epsilon, delta)
+        for x, y in [(low, high) for low in product(range(3), repeat=3) for high in neighbours(low)]:
+            one, two = counted(*x), counted(*y)
+            s, t = smooth_sensitivity(one, level, beta), smooth_sensitivity(two, level, beta)
+            assert abs(math.log(s / t)) <= beta * SLACK
+            f, g = float(answer(one, level)), float(answer(two, level))
+            assert abs(f - g) <= min(s, t) * SLACK
+            p, q = (f, 2 * s / epsilon), (g, 2 * t / epsilon)
+            assert max(laplace_divergence(p, q, epsilon), laplace_divergence(q, p, epsilon)) <= delta * SLACK
+
+
+def test_smooth_sensitivity_is_private_at_the_worst_ratio_up_to_five_and_not_beyond() -> None:
+    def worst(epsilon: float, delta: float) -> float:
+        ratio = math.exp(smoothness(epsilon, delta))
+        wide, narrow = 2 / epsilon, 2 / epsilon / ratio
+        pairs = [((0.0, wide), (gap / ratio, narrow)) for gap in (0, 0.25, 0.5, 0.75, 1)]
+        return max(laplace_divergence(*pair[::way], epsilon) for pair in pairs for way in (1, -1)) / delta
+
+    for epsilon, delta in product((0.05, 0.5, 1, 2, 3, 4, 5), (0.5, 0.1, 1e-3, DELTA, 1e-9)):
+        assert worst(epsilon, delta) <= 0.5
+    assert worst(20, DELTA) > 1
+    with pytest.raises(InputError, match=r"epsilon must be in \(0, 5\]"):
+        baseline("ss").claim(epsilon=6, delta=DELTA)
+    with pytest.raises(InputError, match=r"epsilon must be in \(0, 5\]"):
+        baseline("ss").run(counted(1, 2), Max(), 2, np.random.default_rng(0), epsilon=6, delta=DELTA)
+
+
+def choosing_law(counts: tuple[int, ...], rounds: int, rate: float) -> NDArray[np.float64]:
+    """Each order in which the exponential mechanism can pick bars without replacement."""
+    weights = np.exp(rate * np.array(counts, dtype=float))
+    chances = []
+    for order in permutations(range(len(counts)), rounds):
+        left, chance = float(weights.sum()), 1.0
+        for bar in order:
+            chance *= weights[bar] / left
+            left -= weights[bar]
+        chances.append(chance)
+    return np.array(chances)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_choosing_costs_half_of_epsilon(rounds: int) -> None:
+    epsilon = 1.0
+
+    def loss(rate: float) -> float:
+        xs = [(0, 0, 0, 0), (3, 1, 0, 2), (30, 1, 1, 0), (60, 59, 1, 1)]
+        return max(
+            float(np.abs(np.log(choosing_law(x, rounds, rate)) - np.log(choosing_law(y, rounds, rate))).max())
+            for x in xs
+            for y in neighbours(x)
+        )
+
+    assert loss(epsilon / (2 * rounds)) <= epsilon / 2 * SLACK
+    assert loss(epsilon / rounds) > epsilon / 2
+
+
+# Runs against exact laws
+
+X = counted(40, 0, 12, 14, 25, 0, 3, 9, 1, 0)
+RUNS = 20_000
+BAND = math.sqrt(math.log(2 / 1e-8) / (2 * RUNS))
+
+
+def top_law(visible: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The law of the rightmost visible bar, 0 where none is."""
+    hidden_right = np.cumprod(np.concatenate(([1.0], (1 - visible)[::-1])))[:-1][::-1]
+    out = visible * hidden_right
+    out[0] += np.prod(1 - visible)
+    return np.asarray(out)
+
+
+def upper_laplace(z: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    tail = 0.5 * np.exp(-np.abs(z) / scale)
+    return np.where(z >= 0, tail, 1 - tail)
+
+
+def exact_cdf(name: str, level: int, epsilon: float, delta: float) -> NDArray[np.float64]:
+    """Pr[output ≤ i] for max_k of X."""
+    if name == "dropping":
+        noise = DropNoise(epsilon, delta)
+        visible = np.array([float(noise.survival(max(0, int(c) - level + 1))) for c in X])
+    elif name == "stlap":
+        q = reach(epsilon, delta)
+        visible = np.array([stlap_cells(np.array([level - 0.5, 1e9]), c - q / 2, q, epsilon)[0] for c in X])
+    elif name == "esa":
+        visible = upper_laplace(level - 0.5 - (X - shift(epsilon, delta)), 1 / epsilon)
+    elif name in ("bns", "bns_swap"):
+        factor, least = (1, threshold(epsilon, delta)) if name == "bns" else (2, swap_threshold(epsilon, delta))
+        visible = upper_laplace(max(least, level if level > 1 else 0) - X, factor / epsilon)
+    elif name == "em":
+        return np.cumsum(law(answer(X, level), len(X), epsilon))
+    elif name == "ptr":
+        chance = release_chance(distance_to_instability(X, level), epsilon, delta)
+        return np.cumsum(chance * np.eye(len(X))[answer(X, level)] + (1 - chance) / len(X))
+    elif name == "ss":
+        scale = 2 * smooth_sensitivity(X, level, smoothness(epsilon, delta)) / epsilon
+        below = 1 - upper_laplace(np.arange(len(X)) - float(answer(X, level)), scale)
+        return np.concatenate((below[:-1], [1.0]))
+    else:  # one round of choosing
+        weights = np.exp(epsilon / 2 * (X - X.max()))
+        seen = upper_laplace((level if level > 1 else 0) - X.astype(float), 2 / epsilon)
+        chances = weights / weights.sum() * seen
+        chances[0] += 1 - chances.sum()
+        return np.cumsum(chances)
+    return np.cumsum(top_law(np.where(X > 0, visible, 0)))
+
+
+def gap(name: str, level: int, epsilon: float, run_at: float, delta: float = 0.01) -> float:
+    mechanism = SanPoints(rounds=1) if name == "sanpoints" else baseline(name)
+    statistic = Max() if level == 1 else MaxAtLeast(level)
+    rng = np.random.default_rng([7, level])
+    outputs = mechanism.run(X, statistic, RUNS, rng, epsilon=run_at, delta=delta)
+    assert outputs.shape == (RUNS,) and outputs.min() >= 0 and outputs.max() <= len(X) - 1
+    seen = np.searchsorted(np.sort(outputs), np.arange(len(X)), side="right") / RUNS
+    return float(np.abs(seen - exact_cdf(name, level, epsilon, delta)).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("level", "epsilon"), [(1, 0.5), (8, 0.8), (20, 0.2)])
+def test_runs_follow_the_exact_law(name: str, level: int, epsilon: float) -> None:
+    assert gap(name, level, epsilon, epsilon) <= BAND
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_at_another_epsilon_are_found_out(name: str) -> None:
+    epsilon = 4.0 if name in ("em", "ptr", "ss") else 0.2
+    level = 20 if name == "ptr" else 8
+    assert gap(name, level, epsilon, epsilon / 4 if name in ("em", "ptr", "ss") else 3 * epsilon) > BAND
+
+
+def test_picks_of_several_rounds_follow_the_law_of_choosing() -> None:
+    counts, epsilon = (6, 4, 1, 0), 1.0
+    task = Task(
+        counts=counted(*counts) + 1000,  # so tall that a picked bar is always positive; only differences matter
+        level=1,
+        runs=RUNS,
+        rng=np.random.default_rng(3),
+        budget=Privacy(epsilon=epsilon, delta=0),
+        empty="zero",
+    )
+    picked = SanPoints(rounds=2)._histograms(task) > 0
+    assert (picked.sum(axis=1) == 2).all()
+    chances = dict.fromkeys((frozenset(p) for p in permutations(range(4), 2)), 0.0)
+    for order, chance in zip(permutations(range(4), 2), choosing_law(counts, 2, epsilon / 4), strict=True):
+        chances[frozenset(order)] += chance
+    running, seen = 0.0, 0.0
+    for pair, chance in chances.items():
+        running, seen = running + chance, seen + float(picked[:, sorted(pair)].all(axis=1).mean())
+        assert abs(running - seen) <= BAND
+
+
+def test_picked_heights_carry_noise_of_half_of_epsilon() -> None:
+    epsilon, tall = 0.5, 10_000  # so tall that no height is cut at zero
+    task = Task(
+        counts=counted(tall),
+        level=1,
+        runs=RUNS,
+        rng=np.random.default_rng(4),
+        budget=Privacy(epsilon=epsilon, delta=0),
+        empty="zero",
+    )
+    heights = np.sort(SanPoints()._histograms(task)[:, 0]) - tall
+    places = np.linspace(-20, 20, 81)
+    seen = np.searchsorted(heights, places, side="right") / RUNS
+    assert np.abs(seen - (1 - upper_laplace(places, 2 / epsilon))).max() <= BAND
+    assert np.abs(seen - (1 - upper_laplace(places, 1 / epsilon))).max() > BAND
+
+
+def test_calibrations_are_the_stated_ones() -> None:
+    chances = law(2, 10, 3.0)
+    assert chances.sum() == pytest.approx(1)
+    assert chances[2] / chances[9] == pytest.approx(math.exp(3.0 * 7 / 20))
+    assert release_chance(0, 1.0, DELTA) == pytest.approx(DELTA / 2)
+    assert release_chance(math.log(1 / DELTA) / 0.2, 0.2, DELTA) == pytest.approx(0.5)
+    assert reach(1.0, DELTA) == pytest.approx(2 * math.log(1 + (math.e - 1) * 2**19))
+    assert shift(0.5, DELTA) == threshold(0.5, DELTA) == pytest.approx(1 + 2 * 19 * math.log(2))
+    assert swap_threshold(0.5, DELTA) == pytest.approx(1 + 4 * 21 * math.log(2))
+    assert smoothness(0.5, DELTA) == pytest.approx(0.25 / (21 * math.log(2)))
+    assert SanPoints().rounds == 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_plain_case_of_the_mode(name: str) -> None:
+    x = counted(10, 3000, 20, 0, 1000)
+    outputs = baseline(name).run(x, Mode(), 200, np.random.default_rng(1), epsilon=1, delta=DELTA)
+    if name == "em":
+        assert len(set(outputs.tolist())) == 5
+    elif name == "ss":
+        assert abs(float(np.median(outputs)) - 1) < 0.1
+    else:
+        assert set(outputs.tolist()) == {1.0}
+
+
+# Reading, seeds, names and bad input
+
+
+def asked(level: int | None, empty: Any, bars: int = 4) -> Task:
+    return Task(
+        counts=np.zeros(bars, dtype=np.int64),
+        level=level,
+        runs=3,
+        rng=np.random.default_rng(2),
+        budget=Privacy(epsilon=1, delta=0),
+        empty=empty,
+    )
+
+
+def test_statistics_are_read_row_by_row() -> None:
+    rows = np.array([[0, 5, 5, 1], [2, 0, 0, 0], [0, 0, 0, 0]])
+    assert read_off(rows, asked(None, "zero")).tolist() == [1, 0, 0]
+    assert read_off(rows, asked(1, "zero")).tolist() == [3, 0, 0]
+    assert read_off(rows, asked(2, "zero")).tolist() == [2, 0, 0]
+    assert read_off(np.array([[0, 0.4, 0, 0]]), asked(1, "zero")).tolist() == [1]
+
+
+def test_an_empty_output_is_zero_or_a_random_bar() -> None:
+    rows = np.zeros((4000, 4))
+    for level in (None, 1, 3):
+        assert set(read_off(rows, asked(level, "zero")).tolist()) == {0.0}
+        drawn = np.bincount(read_off(rows, asked(level, "random")).astype(int), minlength=4)
+        assert drawn.min() > 800  # 1000 expected: below that with a chance under 1e-10
+    for name in NAMES:
+        out = baseline(name).run(
+            counted(0, 0, 0), Mode(), 50, np.random.default_rng(0), epsilon=1, delta=DELTA, empty="random"
+        )
+        assert set(out.tolist()) <= {0.0, 1.0, 2.0} or name == "ss"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("statistic", [Max(), MaxAtLeast(9), Mode()], ids=["max", "max_9", "mode"])
+def test_the_same_seed_gives_the_same_bytes(name: str, statistic: Any) -> None:
+    def outputs(seed: int) -> bytes:
+        rng = np.random.default_rng(seed)
+        return baseline(name).run(X, statistic, 300, rng, epsilon="0.3", delta=DELTA, empty="random").tobytes()
+
+    assert outputs(11) == outputs(11)
+    assert outputs(11) != outputs(12) or name in ("dropping", "stlap", "bns")  # these may well be certain
+
+
+def test_the_registry_has_every_mechanism_under_its_name() -> None:
+    assert list(BASELINES) == NAMES
+    for name, mechanism in BASELINES.items():
+        assert isinstance(mechanism, Baseline)
+        assert dataclasses.is_dataclass(mechanism) and mechanism.name == name
+        assert mechanism.citation.year >= 2007 and str(mechanism.citation.year) in str(mechanism.citation)
+        assert "Calibration" in (type(mechanism).__doc__ or "")
+        claim = mechanism.claim(epsilon="0.3", delta=DELTA)
+        assert claim.epsilon == Fraction(3, 10) and claim.delta <= Fraction(1, 2**20)
+        assert claim.neighbours == (SUBSTITUTION if name == "bns_swap" else ONE_RECORD)
+        assert (claim.delta == 0) == (name in ("em", "sanpoints"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("droping", "dropping"), ("BNS-swap", "bns_swap"), ("sanpoint", "sanpoints")]
+)
+def test_an_unknown_name_suggests_the_nearest(wrong: str, right: str) -> None:
+    with pytest.raises(InputError, match=f"Did you mean '{right}'"):
+        baseline(wrong)
+
+
+def test_a_name_far_from_all_lists_them() -> None:
+    for wrong in ("quantum", "", None, 3):
+        with pytest.raises(InputError, match="Choose one of dropping, stlap"):
+            baseline(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"counts": [[1, 2]]}, "counts must be a row"),
+        ({"counts": []}, "counts must be a row"),
+        ({"counts": [0.5]}, "counts must be a row"),
+        ({"counts": [1, -1]}, "counts must be at least 0"),
+        ({"counts": [2**62, 2**62, 2**62]}, "counts must be at least 0"),
+        ({"statistic": "max"}, "statistic must be"),
+        ({"runs": 0}, "runs must be a whole number of at least 1"),
+        ({"rng": 7}, "rng must be a numpy Generator"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"delta": 0}, "delta must be"),
+        ({"delta": 0.6}, "delta must be"),
+        ({"empty": "left"}, "empty must be"),
+    ],
+)
+def test_bad_input_is_named(name: str, change: dict[str, Any], message: str) -> None:
+    request: dict[str, Any] = {
+        "counts": [1, 2], "statistic": Max(), "runs": 2, "rng": np.random.default_rng(0),
+        "epsilon": 1, "delta": DELTA, "empty": "zero",
+    }  # fmt: skip
+    with pytest.raises(InputError, match=message):
+        baseline(name).run(**(request | change))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("epsilon", "delta"), [("1e-3", "1e-6"), (4, "1e-30"), (5, 0.5), ("1e4", "1e-20")])
+def test_extreme_parameters_give_outputs_on_the_bars(name: str, epsilon: Any, delta: Any) -> None:
+    epsilon = 5 if name == "ss" and epsilon == "1e4" else epsilon  # beyond 5 it is refused
+    for counts, statistic in product(
+        (counted(7), counted(0, 2**50, 3), counted(0, 0)), (Max(), MaxAtLeast(2**51), Mode())
+    ):
+        out = baseline(name).run(counts, statistic, 20, np.random.default_rng(0), epsilon=epsilon, delta=delta)
+        assert out.shape == (20,) and (out >= 0).all() and (out <= len(counts) - 1).all()
+
+
+def test_rounds_must_be_whole() -> None:
+    with pytest.raises(InputError, match="rounds must be a whole number"):
+        SanPoints(rounds=0)
+
+
+def test_a_mechanism_of_ones_own_fits_the_protocol() -> None:
+    class Truth:
+        name = "truth"
+        citation = baseline("em").citation
+
+        def claim(self, **_: Any) -> None: ...
+
+        def run(self, counts: Any, statistic: Any, runs: int, rng: Any, **_: Any) -> None: ...
+
+    assert isinstance(Truth(), Baseline)
+    assert not isinstance(object(), Baseline)
