@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,8 +29,10 @@ from flexdp.histogram import Histogram
 from flexdp.mechanisms import Bucketing, Dropping, Mechanism
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
-from flexdp.tables import Column, Table, count, open_table, reading
 from flexdp.version import __version__
+
+if TYPE_CHECKING:
+    from flexdp.tables import Column, Table
 
 __all__ = ["Release", "Request", "prepare", "query", "release"]
 
@@ -143,6 +145,8 @@ class Request:
 
     def run(self, noise: DropNoise) -> Release:
         """Count, let every bucket lose a few records, and keep what is left."""
+        from flexdp.tables import count  # tables are loaded when the first is read
+
         private = count(self.table, self.column, self.kind, self.partition)
         bars = Histogram(private.keys, noise.thin(private.counts))
         return Release(column=self.column.name, kind=self.kind, partition=self.partition, noise=noise, bars=bars)
@@ -162,6 +166,8 @@ def prepare(
     delimiter: object = None,
 ) -> Request:
     """Everything that can be refused is refused here, before a record is read."""
+    from flexdp.tables import open_table, reading
+
     table = open_table(source, column, file_format=format, delimiter=delimiter)
     declared = table.column(column)
     bucketed = any(given is not None for given in (width, relative, edges, bounds))
