@@ -1,0 +1,54 @@
+"""What the README shows, run as it stands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+@pytest.fixture
+def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, options in (("patients.parquet", "FORMAT parquet"), ("patients.csv", "HEADER")):
+        duckdb.execute(f"COPY (SELECT 20.0 + i % 75 AS age FROM range(20000) r(i)) TO '{tmp_path / name}' ({options})")
+    return tmp_path
+
+
+def test_the_python_examples(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(
+            compile(block.replace('open("age.json", "w").write', "Path('age.json').write_text"), "README", "exec"),
+            {"Path": Path},
+        )
+    assert (patients / "age.json").exists()
+    assert "The maximum of the readable values limited to 0–120 is 92.5" in capsys.readouterr().out
+
+
+def test_the_command_lines(patients: Path) -> None:
+    (block,) = (b for b in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if "flexdp columns" in b)
+    for line in block.splitlines():
+        words = line.split("#")[0].split()
+        out = subprocess.run(
+            [sys.executable, "-m", "flexdp", *words[1:]], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert out.returncode == 0, (line, out.stderr)
+        assert out.stdout
+    assert (patients / "age.json").exists()
+
+
+def test_the_numbers_it_states() -> None:
+    from flexdp import Privacy
+    from flexdp.noise import DropNoise
+
+    assert f"{DropNoise(1, '1e-6').max_drop} records at ε = 1, δ = 1e-6" in README
+    assert "at most 73.2% sure" in Privacy(epsilon=1, delta="1e-6").odds
+    assert "73.2% sure" in README
