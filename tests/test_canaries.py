@@ -19,6 +19,7 @@ import pytest
 
 import flexdp
 from flexdp import DataError, FlexdpError, InputError
+from flexdp.release import prepare
 
 NUMBER = 987654.321
 WORD = "CANARY-ZEBRA-7391"
@@ -78,6 +79,13 @@ def test_a_lone_value_never_shows(
     clean(caplog.text)
     out, err = capfd.readouterr()
     clean(out + err)
+
+
+def test_a_prepared_request_shows_no_record(tmp_path: Path) -> None:
+    """Its text form, and that of every table behind it, may end up in a notebook or a log."""
+    for source, column in tables(tmp_path).values():
+        request = prepare(source, column, width=5)
+        clean(repr(request) + str(request) + repr(request.table))
 
 
 def test_a_release_has_no_private_field() -> None:

@@ -372,7 +372,8 @@ def test_a_closed_pipe_is_no_failure(ages: Path) -> None:
     out = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60, check=False
     )
-    assert "Traceback" not in out.stderr
+    assert out.returncode == 0, out.stderr
+    assert "Traceback" not in out.stderr and len(out.stdout.splitlines()) == 1
 
 
 def test_an_ascii_locale_still_prints(ages: Path) -> None:

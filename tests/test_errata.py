@@ -11,8 +11,11 @@ import pytest
 
 from flexdp import Accuracy, Histogram
 from flexdp.calculus import compose_accuracy, deterministic_error, identity
-from flexdp.mechanisms import BucketHistogram, Bucketing, STLap
+from flexdp.distances import hausdorff, total_variation
+from flexdp.distortions import Drop
+from flexdp.mechanisms import BucketHistogram, Bucketing, Dropping, STLap
 from flexdp.noise import DropNoise
+from flexdp.planning import regime
 from flexdp.statistics import Max, Support
 
 
@@ -159,38 +162,46 @@ def test_in_d_dimensions_the_width_has_a_root(dimensions: int) -> None:
 
 
 def test_histogram_parameters() -> None:
-    """τ = n^(−1/2): a fraction t·τ = t/√n is dropped, not t/n^(1/4)."""
+    """τ = n^(−1/2): a fraction of at most t/√n is dropped, far below the t/n^(1/4) of the remark."""
     n, t = 10**8, 7
-    tau = n**-0.5
-    assert t * tau == pytest.approx(t / math.sqrt(n))
-    assert t * tau < t / n**0.25
+    plan = regime("inverse-root", records_at_least=n, buckets=t)
+    assert plan.alpha <= Fraction(t, math.isqrt(n))
+    assert float(plan.alpha) > 0.9 * t / math.sqrt(n), "it is that size, not smaller by an order"
+    assert float(plan.alpha) < 0.02 * t / n**0.25
+    assert float(plan.epsilon) == pytest.approx(n**-0.25)
 
 
 def test_choosing_parameters() -> None:
-    """ε = 1/√(τn): the elements dropped are αn = (1/ε²)·B/(2β), larger for finer buckets, not smaller."""
-    n, span, beta = 10**6, 100.0, 1.0
-    tau = 1e-4
-    epsilon = 1 / math.sqrt(tau * n)
-    alpha = tau * span / (2 * beta)
-    assert alpha * n == pytest.approx(span / (2 * beta) / epsilon**2)
-    assert alpha * n != pytest.approx(2 * beta / span / epsilon**2)
+    """ε = 1/√(τn): dropped are (1/ε²)·B/(2β) records, more for finer buckets; the paper has it upside down."""
+    n, span, tau = 10**6, 100, Fraction(1, 10**4)
+    lost = {}
+    for beta in (1, 5):
+        plan = regime("inverse-root", records_at_least=n, tau=tau, span=span, beta=beta)
+        lost[beta] = plan.max_drop * plan.buckets
+        stated = float(1 / plan.epsilon**2)
+        assert 0.9 * stated * span / (2 * beta) < lost[beta] <= stated * span / (2 * beta)
+        assert lost[beta] > 10 * stated * 2 * beta / span
+    assert lost[1] > lost[5]
 
 
 def test_the_distance_of_supports_is_hausdorffs() -> None:
-    one, two = {0, 10}, {0, 5, 10}
-    hausdorff = max(max(min(abs(a - b) for b in two) for a in one), max(min(abs(a - b) for b in one) for a in two))
+    one, two = [0, 10], [0, 5, 10]
     ends = max(abs(min(one) - min(two)), abs(max(one) - max(two)))
-    assert (hausdorff, ends) == (5, 0)
+    assert hausdorff(one, two).value == 5 != ends
     assert Support().sensitivity(5) == 5
 
 
 def test_not_every_distortion_is_an_output() -> None:
-    """Outputs are α-distortions; but a distortion that drops all its records from one tall bar is never an output."""
-    noise = DropNoise(1, "1e-6")
-    tall, others = 1000, 9
-    budget = noise.max_drop * (others + 1)
-    assert budget > noise.max_drop
-    assert tall - budget not in {tall - j for j in range(noise.q)}
+    """Outputs are α-distortions; but one that takes the whole allowance from a single tall bar never occurs."""
+    mech = Dropping(epsilon=1, delta="1e-6")
+    x = Histogram.from_counts({0: 1000, 1: 1000, 2: 1000})
+    alpha = mech.accuracy(records_at_least=x.size, bars=3).alpha
+    lopsided = Histogram.from_counts({0: 1000 - 3 * 27, 1: 1000, 2: 1000})
+    assert alpha is not None
+    assert Drop()(x, lopsided) <= alpha
+    runs = [mech(x) for _ in range(300)]
+    assert all(Drop()(x, y) <= alpha for y in runs)
+    assert min(int(y.counts.min()) for y in runs) >= 1000 - 27 > int(lopsided.counts.min())
 
 
 def test_integer_histograms_of_different_sizes_do_not_round_together() -> None:
@@ -204,10 +215,14 @@ def test_integer_histograms_of_different_sizes_do_not_round_together() -> None:
 
 
 def test_total_variation_couples_on_the_diagonal() -> None:
-    """The product of P with itself has mass off the diagonal; the diagonal coupling moves nothing."""
-    p = {0: Fraction(1, 2), 1: Fraction(1, 2)}
-    off_diagonal = sum(p[a] * p[b] for a in p for b in p if a != b)
-    assert off_diagonal == Fraction(1, 2)
+    """Our coupling keeps equal mass in place; the product of P with itself would move half of it."""
+    p = [0, 1]
+    found = total_variation(p, p)
+    assert found.value == 0
+    assert all(p[i] == p[j] for i, j, _ in found.coupling)
+    assert sum(mass for _, _, mass in found.coupling) == 1
+    product_moves = sum(Fraction(1, 4) for a in p for b in p if a != b)
+    assert product_moves == Fraction(1, 2) > found.left_p
 
 
 def test_the_input_error_is_what_the_sensitivity_is_taken_at() -> None:

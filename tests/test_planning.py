@@ -192,7 +192,9 @@ def test_plans_read_aloud() -> None:
     assert str(solve(**AGES, buckets_per_unit=2)) == (
         "With ε = 1 and δ = 1e-06 for a unit in at most 2 buckets, each of 24 buckets of width 5 loses at most 53 "
         "records, together at most 1272, at most 2.544% of the records where there are at least 50000. Values move by "
-        "at most 2.5."
+        "at most 2.5. "
+        "An observer who was 50% sure that a given unit is in the data is at most 73.2% sure afterwards, except "
+        "with chance 1e-06."
     )
     assert "width" not in str(solve(epsilon=1, delta="1e-6", buckets=3, records_at_least=1000))
 

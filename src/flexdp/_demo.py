@@ -32,7 +32,10 @@ def _narrate(published: Release, carriers: Release, truth: dict[str, Any]) -> No
     from rich.table import Table
 
     console = Console(soft_wrap=not Console().is_terminal)
-    console.print("336 776 flights left New York City in 2013. How late were they? Delays in minutes, buckets of 15.\n")
+    console.print(
+        f"{truth['flights']} flights left New York City in 2013. How late were they? "
+        "Delays in minutes, buckets of 15.\n"
+    )
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("statistic", "published", "truth (public here)"):
         table.add_column(heading, justify="left" if heading == "statistic" else "right")
@@ -64,7 +67,7 @@ def _truth(path: str) -> dict[str, Any]:
     with connection() as con:
         row = con.execute(
             f"SELECT max({_COLUMN}), min({_COLUMN}), quantile_disc({_COLUMN}, [0.5, 0.9, 0.99]), "
-            f"count(*) FILTER ({_COLUMN} > 480) FROM read_parquet({text(path)})"
+            f"count(*) FILTER ({_COLUMN} > 480), count(*) FROM read_parquet({text(path)})"
         ).fetchone()
     note = f"In truth {row[3]} flights were over eight hours late: few enough to be left out, the maximum among them."
     return {
@@ -74,4 +77,5 @@ def _truth(path: str) -> dict[str, Any]:
         "0.9-quantile": row[2][1],
         "0.99-quantile": row[2][2],
         "note": note,
+        "flights": f"{row[4]:,}".replace(",", " "),
     }

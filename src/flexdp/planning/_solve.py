@@ -95,11 +95,13 @@ class Plan:
             else f"at most {upper_text(100 * self.alpha)}% of the records "
             f"where there are at least {self.records_at_least}"
         )
+        odds = self.privacy.odds if self.buckets_per_unit == 1 else self.privacy.odds.replace("record", "unit")
         within = "" if self.beta is None else f" Values move by at most {upper_text(self.beta, 6)}."
         return (
             f"With ε = {upper_text(self.epsilon, 6)} and δ = {upper_text(self.delta)}{unit}, each of "
             f"{self.buckets} buckets{width} loses at most {self.max_drop} records, together at most "
-            f"{self.max_drop * self.buckets}, {share}.{within}"
+            f"{self.max_drop * self.buckets}, {share}.{within} {odds[0].upper()}{odds[1:]}, "
+            f"except with chance {upper_text(self.delta)}."
         )
 
 
@@ -120,7 +122,8 @@ def solve(
 
     >>> print(solve(epsilon=1, delta="1e-6", span=120, beta="2.5", records_at_least=50_000))
     With ε = 1 and δ = 1e-06, each of 24 buckets of width 5 loses at most 27 records, together at most 648, at most \
-1.296% of the records where there are at least 50000. Values move by at most 2.5.
+1.296% of the records where there are at least 50000. Values move by at most 2.5. An observer who was 50% sure that a \
+given record is in the data is at most 73.2% sure afterwards, except with chance 1e-06.
     >>> solve(epsilon=1, delta="1e-6", span=120, beta="2.5", alpha="0.01").records_at_least
     64800
 

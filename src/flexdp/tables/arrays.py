@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
@@ -65,7 +65,7 @@ def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool =
 class ArrayTable:
     """An array whose dtype declares what it holds."""
 
-    values: NDArray[Any]
+    values: NDArray[Any] = field(repr=False)  # records: never in a text form
     declared: Column
 
     @property
@@ -106,7 +106,7 @@ class ArrayTable:
 class CellTable:
     """Python objects, fetched when they are counted and read one by one."""
 
-    cells: Callable[[], list[Any]]
+    cells: Callable[[], list[Any]] = field(repr=False)
     declared: Column
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -49,7 +49,7 @@ def library_of(source: object) -> str | None:
 class PandasTable:
     """A pandas frame. Its numbers are numbers, whether one missing cell has made them floats or not."""
 
-    frame: Any
+    frame: Any = field(repr=False)  # records: never in a text form
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
