@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import click
 
 from flexdp._output import AtomicFile, json_answer, parse_stats, print_answers, safe
+from flexdp._planner import plan_command, report_command
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
 
@@ -175,7 +176,7 @@ def _table_options(function: _F) -> _F:
     metavar="S",
     help="max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
 )
-@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json or .csv).")
+@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
     run: _Run,
@@ -270,6 +271,10 @@ def demo(epsilon: str, delta: str, as_json: bool) -> int:
 
     run(epsilon, delta, as_json=as_json)
     return 0
+
+
+cli.add_command(plan_command)
+cli.add_command(report_command)
 
 
 if __name__ == "__main__":

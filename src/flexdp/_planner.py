@@ -1,0 +1,122 @@
+"""Two commands that touch no private data: `flexdp plan` before a release, `flexdp report` after it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flexdp._escape import visible
+from flexdp._output import AtomicFile, json_answer
+from flexdp._parameters import shown
+from flexdp.errors import InputError
+from flexdp.planning import Advice, plan
+from flexdp.release import Release, prepare
+
+__all__ = ["plan_command", "report_command"]
+
+_LARGEST = 2**28  # bytes of a release that is read back
+
+
+def _bounds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    low, colon, high = (value or "").partition(":")
+    if value is not None and not (colon and low and high):
+        raise InputError("bounds must be written LO:HI, for example --bounds 0:120.")
+    return None if value is None else (low, high)
+
+
+@click.command("plan")
+@click.option("--epsilon", "-e", metavar="E", help="Privacy loss of everything that is planned, e.g. 1.")
+@click.option("--delta", "-d", metavar="D", help="Chance that the promise fails, e.g. 1e-6.")
+@click.option("--records-about", "-n", metavar="N", help="How many records there are, roughly; public knowledge.")
+@click.option("--lose-per-bucket", metavar="N", help="Target: the most records a bucket may lose.")
+@click.option("--lose-in-all", metavar="N", help="Target: the most records all buckets may lose together.")
+@click.option("--lose-share", metavar="A", help="Target: the largest share of the records that may be lost, e.g. 0.02.")
+@click.option("--width", metavar="W", help="Bucket width.")
+@click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05.")
+@click.option("--bounds", metavar="LO:HI", callback=_bounds, help="Public bounds of the values.")
+@click.option("--buckets", metavar="T", help="How many buckets there are; with --bounds, it gives the width.")
+@click.option(
+    "--kind",
+    type=click.Choice(["integer", "number", "text", "date"]),
+    help="How the column is read; default: number, or what a public sample declares.",
+)
+@click.option("--max-buckets-per-unit", metavar="K", help="Protect a person: the most buckets one may count in.")
+@click.option("--releases", default="1", show_default=True, metavar="M", help="Releases that share ε and δ.")
+@click.option("--simulate", metavar="LAW", help="lognormal, normal, uniform or zipf, e.g. normal:mean=50,sd=15.")
+@click.option(
+    "--public-sample", nargs=2, metavar="FILE COLUMN", help="Values that are public already: shows what to expect."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def plan_command(as_json: bool, public_sample: tuple[str, str] | None, kind: str | None, **options: Any) -> int:
+    """Which ε, how wide the buckets, what will be lost? Reads no data, spends nothing."""
+    sample = None
+    if public_sample is not None:
+        sample, kind = _sample(*public_sample, kind, options)
+    advice: Advice = plan(kind=kind or "number", public_sample=sample, **options)
+    click.echo(advice.to_json(indent=2) if as_json else visible_lines(str(advice)))
+    return 0
+
+
+def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -> tuple[Any, str]:
+    """The values of a table that its owner says is public, counted one by one, and how they were read."""
+    from flexdp.tables import count
+
+    numbers = any(options[name] is not None for name in ("width", "relative", "bounds", "buckets"))
+    try:
+        request = prepare(file, column, kind=kind)
+    except InputError:
+        if kind is not None or not numbers:
+            raise
+        request = prepare(file, column, kind="number")
+    if kind is None and numbers and request.kind == "text":
+        request = prepare(file, column, kind="number")
+    values = count(request.table, request.column, request.kind, request.partition)
+    keyed = type(values)(request.partition.centres(values.keys), values.counts)
+    return keyed, request.kind
+
+
+def visible_lines(text: str) -> str:
+    """Lines that cannot steer a terminal."""
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
+@click.command("report")
+@click.argument("source", metavar="RELEASE.json")
+@click.option("--output", "-o", metavar="FILE", help="Write the page to FILE (.html) instead of standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print the release with its answers as JSON.")
+def report_command(source: str, output: str | None, as_json: bool) -> int:
+    """Make the page of a saved release: what may be said of it, in one HTML file. Costs nothing."""
+    from flexdp.report.document import Document
+    from flexdp.report.page import page, standard_answers
+
+    text = _read(source)
+    released = Release.from_json(text)
+    # The version that is named is the one that made the release.
+    content = {**json.loads(released.to_json()), "flexdp": json.loads(text)["flexdp"]}
+    document = Document.read(content)
+    if as_json:
+        answers = standard_answers(released, document)
+        click.echo(json.dumps({**content, "answers": [json_answer(a.name, a) for a in answers]}, indent=2))
+        return 0
+    html = page(document, released)
+    if output is None:
+        click.echo(html, nl=False)
+        return 0
+    with AtomicFile(output, inputs=[source]) as target:
+        target.write_text(html)
+    return 0
+
+
+def _read(source: str) -> str:
+    path = Path(source)
+    try:
+        if path.is_file() and path.stat().st_size > _LARGEST:
+            raise InputError(f"{shown(source)} is too large to be a release; name the file that release -o wrote.")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as failure:
+        if isinstance(failure, InputError):
+            raise
+        raise InputError(f"{shown(source)} cannot be read; name the file that release -o FILE.json wrote.") from None

@@ -1,0 +1,130 @@
+"""Options: what each ε would cost, under one setting that is public before any data is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flexdp._parameters import EPSILON
+from flexdp.errors import InputError
+from flexdp.guarantees import Privacy
+from flexdp.noise import smallest_reach
+from flexdp.planning._calibration import needed_reach, per_bar, smallest_delta, smallest_epsilon
+
+__all__ = ["LADDER", "Option", "Setting", "digits_up", "smallest_delta_for"]
+
+LADDER = tuple(Fraction(step) for step in ("0.05", "0.1", "0.2", "0.5", "1", "2", "3", "5", "10"))
+_FAR = 20_000  # an option that nobody asked for, and that loses more than this from a bucket, is not listed
+_STEPS = 8  # of the curve, in each doubling of ε
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One ε and what it gives.
+
+    ``epsilon`` is for everything that is planned, ``max_drop`` the most records a bucket loses, ``survives_from`` the
+    smallest bucket that is sure to be there. ``total`` bounds what all buckets lose together and ``alpha`` the share
+    that is, both None where the buckets, or the records, are not known in advance. ``certainty`` is how sure, in
+    percent, an observer can become who was 50% sure that a unit is in the data. ``meets`` is None without a target.
+    """
+
+    epsilon: Fraction
+    max_drop: int
+    survives_from: int
+    total: int | None
+    alpha: Fraction | None
+    certainty: str
+    meets: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What all options share: δ for everything, how the budget is divided, how many buckets and records there are.
+
+    The releases share (ε, δ) equally, by basic composition, which also holds where one is chosen after seeing another;
+    of its share each release gives every bucket what a unit in ``buckets_per_unit`` buckets needs.
+    ``limit`` is the most records that a bucket may lose, where a target was set.
+    """
+
+    delta: Fraction
+    releases: int
+    buckets_per_unit: int
+    buckets: int | None
+    records_about: int | None
+    limit: int | None
+
+    def bar(self, epsilon: Fraction) -> Privacy:
+        """The parameters of one bucket's noise."""
+        return per_bar(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
+
+    def option(self, epsilon: Fraction, *, far: bool = True) -> Option | None:
+        """The option of one ε; None where a bucket would lose more than it is worth listing and ``far`` forbids it."""
+        if far:
+            reach: int | None = needed_reach(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
+        else:
+            share = self.bar(epsilon)
+            reach = smallest_reach(share.epsilon, share.delta, at_most=_FAR)
+        if reach is None:
+            return None
+        drop = reach - 1
+        total = None if self.buckets is None else drop * self.buckets
+        known = total is not None and self.records_about is not None
+        return Option(
+            epsilon=epsilon,
+            max_drop=drop,
+            survives_from=reach,
+            total=total,
+            # Of n records at least n − D·T are released, so the certificate D·T / (|y| + D·T) is at most D·T / n.
+            alpha=min(Fraction(1), Fraction(total or 0, self.records_about or 1)) if known else None,
+            certainty=Privacy(epsilon=epsilon, delta=self.delta).certainty,
+            meets=None if self.limit is None else drop <= self.limit,
+        )
+
+    def options(self, chosen: Fraction | None) -> tuple[Option, ...]:
+        """The ladder of usual ε, and the chosen one in its place."""
+        steps = sorted({*LADDER} if chosen is None else {*LADDER, chosen})
+        found = (self.option(step, far=step == chosen) for step in steps)
+        return tuple(option for option in found if option is not None)
+
+    def curve(self) -> list[tuple[float, int]]:
+        """ε against the most records that a bucket loses: the points of a smooth line."""
+        steps = round(_STEPS * math.log2(float(LADDER[-1] / LADDER[0])))
+        points = []
+        for step in range(steps + 1):
+            epsilon = Fraction(f"{float(LADDER[0]) * float(LADDER[-1] / LADDER[0]) ** (step / steps):.4g}")
+            option = self.option(epsilon, far=False)
+            if option is not None:
+                points.append((float(epsilon), option.max_drop))
+        return points
+
+    def smallest_epsilon(self) -> Fraction:
+        """The smallest ε, to three digits, rounded up, that keeps to the limit."""
+        each = smallest_epsilon(
+            (self.limit or 0) + 1, self.delta / self.releases, buckets_per_unit=self.buckets_per_unit
+        )
+        found = digits_up(each * self.releases)
+        highest = EPSILON.high or found
+        if found > highest:
+            raise InputError(f"releases={self.releases} would need an epsilon above {highest}. Allow a larger loss.")
+        return found
+
+
+def smallest_delta_for(epsilon: Fraction, reach: int, *, releases: int, buckets_per_unit: int) -> Fraction:
+    """The smallest δ of all releases together, to three digits, rounded up, for an ε and a reach."""
+    each = smallest_delta(epsilon / releases, reach, buckets_per_unit=buckets_per_unit)
+    found = digits_up(each * releases)
+    if found >= 1:
+        raise InputError(f"epsilon={epsilon} is too small to lose so few records. Raise it, or allow a larger loss.")
+    return found
+
+
+def digits_up(value: Fraction, digits: int = 3) -> Fraction:
+    """A positive number to a few digits, rounded up.
+
+    >>> float(digits_up(Fraction("0.972889")))
+    0.973
+    """
+    place = math.floor(math.log10(value)) - digits + 1
+    step = Fraction(10) ** place
+    return -(-value // step) * step

@@ -1,0 +1,33 @@
+"""The notebook card of a release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flexdp._parameters import upper_text
+from flexdp.report.cards import card, facts, sentence, short
+from flexdp.report.charts import chart
+from flexdp.report.document import Document
+from flexdp.report.page import Readable, standard_answers
+from flexdp.report.svg import STYLE
+
+__all__ = ["release_card"]
+
+
+def release_card(content: dict[str, Any], release: Readable) -> str:
+    """What was released, its picture, the first answers and the odds."""
+    document = Document.read(content)
+    answers = standard_answers(release, document)
+    pairs = [
+        ("released", f"{len(document.counts)} buckets, each at most {document.max_drop} too low and never too high"),
+        ("privacy", f"ε = {upper_text(document.epsilon, 6)}, δ = {upper_text(document.delta)}"),
+        *((answer.name, short(answer.value)) for answer in answers if answer.value is not None),
+    ]
+    # A page may show many cards: the names inside a picture must not meet.
+    picture = chart(document, name=f"fd{abs(hash(str(content))):x}", alone=False)
+    return card(
+        f"Release of {document.title}",
+        facts(pairs),
+        f"<style>{STYLE}</style>{picture}",
+        sentence(release.privacy),
+    )
