@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from flexdp.release import Release, prepare
 
 __all__ = ["plan_command", "report_command"]
 
+_NAMES = re.compile(r"\b(records_about|lose_per_bucket|lose_in_all|lose_share|max_buckets_per_unit|public_sample)\b")
 _LARGEST = 2**28  # bytes of a release that is read back
 
 
@@ -55,9 +57,17 @@ def plan_command(as_json: bool, public_sample: tuple[str, str] | None, kind: str
     sample = None
     if public_sample is not None:
         sample, kind = _sample(*public_sample, kind, options)
-    advice: Advice = plan(kind=kind or "number", public_sample=sample, **options)
-    click.echo(advice.to_json(indent=2) if as_json else visible_lines(str(advice)))
+    try:
+        advice: Advice = plan(kind=kind or "number", public_sample=sample, **options)
+    except InputError as refusal:
+        raise InputError(_as_options(str(refusal))) from None
+    click.echo(advice.to_json(indent=2) if as_json else visible_lines(_as_options(str(advice))))
     return 0
+
+
+def _as_options(message: str) -> str:
+    """The parameters of a message in the words of the command line."""
+    return _NAMES.sub(lambda name: "--" + name.group().replace("_", "-"), message)
 
 
 def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -> tuple[Any, str]:

@@ -87,7 +87,7 @@ def law_counts(law: Law, records: int, partition: Buckets) -> Counts:
     index = _indices(law, records, partition)
     lower = np.array([float(bucket.lower) for bucket in partition.edges_of(index)])
     # Bounds clamp: what lies below the first bucket counts in it, and what lies above the last in that.
-    points = np.floor(records * law.below(lower) + 0.5).astype(np.int64)
+    points = np.ceil(records * law.below(lower) - 0.5).astype(np.int64)  # as many quantiles lie below the edge
     points[0] = 0
     counts = np.diff(np.append(points, records))
     kept = counts > 0

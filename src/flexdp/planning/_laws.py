@@ -21,6 +21,7 @@ __all__ = ["LAWS", "Law", "parse_law"]
 
 LAWS = ("lognormal", "normal", "uniform", "zipf")
 _MOST_VALUES = 10**6
+_LARGEST = 10**100
 _NAMES = {
     "lognormal": ("median", "sigma"),
     "normal": ("mean", "sd"),
@@ -105,6 +106,8 @@ def _given(name: str, rest: str) -> dict[str, Fraction]:
             wanted = " and ".join(_NAMES[name])
             raise InputError(f"simulate {name} takes {wanted}; got {shown(part)}. For example {_example(name)}.")
         given[key] = exact(key, value)
+        if abs(given[key]) > _LARGEST:
+            raise InputError(f"simulate {name} takes numbers up to 1e100; got {shown(part)}.")
     return given
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flexdp._parameters import EPSILON
+from flexdp._parameters import EPSILON, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise import smallest_reach
@@ -100,9 +100,15 @@ class Setting:
 
     def smallest_epsilon(self) -> Fraction:
         """The smallest ε, to three digits, rounded up, that keeps to the limit."""
-        each = smallest_epsilon(
-            (self.limit or 0) + 1, self.delta / self.releases, buckets_per_unit=self.buckets_per_unit
-        )
+        share = self.bar(Fraction(1)).delta
+        least = (smallest_reach(EPSILON.high or 1, share) or 1) - 1
+        if self.limit is None or self.limit < least:
+            raise InputError(
+                f"the target lets a bucket lose {self.limit or 0} record{'' if self.limit == 1 else 's'}, and at "
+                f"delta={number_text(self.delta)} it must lose up to {least} whatever the epsilon. "
+                "Allow a larger loss, or a larger delta."
+            )
+        each = smallest_epsilon(self.limit + 1, self.delta / self.releases, buckets_per_unit=self.buckets_per_unit)
         found = digits_up(each * self.releases)
         highest = EPSILON.high or found
         if found > highest:

@@ -63,7 +63,7 @@ def plan(
     >>> advice.command
     'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --width 5 --bounds 0:120'
     >>> plan(delta="1e-6", lose_per_bucket=30).epsilon
-    Fraction(177, 200)
+    Fraction(861, 1000)
     """
     loss = None if epsilon is None else EPSILON.check(epsilon)
     chance = None if delta is None else DELTA.check(delta)
@@ -133,4 +133,5 @@ def _counts(
     if partition.kind not in ("integer", "number"):
         raise InputError(f"simulate makes numbers, and kind is {partition.kind!r}. Give a public sample instead.")
     low, high = partition.bounds or (Fraction(0), 100 * (partition.width if isinstance(partition, Width) else 1))
-    return law_counts(parse_law(simulate, low=low, span=high - low, buckets=buckets), records, partition)
+    span = high - low + int(partition.kind == "integer")  # integers are numbers rounded down
+    return law_counts(parse_law(simulate, low=low, span=span, buckets=buckets), records, partition)

@@ -77,9 +77,11 @@ class Axis:
                 ends[:, 1] += 1
             return ends
         places = np.array([self.position(key) for key in keys], dtype=np.float64)
-        gaps = np.diff(np.unique(places))
-        half = 0.5 if self.kind in ("integer", "date") or not len(gaps) else float(gaps.min()) / 2
-        return np.stack([places - half, places + half], axis=1)
+        gaps = np.diff(np.unique(places / 2))  # halves: the widest doubles would overflow
+        half = 0.5 if self.kind in ("integer", "date") or not len(gaps) else float(gaps.min())
+        largest = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            return np.clip(np.stack([places - half, places + half], axis=1), -largest, largest)
 
     def public_range(self) -> tuple[float, float] | None:
         """The ends of all public buckets, where bounds made them public."""

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from flexdp.histogram import Histogram
 from flexdp.report.document import Axis, Document, label
-from flexdp.report.svg import Scale, compact, coordinate, day_ticks, picture, steps, text, ticks
+from flexdp.report.svg import Scale, compact, coordinate, day_ticks, outline, picture, steps, text, ticks
 from flexdp.statistics import Max, Median, Min, Quantile
 
 __all__ = ["categories", "histogram", "multiples"]
 
 _MOST_BARS = 1000  # drawn one by one; more are drawn as columns of a pixel each, the tallest of those that share it
+_APART = 150  # more bars than these are drawn as one outline
 _MOST_ROWS = 30
 _MOST_GROUPS = 12
 _STATISTICS = (("min", Min()), ("median", Median()), ("0.99-quantile", Quantile("0.99")), ("max", Max()))
@@ -92,7 +93,7 @@ def categories(document: Document, *, name: str = "h", alone: bool = True, width
         bands.append((end, scale(float(counts[bar]) + drop), y, y + row - 5.0))
         body.append(text(left - 6, y + row - 8, _short(label(document.keys[bar]), 26), anchor="end"))
         body.append(text(bands[-1][1] + 5, y + row - 8, compact(float(counts[bar])), anchor="start", kind="s"))
-    body = [f'<path class="bar" d="{steps(bars)}"/>', *_band(steps(bands), name), *body]
+    body = [f'<path class="bar" d="{steps(bars)}"/>', _band(steps(bands), name), *body]
     more = len(counts) - len(order)
     note = f"and {more} more, with fewer records" if more else ""
     body.append(_legend(width - 18, height - 8, drop, name, note))
@@ -155,16 +156,22 @@ def _drawn(frame: _Frame, bars: _Bars, drop: int, name: str, *, gaps: bool) -> l
     if len(heights) > _MOST_BARS:
         left, right, heights = _columns(frame, left, right, heights)
     ground, tops, caps = frame.up(0), frame.up.all(heights), frame.up.all(heights + drop)
-    slim = np.where(right - left > 4, 0.5, 0.0)  # a hair between wide bars
-    drawn = list(zip((left + slim).tolist(), (right - slim).tolist(), tops.tolist(), [ground] * len(tops), strict=True))
-    bands = list(zip((left + slim).tolist(), (right - slim).tolist(), caps.tolist(), tops.tolist(), strict=True))
+    order = np.argsort(left)
+    grounds = np.full(len(tops), ground)
+    if len(heights) > _APART:
+        left, right, tops, caps = left[order], right[order], tops[order], caps[order]
+        drawn, bands = outline(left, right, tops, grounds), outline(left, right, caps, tops)
+        order = np.arange(len(left))
+    else:
+        hair = np.where(right - left > 4, 0.5, 0.0)  # between wide bars
+        sides = (left + hair).tolist(), (right - hair).tolist()
+        drawn = steps(zip(*sides, tops.tolist(), grounds.tolist(), strict=True))
+        bands = steps(zip(*sides, caps.tolist(), tops.tolist(), strict=True))
     if gaps:
-        order = np.argsort(left)
-        starts = np.concatenate(([frame.left], right[order]))
-        ends = np.concatenate((left[order], [frame.right]))
+        starts, ends = [frame.left, *right[order].tolist()], [*left[order].tolist(), frame.right]
         low = frame.up(float(drop))
-        bands += [(s, e, low, ground) for s, e in zip(starts.tolist(), ends.tolist(), strict=True) if e - s > 0.3]
-    return [*_band(steps(bands), name), f'<path class="bar" d="{steps(drawn)}"/>']
+        bands += steps((s, e, low, ground) for s, e in zip(starts, ends, strict=True) if e - s > 0.3)
+    return [_band(bands, name), f'<path class="bar" d="{drawn}"/>']
 
 
 def _columns(
@@ -179,8 +186,8 @@ def _columns(
     return start, np.minimum(columns + 1.0, frame.right), tallest
 
 
-def _band(path: str, name: str) -> list[str]:
-    return [f'<path class="band" d="{path}"/>', f'<path fill="url(#{name}-h)" d="{path}"/>']
+def _band(path: str, name: str) -> str:
+    return f'<path class="band" fill="url(#{name}-h)" d="{path}"/>'
 
 
 def _grid(frame: _Frame, axis: Axis, document: Document) -> str:
@@ -239,7 +246,7 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
         places.setdefault(int(statistic(released)), []).append(word)
     body, taken = [], [-1e9, -1e9, -1e9]
     for place, words in sorted(places.items()):
-        x = frame.across((bars.spans[place, 0] + bars.spans[place, 1]) / 2)
+        x = frame.across(float(bars.spans[place, 0] / 2 + bars.spans[place, 1] / 2))
         caption = f"{', '.join(words)} {_short(_mark_label(document, place), 16)}"
         half = 3.6 * len(caption)
         at = min(max(x, frame.left + half), frame.right - half)
@@ -262,7 +269,7 @@ def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:
     start = right - 6.7 * len(words)
     square = f"M{coordinate(start - 18)} {coordinate(y - 9)}h12v10h-12z"
     said = text(start - 26, y, note, anchor="end", kind="s") if note else ""
-    return f"{''.join(_band(square, name))}{text(right, y, words, anchor='end', kind='s')}{said}"
+    return f"{_band(square, name)}{text(right, y, words, anchor='end', kind='s')}{said}"
 
 
 def _described(document: Document, bars: _Bars | None = None) -> str:

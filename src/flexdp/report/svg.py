@@ -42,7 +42,7 @@ _DARK = (
 PALETTE = f":root{{{_LIGHT}}}@media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
 STYLE = (
     ".fd text{font:12px system-ui,sans-serif;fill:var(--fd-ink)}.fd .s{fill:var(--fd-soft)}"
-    ".fd .m{fill:var(--fd-mark);font-weight:600}.fd .bar{fill:var(--fd-bar)}.fd .band{fill:var(--fd-band);opacity:.45}"
+    ".fd .m{fill:var(--fd-mark);font-weight:600}.fd .bar{fill:var(--fd-bar)}.fd .tint{fill:var(--fd-band);opacity:.45}"
     ".fd .hatch{stroke:var(--fd-band);stroke-width:1.2}.fd .grid{stroke:var(--fd-line);stroke-width:1;fill:none}"
     ".fd .axis{stroke:var(--fd-soft);stroke-width:1;fill:none}"
     ".fd .mark{stroke:var(--fd-mark);stroke-width:1.5;fill:none}.fd .dash{stroke-dasharray:4 3}"
@@ -97,6 +97,23 @@ def steps(spans: Iterable[tuple[float, float, float, float]]) -> str:
     return "".join(parts)
 
 
+def outline(
+    left: NDArray[np.float64], right: NDArray[np.float64], top: NDArray[np.float64], bottom: NDArray[np.float64]
+) -> str:
+    """Path data of rectangles side by side, drawn as one outline for each run of them that touch."""
+    x, end, upper, lower = ([coordinate(value) for value in row.tolist()] for row in (left, right, top, bottom))
+    parts, first = [], 0
+    for last in range(len(x)):
+        if last + 1 < len(x) and left[last + 1] - right[last] < 0.15:
+            continue
+        there = "".join(f"V{upper[i]}H{end[i]}" for i in range(first, last + 1))
+        level = len(set(lower[first : last + 1])) == 1
+        back = f"V{lower[last]}" if level else "".join(f"V{lower[i]}H{x[i]}" for i in range(last, first - 1, -1))
+        parts.append(f"M{x[first]} {lower[first]}{there}{back}z")
+        first = last + 1
+    return "".join(parts)
+
+
 def picture(
     width: int, height: int, title: str, description: str, body: Iterable[str], *, name: str, alone: bool = True
 ) -> str:
@@ -107,8 +124,8 @@ def picture(
     style = f"<style>{PALETTE}{STYLE}</style>" if alone else ""
     space = ' xmlns="http://www.w3.org/2000/svg"'
     hatch = (
-        f'<defs><pattern id="{name}-h" width="5" height="5" patternUnits="userSpaceOnUse" '
-        'patternTransform="rotate(45)"><path d="M0 0V5" class="hatch"/></pattern></defs>'
+        f'<defs><pattern id="{name}-h" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        '<path d="M0 0H5V5H0z" class="tint"/><path d="M0 0V5" class="hatch"/></pattern></defs>'
     )
     return (
         f'<svg{space} class="fd" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
