@@ -180,7 +180,7 @@ def test_documents_of_unequal_lengths_are_refused() -> None:
 
 def test_relative_edges_dates_and_integers() -> None:
     values = np.exp(np.linspace(0, 9, 20_000))
-    for options in ({"relative": "0.1"}, {"edges": [0, 1, 10, 100, 9000]}, {"width": 50}):
+    for options in ({"relative": "0.1"}, {"edges": [0, 1, 10, 100, 9000]}, {"width": 500}):
         released = flexdp.release(values, epsilon=1, delta="1e-6", **options)
         assert len(rectangles(read_svg(chart(released.to_json())), "bar")) == len(released.bars)
     released = flexdp.release([i % 7 for i in range(999)], epsilon=1, delta="1e-6", kind="integer")
@@ -214,7 +214,7 @@ def test_the_curve_of_a_plan() -> None:
     assert [drop for _, drop in document["curve"]] == sorted((drop for _, drop in document["curve"]), reverse=True)
 
 
-@given(low=st.floats(-1e9, 1e9), span=st.floats(1e-6, 1e9))
+@given(low=st.floats(-1e9, 1e9), span=st.floats(1, 1e9))
 def test_ticks_are_round_and_few(low: float, span: float) -> None:
     found = ticks(low, low + span)
     assert len(found) <= 12

@@ -116,12 +116,11 @@ def page(document: Document | Mapping[str, Any], release: Readable) -> str:
 
 
 def _embedded(content: Mapping[str, Any]) -> str:
-    """JSON that cannot end its element: no <, > or & stands in it, and no line separator."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for char in "<>&\u2028\u2029":
+    """JSON in plain ASCII that cannot end its element: no <, > or & stands in it, and nothing that steers."""
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    # Lone surrogates cannot be written as UTF-8; escaped they can.
-    return "".join(char if not 0xD800 <= ord(char) < 0xE000 else f"\\u{ord(char):04x}" for char in text)
+    return text
 
 
 def _lead(document: Document) -> str:

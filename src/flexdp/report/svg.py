@@ -124,8 +124,9 @@ def picture(
     style = f"<style>{PALETTE}{STYLE}</style>" if alone else ""
     space = ' xmlns="http://www.w3.org/2000/svg"'
     hatch = (
-        f'<defs><pattern id="{name}-h" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        '<path d="M0 0H5V5H0z" class="tint"/><path d="M0 0V5" class="hatch"/></pattern></defs>'
+        f'<defs><pattern id="{name}-h" width="5" height="5" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><path d="M0 0H5V5H0z" class="tint"/><path d="M0 0V5" class="hatch"/>'
+        "</pattern></defs>"
     )
     return (
         f'<svg{space} class="fd" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
