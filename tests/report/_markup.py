@@ -16,7 +16,7 @@ KNOWN = {
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "id", "scope", "type", "xmlns", "viewbox", "width",
     "height", "role", "aria-labelledby", "x", "y", "text-anchor", "d", "fill", "patternunits", "patterntransform", "cx",
-    "cy", "r",
+    "cy", "r", "tabindex", "aria-label",
 }  # fmt: skip
 
 

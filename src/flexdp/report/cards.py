@@ -18,6 +18,7 @@ STYLE = """
 .flexdp-card{--fd-ink:var(--jp-content-font-color1,var(--vscode-foreground,CanvasText));
 --fd-soft:var(--jp-content-font-color2,var(--vscode-descriptionForeground,GrayText));
 --fd-line:var(--jp-border-color2,var(--vscode-panel-border,#8888));
+--fd-paper:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));
 --fd-bar:#2f86c1;--fd-band:#c98200;--fd-mark:#d9541e;
 color:var(--fd-ink);border:1px solid var(--fd-line);border-left:4px solid var(--fd-bar);border-radius:4px;
 padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-serif}
@@ -25,7 +26,9 @@ padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-ser
 .flexdp-card dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em;margin:.4em 0}
 .flexdp-card dt{color:var(--fd-soft)}.flexdp-card dd{margin:0;font-variant-numeric:tabular-nums}
 .flexdp-card p{margin:.35em 0}
-.flexdp-card table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;background:none}
+.flexdp-card table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;background:none;
+color:var(--fd-ink)}
+.flexdp-card td{white-space:nowrap}
 .flexdp-card th,.flexdp-card td{padding:.1em .6em;text-align:right;border:0;color:inherit;background:none}
 .flexdp-card th{border-bottom:1px solid var(--fd-line);font-weight:600}
 .flexdp-card tr.on td{font-weight:700}

@@ -254,7 +254,8 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
         taken[level] = at + half
         y = frame.top - 8 - 14 * level
         dash = "mark" if {"min", "max"} & set(words) else "mark dash"
-        body.append(f'<path class="{dash}" d="M{coordinate(x)} {coordinate(y + 3)}V{coordinate(frame.bottom)}"/>')
+        line = f"M{coordinate(x)} {coordinate(y + 3)}V{coordinate(frame.bottom)}"
+        body.append(f'<path class="halo" d="{line}"/><path class="{dash}" d="{line}"/>')
         body.append(text(at, y, caption, kind="m"))
     return body
 

@@ -28,9 +28,9 @@ _STYLE = (
     PALETTE
     + PICTURE
     + """
-:root{color-scheme:light dark;--paper:#fff;--tint:#f3f6f9}
-@media screen and (prefers-color-scheme:dark){:root{--paper:#0f1419;--tint:#1a2129}}
-body{margin:0;background:var(--paper);color:var(--fd-ink);font:16px/1.5 system-ui,sans-serif}
+:root{color-scheme:light dark;--tint:#f3f6f9}
+@media screen and (prefers-color-scheme:dark){:root{--tint:#1a2129}}
+body{margin:0;background:var(--fd-paper);color:var(--fd-ink);font:16px/1.5 system-ui,sans-serif}
 main{max-width:46rem;margin:0 auto;padding:1.2rem 1rem 3rem}
 h1{font-size:1.5rem;line-height:1.25;margin:.2em 0}h2{font-size:1.1rem;margin:1.6em 0 .4em}
 p,ul,ol{margin:.4em 0}li{margin:.25em 0}ul,ol{padding-left:1.3em}
@@ -40,15 +40,17 @@ p,ul,ol{margin:.4em 0}li{margin:.25em 0}ul,ol{padding-left:1.3em}
 margin:.5em 0}
 .answers b{display:block;font-size:1.25rem;font-variant-numeric:tabular-nums}
 .answers .n{color:var(--fd-soft);font-size:.9rem;font-weight:400}
-figure{margin:1em 0}figure svg{display:block;max-width:100%;height:auto}
-figcaption{color:var(--fd-soft);font-size:.92rem;margin-top:.4em}
+figure{margin:1em 0}figure svg{display:block;max-width:100%;height:auto;min-width:36rem}
+.scroll{overflow-x:auto}
+figcaption{color:var(--fd-soft);font-size:.92em;margin-top:.4em}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.1em .9em;border-bottom:1px solid var(--fd-line)}
-.long,td,th{overflow-wrap:anywhere}small,footer{color:var(--fd-soft);font-size:.88rem}
+.long,td,th{overflow-wrap:anywhere}small,footer{color:var(--fd-soft);font-size:.88em}
 summary{cursor:pointer}a{color:inherit}
 @media print{@page{margin:14mm}body{font-size:9.6pt;line-height:1.32}main{max-width:none;padding:0}h1{font-size:15pt}
 h2{font-size:11pt;margin:.9em 0 .2em;break-after:avoid}.answers li{padding:.2em .6em;margin:.25em 0;break-inside:avoid}
-.answers b{font-size:11pt}p,ul,ol,li{margin:.15em 0}figure{margin:.4em 0;break-inside:avoid}figure svg{max-height:80mm}
+.answers b{font-size:11pt}p,ul,ol,li{margin:.15em 0}figure{margin:.4em 0;break-inside:avoid}
+figure svg{max-height:80mm;min-width:0}.scroll{overflow:visible}
 details:not([open]){display:none}}
 """.replace("\n", "")
 )
@@ -99,7 +101,8 @@ def page(document: Document | Mapping[str, Any], release: Readable) -> str:
         f'<h1 class="long">{markup(title)}</h1>',
         f'<p class="lead">{markup(_lead(found))}</p>\n',
         _answers(answers),
-        f"<figure>{chart(found, name='fd', alone=False)}",
+        '<figure><div class="scroll" tabindex="0" role="region" aria-label="Picture, scrolls sideways if narrow">',
+        f"{chart(found, name='fd', alone=False)}</div>",
         f"<figcaption>{markup(_caption(found))}</figcaption></figure>\n",
         _section("What was promised to the people in the data", [str(release.privacy), *_unit(found)]),
         _section("What holds with certainty", promises[1:]),

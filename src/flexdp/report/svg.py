@@ -32,11 +32,11 @@ __all__ = [
 ]
 
 _LIGHT = (
-    "--fd-ink:#1b1f24;--fd-soft:#57606a;--fd-line:#c9d1d9;--fd-bar:#0072b2;--fd-band:#e69f00;--fd-mark:#b3400a;"
+    "--fd-paper:#fff;--fd-ink:#1b1f24;--fd-soft:#57606a;--fd-line:#c9d1d9;--fd-bar:#0072b2;--fd-band:#e69f00;--fd-mark:#b3400a;"
     "--fd-1:#d5e5f3;--fd-2:#9fc5e3;--fd-3:#5b9ecd;--fd-4:#1f74ae;--fd-5:#08406b"
 )
 _DARK = (
-    "--fd-ink:#e6edf3;--fd-soft:#9aa5b1;--fd-line:#3a424c;--fd-bar:#56b4e9;--fd-band:#e69f00;--fd-mark:#ff9e6b;"
+    "--fd-paper:#0f1419;--fd-ink:#e6edf3;--fd-soft:#9aa5b1;--fd-line:#3a424c;--fd-bar:#56b4e9;--fd-band:#e69f00;--fd-mark:#ff9e6b;"
     "--fd-1:#12324a;--fd-2:#1f5a85;--fd-3:#3b87bd;--fd-4:#74b5e3;--fd-5:#c9e4f7"
 )
 PALETTE = f":root{{{_LIGHT}}}@media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
@@ -45,6 +45,7 @@ STYLE = (
     ".fd .m{fill:var(--fd-mark);font-weight:600}.fd .bar{fill:var(--fd-bar)}.fd .tint{fill:var(--fd-band);opacity:.45}"
     ".fd .hatch{stroke:var(--fd-band);stroke-width:1.2}.fd .grid{stroke:var(--fd-line);stroke-width:1;fill:none}"
     ".fd .axis{stroke:var(--fd-soft);stroke-width:1;fill:none}"
+    ".fd .halo{stroke:var(--fd-paper);stroke-width:4;opacity:.75;fill:none}"
     ".fd .mark{stroke:var(--fd-mark);stroke-width:1.5;fill:none}.fd .dash{stroke-dasharray:4 3}"
     ".fd .curve{stroke:var(--fd-bar);stroke-width:2;fill:none}.fd .dot{fill:var(--fd-bar)}"
     ".fd .now{fill:var(--fd-mark)}.fd .ok{fill:var(--fd-band);opacity:.18}"
