@@ -207,6 +207,13 @@ class Advice:
         odds = self.privacy.odds.replace("record", "unit") if self.by_unit else self.privacy.odds
         return f"{odds}, except with chance {upper_text(self.delta)}"
 
+    def __repr__(self) -> str:
+        chosen = self.chosen
+        lost = (
+            "no ε chosen" if chosen is None else f"ε = {number_text(chosen.epsilon)}, {chosen.max_drop} lost per bucket"
+        )
+        return f"<Advice: {len(self.options)} options, {lost}>"
+
     def _repr_html_(self) -> str:
         from flexdp.report.cards import card, code, sentence, table
         from flexdp.report.plans import tradeoff
