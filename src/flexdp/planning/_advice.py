@@ -85,9 +85,10 @@ class Advice:
         words = ["flexdp release FILE COLUMN --epsilon", epsilon, "--delta"]
         words.append(exact_text(self.delta / self.setting.releases))
         if self.partition is not None:
-            said = bucket_parameters(self.partition)
-            words += [f"--{name} {said[name]}" for name in ("width", "relative") if name in said]
-            words += [f"--bounds {said['bounds'][0]}:{said['bounds'][1]}"] if "bounds" in said else []
+            said, kind = bucket_parameters(self.partition), self.partition.kind
+            words += [f"--{name} {_point(said[name], kind)}" for name in ("width", "relative") if name in said]
+            if "bounds" in said:
+                words.append(f"--bounds {':'.join(_point(bound, kind) for bound in said['bounds'])}")
             words += [f"--kind {self.partition.kind}"] if self.partition.kind not in ("number", "boolean") else []
         if self.by_unit:
             words.append(f"--unit UNIT_COLUMN --max-buckets-per-unit {self.setting.buckets_per_unit}")
@@ -233,6 +234,11 @@ class Advice:
             *map(sentence, after),
             code(self.command),
         )
+
+
+def _point(text: str, kind: str) -> str:
+    """A width or a bound as one would write it: a decimal where that is exact."""
+    return text if kind == "date" and "-" in text else exact_text(Fraction(text))
 
 
 def grouped(number: int) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flexdp.histogram import Histogram
 from flexdp.report.document import Axis, Document, label
-from flexdp.report.svg import Scale, compact, coordinate, day_ticks, outline, picture, steps, text, ticks
+from flexdp.report.svg import LogScale, Scale, compact, coordinate, day_ticks, outline, picture, steps, text, ticks
 from flexdp.statistics import Max, Median, Min, Quantile
 
 __all__ = ["categories", "histogram", "multiples"]
@@ -24,6 +24,7 @@ __all__ = ["categories", "histogram", "multiples"]
 _MOST_BARS = 1000  # drawn one by one; more are drawn as columns of a pixel each, the tallest of those that share it
 _APART = 150  # more bars than these are drawn as one outline
 _MOST_ROWS = 30
+_SKEWED = 50  # times as tall as the middling bar
 _MOST_GROUPS = 12
 _STATISTICS = (("min", Min()), ("median", Median()), ("0.99-quantile", Quantile("0.99")), ("max", Max()))
 
@@ -37,7 +38,7 @@ class _Frame:
     top: float
     bottom: float
     across: Scale
-    up: Scale
+    up: Scale | LogScale
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,14 @@ def histogram(document: Document, *, name: str = "h", alone: bool = True, width:
     if not len(bars.counts):
         return _empty(document, name, alone, width)
     low, high = _visible(axis, bars)
-    frame = _frame(16 + 44, width - 18, 52, height - 46, (low, high), float(bars.counts.max()) + drop)
+    frame = _frame(60, width - 18, 52, height - 46, (low, high), bars, drop)
     body = [_grid(frame, axis, document)]
     body += _drawn(frame, bars, drop, name, gaps=bool(axis.buckets.keys() - {"bounds", "outside"}))
     body += _marks(frame, document, bars)
     body.append(text(frame.left, height - 6, axis.name or "values", anchor="start", kind="s"))
     many = len(bars.counts)
     note = f"{many} buckets, each column the tallest of those it shows" if many > _MOST_BARS else ""
+    note = "; ".join(part for part in (note, _in_ratios(frame)) if part)
     body.append(_legend(frame.right, height - 6, drop, name, note))
     return picture(
         width,
@@ -119,22 +121,29 @@ def multiples(document: Document, *, name: str = "g", alone: bool = True, width:
     bars = [_ranked(part, keys) if not axis.ordered else _Bars.of(part) for part in parts]
     everywhere = _Bars(np.concatenate([b.spans for b in bars]), np.concatenate([b.counts for b in bars]))
     limits = (-0.5, len(keys) - 0.5) if keys else _visible(axis, everywhere)
-    tallest = float(everywhere.counts.max()) + drop
     body = []
     for place, (group, one) in enumerate(zip(shown, bars, strict=True)):
         x, y = 10 + wide * (place % across), high * (place // across)
-        frame = _frame(x + 34, x + wide - 8, y + 22, y + high - 22, limits, tallest)
+        frame = _frame(x + 34, x + wide - 8, y + 22, y + high - 22, limits, everywhere, drop)
         body.append(text(frame.left, y + 15, _short(label(group), int(wide / 8)), anchor="start"))
         body.append(_small_axes(frame, axis, keys))
         body += _drawn(frame, one, drop, name, gaps=not keys and bool(axis.buckets.keys() - {"bounds", "outside"}))
     more = len(totals) - len(shown)
-    body.append(_legend(width - 8, height - 8, drop, name, f"{more} smaller groups not drawn" if more else ""))
+    note = f"{more} smaller groups not drawn" if more else ""
+    note = "; ".join(part for part in (note, _in_ratios(frame)) if part)
+    body.append(_legend(width - 8, height - 8, drop, name, note))
     description = f"{len(totals)} groups by {', '.join(document.by)}; {_described(document)}"
     return picture(width, height, f"Released histograms of {document.title}", description, body, name=name, alone=alone)
 
 
-def _frame(left: float, right: float, top: float, bottom: float, values: tuple[float, float], tallest: float) -> _Frame:
-    return _Frame(left, right, top, bottom, Scale(*values, left, right), Scale(0, tallest, bottom, top))
+def _frame(
+    left: float, right: float, top: float, bottom: float, values: tuple[float, float], bars: _Bars, drop: int
+) -> _Frame:
+    """A frame in which all bars have room. Where few tall bars would hide the others, heights are in equal ratios."""
+    tallest, middling = float(bars.counts.max()), float(np.median(bars.counts))
+    skewed = tallest > max(_SKEWED * middling, 100 * drop)
+    up = LogScale(tallest + drop, bottom, top) if skewed else Scale(0, tallest + drop, bottom, top)
+    return _Frame(left, right, top, bottom, Scale(*values, left, right), up)
 
 
 def _visible(axis: Axis, bars: _Bars) -> tuple[float, float]:
@@ -147,6 +156,10 @@ def _visible(axis: Axis, bars: _Bars) -> tuple[float, float]:
     if np.isfinite(low - margin) and np.isfinite(high + margin):
         low, high = low - margin, high + margin
     return (max(low, room[0]), min(high, room[1])) if room is not None else (low, high)
+
+
+def _in_ratios(frame: _Frame) -> str:
+    return "" if isinstance(frame.up, Scale) else "logarithmic heights"
 
 
 def _drawn(frame: _Frame, bars: _Bars, drop: int, name: str, *, gaps: bool) -> list[str]:
@@ -192,7 +205,7 @@ def _band(path: str, name: str) -> str:
 
 def _grid(frame: _Frame, axis: Axis, document: Document) -> str:
     parts = []
-    for tick in ticks(0, frame.up.high, 5, whole=True):
+    for tick in _count_ticks(frame.up):
         y = frame.up(tick)
         line = f"M{coordinate(frame.left)} {coordinate(y)}H{coordinate(frame.right)}"
         parts.append(f'<path class="grid" d="{line}"/>')
@@ -203,6 +216,12 @@ def _grid(frame: _Frame, axis: Axis, document: Document) -> str:
         parts.append(text(x, frame.bottom + 17, name, kind="s"))
     ground = f"M{coordinate(frame.left)} {coordinate(frame.bottom)}H{coordinate(frame.right)}"
     return "".join(parts) + f'<path class="axis" d="{ground}"/>'
+
+
+def _count_ticks(up: Scale | LogScale) -> list[float]:
+    if isinstance(up, Scale):
+        return ticks(0, up.high, 5, whole=True)
+    return [0.0, *(10.0**power for power in range(1, 19) if 10.0**power <= up.high)]
 
 
 def _small_axes(frame: _Frame, axis: Axis, keys: Sequence[str]) -> str:
@@ -244,9 +263,10 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
     places: dict[int, list[str]] = {}
     for word, statistic in _STATISTICS:
         places.setdefault(int(statistic(released)), []).append(word)
-    body, taken = [], [-1e9, -1e9, -1e9]
+    lines, captions, taken = [], [], [-1e9, -1e9, -1e9]
     for place, words in sorted(places.items()):
-        x = frame.across(float(bars.spans[place, 0] / 2 + bars.spans[place, 1] / 2))
+        low, high = (frame.across(float(end)) for end in bars.spans[place])
+        x = (low + high) / 2
         caption = f"{', '.join(words)} {_short(_mark_label(document, place), 16)}"
         half = 3.6 * len(caption)
         at = min(max(x, frame.left + half), frame.right - half)
@@ -255,9 +275,10 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
         y = frame.top - 8 - 14 * level
         dash = "mark" if {"min", "max"} & set(words) else "mark dash"
         line = f"M{coordinate(x)} {coordinate(y + 3)}V{coordinate(frame.bottom)}"
-        body.append(f'<path class="halo" d="{line}"/><path class="{dash}" d="{line}"/>')
-        body.append(text(at, y, caption, kind="m"))
-    return body
+        lines += [f'<path class="halo" d="{line}"/>'] if high - low > 10 else []
+        lines.append(f'<path class="{dash}" d="{line}"/>')
+        captions.append(text(at, y, caption, kind="m"))
+    return lines + captions
 
 
 def _mark_label(document: Document, place: int) -> str:

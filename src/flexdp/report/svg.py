@@ -20,6 +20,7 @@ from flexdp._parameters import number_text
 __all__ = [
     "PALETTE",
     "STYLE",
+    "LogScale",
     "Scale",
     "compact",
     "coordinate",
@@ -42,7 +43,8 @@ _DARK = (
 PALETTE = f":root{{{_LIGHT}}}@media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
 STYLE = (
     ".fd text{font:12px system-ui,sans-serif;fill:var(--fd-ink)}.fd .s{fill:var(--fd-soft)}"
-    ".fd .m{fill:var(--fd-mark);font-weight:600}.fd .bar{fill:var(--fd-bar)}.fd .tint{fill:var(--fd-band);opacity:.45}"
+    ".fd .m{fill:var(--fd-mark);font-weight:600;paint-order:stroke;stroke:var(--fd-paper);stroke-width:4px}"
+    ".fd .bar{fill:var(--fd-bar)}.fd .tint{fill:var(--fd-band);opacity:.45}"
     ".fd .hatch{stroke:var(--fd-band);stroke-width:1.2}.fd .grid{stroke:var(--fd-line);stroke-width:1;fill:none}"
     ".fd .axis{stroke:var(--fd-soft);stroke-width:1;fill:none}"
     ".fd .halo{stroke:var(--fd-paper);stroke-width:4;opacity:.75;fill:none}"
@@ -75,6 +77,22 @@ class Scale:
             return np.full(values.shape, (self.start + self.end) / 2)
         share = (values / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         return self.start + share * (self.end - self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class LogScale:
+    """A map from counts to pixels in equal ratios, by log(1 + count), so that nothing stays nothing."""
+
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        return self.start + math.log1p(value) / math.log1p(self.high) * (self.end - self.start)
+
+    def all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The map, for an array."""
+        return self.start + np.log1p(values) / math.log1p(self.high) * (self.end - self.start)
 
 
 def coordinate(value: float) -> str:
