@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def test_the_python_of_the_tutorial() -> None:
 def test_the_numbers_in_the_text() -> None:
     reach = {delta: flexdp.plan(epsilon=1, delta=delta).chosen for delta in ("1e-6", "1e-9", "1e-12")}
     drops = [option.max_drop for option in reach.values() if option is not None]
-    assert [more - less for less, more in zip(drops, drops[1:], strict=False)] == [13, 14]
+    assert [more - less for less, more in pairwise(drops)] == [13, 14]
     assert "costs 13 or 14 more records" in PLANNING
 
 

@@ -59,7 +59,7 @@ def test_the_numbers_of_the_tables_in_the_literature() -> None:
         assert chosen is not None and chosen.survives_from == q
 
 
-@pytest.mark.parametrize("limit", [7, 20, 30, 100])
+@pytest.mark.parametrize("limit", [7, 20, 30, 100, 2000])
 @pytest.mark.parametrize(("releases", "units"), [(1, 1), (2, 3)])
 def test_the_smallest_epsilon_that_meets_a_target(limit: int, releases: int, units: int) -> None:
     advice = flexdp.plan(delta="1e-6", lose_per_bucket=limit, releases=releases, max_buckets_per_unit=units)
@@ -320,6 +320,38 @@ def test_public_samples() -> None:
 def test_a_simulation_always_says_the_same() -> None:
     known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", **AGES, "simulate": "normal"}
     assert str(flexdp.plan(**known)) == str(flexdp.plan(**known))
+
+
+NUMBERS = st.one_of(st.none(), st.sampled_from([0, 1, 3, 24, 10**4, 10**9, "0.01", "1e-6", "1/3", -1, "x", 2.5]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    known=st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(("epsilon", "delta", "records_about", "lose_per_bucket", "lose_in_all"), NUMBERS),
+            **dict.fromkeys(("lose_share", "width", "relative", "buckets", "max_buckets_per_unit"), NUMBERS),
+            "bounds": st.sampled_from([None, (0, 120), ("-1e-3", "1e9"), (5, 1), ("2024-01-01", "2024-12-31"), 7]),
+            "kind": st.sampled_from(["number", "integer", "text", "date"]),
+            "releases": st.sampled_from([1, 2, 1000, 0, None]),
+            "simulate": st.sampled_from([None, *LAWS, "normal:mean=3,sd=1e-9", "lognormal:sigma=20"]),
+        },
+    )
+)
+def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
+    try:
+        advice = flexdp.plan(**known)
+        text, document, card = str(advice), json.loads(advice.to_json()), advice._repr_html_()
+    except InputError as refusal:
+        assert 10 < len(str(refusal)) < 300 and "\n" not in str(refusal)
+        return
+    assert advice.command in text and document["command"] == advice.command and "<svg" in card
+    drops = [option.max_drop for option in advice.options]
+    assert drops == sorted(drops, reverse=True)
+    assert all(option.alpha is None or 0 < option.alpha <= 1 for option in advice.options)
+    if advice.epsilon_origin == "solved":
+        assert advice.chosen is not None and advice.chosen.meets
 
 
 # What is printed, and what it leads to

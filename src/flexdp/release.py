@@ -357,9 +357,11 @@ class Release:
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"path must name a file, for example 'age.html'; got {shown(path)}.")
         try:
             Path(path).write_text(self.to_html(), encoding="utf-8", newline="")
-        except OSError:
+        except (OSError, ValueError):
             raise InputError(
                 f"path {shown(str(path))} cannot be written. Check the folder and its permissions."
             ) from None

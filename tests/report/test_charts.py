@@ -184,6 +184,20 @@ def test_documents_of_unequal_lengths_are_refused() -> None:
         chart(with_bars(document, **{**document["bars"], "count": [1]}))
 
 
+@pytest.mark.parametrize("count", [0, -1, 2**63, 1.5, "3", True, None])
+def test_counts_that_cannot_be_are_refused(count: Any) -> None:
+    document = ages()
+    with pytest.raises(InputError, match="document"):
+        chart(with_bars(document, **{**document["bars"], "count": [count] * 24}))
+
+
+def test_the_largest_counts() -> None:
+    document = ages()
+    picture = chart(with_bars(document, **{**document["bars"], "count": [2**63 - 1] * 24}))
+    read_svg(picture)
+    assert str(24 * (2**63 - 1)) in picture and "nan" not in picture
+
+
 def test_relative_edges_dates_and_integers() -> None:
     values = np.exp(np.linspace(0, 9, 20_000))
     for options in ({"relative": "0.1"}, {"edges": [0, 1, 10, 100, 9000]}, {"width": 500}):

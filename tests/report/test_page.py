@@ -188,6 +188,11 @@ def test_nothing_but_the_json_can_be_in_it(tmp_path: Path) -> None:
 def test_where_a_report_cannot_be_written(tmp_path: Path, released: Release) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         released.report(tmp_path / "nowhere" / "r.html")
+    for odd in (5, None, b"x.html"):
+        with pytest.raises(InputError, match="path"):
+            released.report(odd)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="path"):
+        released.report("a\0b.html")
     (tmp_path / "r.json").write_text(released.to_json())
     for arguments, words in (
         (["report", "missing.json"], "cannot be read"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import zlib
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,13 +16,13 @@ from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise import DropNoise
 from flexdp.planning._expected import Counts, Expected, expected
-from flexdp.planning._options import Option, Setting, digits_up
+from flexdp.planning._options import FAR, Option, Setting, digits_up
 from flexdp.planning._target import Target, exact_text, proposed_delta
 
 __all__ = ["Advice", "grouped"]
 
 _MUCH = 10  # an ε above it is hardly a promise
-_SIMULATED = 5000  # options that lose more from a bucket are listed without an expectation
+_SIMULATED = 50_000  # a chosen option that may lose more from a bucket has no expectation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ class Advice:
             return {}
         found = {}
         for option in self.options:
-            if option.survives_from <= _SIMULATED or option.epsilon == self.epsilon:
+            if option.survives_from <= (_SIMULATED if option.epsilon == self.epsilon else FAR):
                 bar = self.setting.bar(option.epsilon)
                 found[option.epsilon] = expected(self.counts, DropNoise(bar.epsilon, bar.delta))
         return found
@@ -100,7 +101,7 @@ class Advice:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The plan as JSON: exact numbers as text, the options, the warnings, the command."""
-        return json.dumps(self.document(), indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+        return json.dumps(self.document(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     def document(self) -> dict[str, Any]:
         """What :meth:`to_json` writes, as plain values; charts are drawn from it."""
@@ -125,7 +126,7 @@ class Advice:
             },
             "options": [self._row(option) for option in self.options],
             "curve": self.curve(),
-            "expected": None if self.expected is None else asdict(self.expected),
+            "expected": None if self.expected is None else self.expected.document(),
             "warnings": list(self.warnings),
             "command": self.command,
         }
@@ -221,6 +222,7 @@ class Advice:
         from flexdp.report.svg import STYLE
 
         headings, rows = self.table()
+        name = f"fd{zlib.crc32(str(self).encode()):x}"  # of its ids: a page may show several plans
         marked = next((place for place, row in enumerate(rows) if row[0]), None)
         said = [self.heading, *([f"Target: {self.target}."] if str(self.target) else [])]
         after = [f"{self.odds[0].upper()}{self.odds[1:]}."] if self.odds else []
@@ -229,7 +231,7 @@ class Advice:
         return card(
             "Plan",
             *map(sentence, said),
-            f"<style>{STYLE}</style>{tradeoff(self.document(), name=f'fd{id(self):x}', alone=False)}",
+            f"<style>{STYLE}</style>{tradeoff(self.document(), name=name, alone=False)}",
             table(headings, rows, marked=marked),
             *map(sentence, after),
             code(self.command),
@@ -259,6 +261,11 @@ def _warnings(advice: Advice) -> list[str]:
             "published one record outright would keep such a promise. Choose at most "
             f"{number_text(proposed_delta(records))}."
         )
+    if not advice.options:
+        found.append(
+            f"every usual epsilon lets a bucket lose more than {grouped(FAR)} records. Plan fewer releases, or fewer "
+            "buckets for a unit."
+        )
     if chosen is None:
         found.append(
             "no epsilon was chosen: give epsilon, or what you can bear to lose (lose_per_bucket, for example)."
@@ -269,6 +276,8 @@ def _warnings(advice: Advice) -> list[str]:
             f"epsilon={number_text(chosen.epsilon)} is above {_MUCH}: an observer who was 50% sure may become "
             f"{chosen.certainty} sure. That is hardly a promise; allow a larger loss or wider buckets instead."
         )
+    if advice.counts is not None and advice.expected is None:
+        found.append(f"nothing is computed where a bucket may lose more than {grouped(_SIMULATED)} records.")
     if chosen.meets is False:
         found.append(
             f"epsilon={number_text(chosen.epsilon)} does not meet the target: a bucket can lose {chosen.max_drop} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -59,6 +59,11 @@ class Expected:
     maximum: Any
     move: float | None
     usual_maximum: Any
+
+    def document(self) -> dict[str, Any]:
+        """The same as plain JSON values."""
+        ends = {name: _json_key(getattr(self, name)) for name in ("maximum", "usual_maximum")}
+        return {**asdict(self), **ends}
 
     def __str__(self) -> str:
         lines = [
@@ -201,6 +206,12 @@ def _position(key: Any) -> float:
 
 def _key(key: Any) -> str:
     return number_text(key) if isinstance(key, int | float | Fraction) and not isinstance(key, bool) else str(key)
+
+
+def _json_key(key: Any) -> Any:
+    if isinstance(key, dt.date):
+        return key.isoformat()
+    return str(key) if isinstance(key, Fraction) else key
 
 
 def _grouped(number: int) -> str:

@@ -9,14 +9,15 @@ from fractions import Fraction
 from flexdp._parameters import EPSILON, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
-from flexdp.noise import smallest_reach
-from flexdp.planning._calibration import needed_reach, per_bar, smallest_delta, smallest_epsilon
+from flexdp.noise import SMALLEST_EPSILON, smallest_reach
+from flexdp.planning._calibration import needed_reach, per_bar, smallest_delta
 
-__all__ = ["LADDER", "Option", "Setting", "digits_up", "smallest_delta_for"]
+__all__ = ["FAR", "LADDER", "Option", "Setting", "digits_step", "digits_up", "smallest_delta_for"]
 
 LADDER = tuple(Fraction(step) for step in ("0.05", "0.1", "0.2", "0.5", "1", "2", "3", "5", "10"))
-_FAR = 20_000  # an option that nobody asked for, and that loses more than this from a bucket, is not listed
+FAR = 10_000  # an option that nobody asked for, and that loses more than this from a bucket, is not listed
 _STEPS = 8  # of the curve, in each doubling of ε
+_LESS, _MORE = 1 - Fraction(1, 10**9), 1 + Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Setting:
             reach: int | None = needed_reach(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
         else:
             share = self.bar(epsilon)
-            reach = smallest_reach(share.epsilon, share.delta, at_most=_FAR)
+            reach = smallest_reach(share.epsilon, share.delta, at_most=FAR)
         if reach is None:
             return None
         drop = reach - 1
@@ -83,20 +84,26 @@ class Setting:
 
     def options(self, chosen: Fraction | None) -> tuple[Option, ...]:
         """The ladder of usual ε, and the chosen one in its place."""
-        steps = sorted({*LADDER} if chosen is None else {*LADDER, chosen})
-        found = (self.option(step, far=step == chosen) for step in steps)
-        return tuple(option for option in found if option is not None)
+        steps = sorted({*LADDER} if chosen is None else {*LADDER, chosen}, reverse=True)
+        found: list[Option] = []
+        far = False  # once an option is not worth listing, no smaller ε is; the chosen one is listed all the same
+        for step in steps:
+            option = None if far and step != chosen else self.option(step, far=step == chosen)
+            far = far or option is None
+            found += [] if option is None else [option]
+        return tuple(reversed(found))
 
     def curve(self) -> list[tuple[float, int]]:
         """ε against the most records that a bucket loses: the points of a smooth line."""
         steps = round(_STEPS * math.log2(float(LADDER[-1] / LADDER[0])))
-        points = []
-        for step in range(steps + 1):
+        points: list[tuple[float, int]] = []
+        for step in range(steps, -1, -1):
             epsilon = Fraction(f"{float(LADDER[0]) * float(LADDER[-1] / LADDER[0]) ** (step / steps):.4g}")
             option = self.option(epsilon, far=False)
-            if option is not None:
-                points.append((float(epsilon), option.max_drop))
-        return points
+            if option is None:
+                break
+            points.append((float(epsilon), option.max_drop))
+        return points[::-1]
 
     def smallest_epsilon(self) -> Fraction:
         """The smallest ε, to three digits, rounded up, that keeps to the limit."""
@@ -108,12 +115,44 @@ class Setting:
                 f"delta={number_text(self.delta)} it must lose up to {least} whatever the epsilon. "
                 "Allow a larger loss, or a larger delta."
             )
-        each = smallest_epsilon(self.limit + 1, self.delta / self.releases, buckets_per_unit=self.buckets_per_unit)
-        found = digits_up(each * self.releases)
-        highest = EPSILON.high or found
-        if found > highest:
-            raise InputError(f"releases={self.releases} would need an epsilon above {highest}. Allow a larger loss.")
+        parts = self.releases * self.buckets_per_unit
+        found = digits_up(max(Fraction(_estimate(self.limit + 1, share)), SMALLEST_EPSILON) * parts * _LESS)
+        while not self._fits(found):  # at most a step or two: the estimate is good to many digits
+            found = digits_up(found * _MORE)
+        while self._fits(below := digits_up(found * _LESS - digits_step(found * _LESS))):
+            found = below
         return found
+
+    def _fits(self, epsilon: Fraction) -> bool:
+        """Whether an ε keeps to the limit, by the noise itself."""
+        if epsilon > (EPSILON.high or epsilon):
+            raise InputError(f"releases={self.releases} would need an epsilon above 10000. Allow a larger loss.")
+        if epsilon < SMALLEST_EPSILON * self.releases * self.buckets_per_unit:
+            return False
+        share = self.bar(epsilon)
+        return smallest_reach(share.epsilon, share.delta, at_most=(self.limit or 0) + 1) is not None
+
+
+def _estimate(reach: int, delta: Fraction) -> float:
+    """The ε at which δ*(q) = 1 / (S_⌈q/2⌉ + S_⌊q/2⌋) is δ, in doubles, by halving."""
+
+    def enough(epsilon: float) -> bool:
+        def log_sum(k: int) -> float:
+            size = k * epsilon
+            return -math.inf if k == 0 else size + math.log(-math.expm1(-size)) - _log_expm1(epsilon)
+
+        high, low = log_sum(-(-reach // 2)), log_sum(reach // 2)
+        return high + math.log1p(math.exp(low - high)) >= -math.log(delta)
+
+    low, high = math.log(1e-9), math.log(1e4)
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
+    return math.exp(high)
+
+
+def _log_expm1(x: float) -> float:
+    return x + math.log(-math.expm1(-x))
 
 
 def smallest_delta_for(epsilon: Fraction, reach: int, *, releases: int, buckets_per_unit: int) -> Fraction:
@@ -131,6 +170,10 @@ def digits_up(value: Fraction, digits: int = 3) -> Fraction:
     >>> float(digits_up(Fraction("0.972889")))
     0.973
     """
-    place = math.floor(math.log10(value)) - digits + 1
-    step = Fraction(10) ** place
+    step = digits_step(value, digits)
     return -(-value // step) * step
+
+
+def digits_step(value: Fraction, digits: int = 3) -> Fraction:
+    """The step from a number of a few digits to the next."""
+    return Fraction(10) ** (math.floor(math.log10(value)) - digits + 1)

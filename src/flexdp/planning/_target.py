@@ -11,6 +11,7 @@ from flexdp._parameters import Domain, Number, exact, number_text, whole
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import Buckets, Exact, Kind
 from flexdp.errors import InputError
+from flexdp.noise import LARGEST_REACH
 from flexdp.planning._calibration import needed_reach
 from flexdp.planning._options import digits_up
 
@@ -65,7 +66,7 @@ class Target:
                     "Raise it, or choose fewer buckets."
                 )
             limits.append(total // buckets)
-        return min(limits, default=None)
+        return min((*limits, LARGEST_REACH - 1)) if limits else None  # no noise takes more
 
     def __str__(self) -> str:
         parts = []

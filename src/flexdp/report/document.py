@@ -105,8 +105,14 @@ class Document:
             content = document if isinstance(document, Mapping) else json.loads(document)
             found = cls(content)
             lengths = {len(found.keys), len(found.counts), len(found.groups or found.counts)}
-            fits = len(lengths) == 1 and len(found.axes) in (1, 2) and content["schema"].startswith("flexdp.release/")
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            positive = all(type(count) is int and 0 < count < 2**63 for count in content["bars"]["count"])
+            fits = (
+                positive
+                and len(lengths) == 1
+                and len(found.axes) in (1, 2)
+                and content["schema"].startswith("flexdp.release/")
+            )
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             fits = False
         if not fits:
             raise InputError("document must be the JSON of a flexdp release, complete and unchanged.")
@@ -143,6 +149,11 @@ class Document:
     @property
     def counts(self) -> NDArray[np.int64]:
         return np.array(self.content["bars"]["count"], dtype=np.int64)
+
+    @property
+    def records(self) -> int:
+        """How many records are left in all, however many."""
+        return sum(self.content["bars"]["count"])
 
     @property
     def groups(self) -> list[tuple[Any, ...]] | None:

@@ -297,7 +297,7 @@ def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:
 def _described(document: Document, bars: _Bars | None = None) -> str:
     counts = document.counts
     many = len(counts)
-    words = f"{many} bucket{'' if many == 1 else 's'} with {int(counts.sum())} records left in them"
+    words = f"{many} bucket{'' if many == 1 else 's'} with {document.records} records left in them"
     ends = ""
     if bars is not None:
         ends = f", from {label(document.keys[0])} to {label(document.keys[-1])}"

@@ -51,7 +51,7 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
     note = "each cell the fullest of those it shows; " if coarse else ""
     body.append(text(right, height - 10, f"{note}at most {drop} more in each, shown or not", anchor="end", kind="s"))
     words = (
-        f"{len(document.counts)} cells with {int(document.counts.sum())} records left in them, the fullest with "
+        f"{len(document.counts)} cells with {document.records} records left in them, the fullest with "
         f"{int(document.counts.max())}. Every cell may hold up to {drop} more than is shown, also one without colour."
     )
     return picture(width, height, title, words, body, name=name, alone=alone)

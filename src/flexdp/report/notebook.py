@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from flexdp._parameters import upper_text
@@ -23,8 +24,8 @@ def release_card(content: dict[str, Any], release: Readable) -> str:
         ("privacy", f"ε = {upper_text(document.epsilon, 6)}, δ = {upper_text(document.delta)}"),
         *((answer.name, short(answer.value)) for answer in answers if answer.value is not None),
     ]
-    # A page may show many cards: the names inside a picture must not meet.
-    picture = chart(document, name=f"fd{abs(hash(str(content))):x}", alone=False)
+    # A page may show many cards: the names inside different pictures must not meet.
+    picture = chart(document, name=f"fd{zlib.crc32(repr(content).encode(errors='replace')):x}", alone=False)
     return card(
         f"Release of {document.title}",
         facts(pairs),

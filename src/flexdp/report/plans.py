@@ -25,6 +25,11 @@ def tradeoff(
     dots = [(_number(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
     drops = [drop for _, drop in points] + [drop for _, drop, _ in dots]
     losses = [epsilon for epsilon, _ in points] + [epsilon for epsilon, _, _ in dots]
+    if not losses:
+        words = "No usual ε keeps the loss within reason."
+        return picture(
+            width, 70, "Privacy against records lost", words, [text(width / 2, 40, words)], name=name, alone=alone
+        )
     left, right, top, bottom = 58.0, width - 18.0, 24.0, height - 44.0
     across = Scale(math.log(min(losses)), math.log(max(losses)), left, right)
     up = Scale(math.log(max(1, min(drops)) / 1.3), math.log(max(drops) * 1.2), bottom, top)
