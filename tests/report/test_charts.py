@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import flexdp
 from flexdp import InputError
 from flexdp.report import Document, chart, tradeoff
-from flexdp.report.svg import compact, day_ticks, ticks
+from flexdp.report.svg import compact, day_ticks, moment_ticks, ticks
 
 SHAPES = {"ages": ages, "grouped": grouped, "grid": grid, "moments": moments, "texts": texts, "units": units}
 
@@ -148,7 +148,13 @@ def test_pictures_stay_small(bars: int, limit: int) -> None:
 
 
 def test_maps_stay_small() -> None:
-    assert len(chart(grid(200, 100))) < 200_000
+    picture = chart(grid(200, 100))
+    assert len(picture) < 200_000 and "each cell the fullest" in picture
+    fine = chart(grid(80, 50))
+    cells = [c for level in range(1, 6) for c in rectangles(read_svg(fine), f"c{level}") if c[3] != 12]
+    assert len(cells) == 4000 and "each cell the fullest" not in fine
+    area = sum(width * height for _, _, width, height in cells)
+    assert area == pytest.approx((720 - 16 - 78) * (460 - 74 - 14), rel=0.02), "cells leave no gaps"
 
 
 def test_nothing_survived_is_drawn_as_that() -> None:
@@ -247,6 +253,13 @@ def test_ticks_of_days() -> None:
         assert 2 <= len(found) <= 60
         assert all(19_000 <= day <= 19_000 + span for day, _ in found)
     assert day_ticks(-1e9, 1e9)
+
+
+def test_ticks_of_moments() -> None:
+    for span in (4, 90, 4000, 80_000, 400_000, 4_000_000, 400_000_000):
+        found = moment_ticks(1.7e9, 1.7e9 + span)
+        assert 2 <= len(found) <= 60, span
+        assert all(1.7e9 <= place <= 1.7e9 + span for place, _ in found)
 
 
 @given(value=st.floats(-1e14, 1e14))

@@ -6,7 +6,6 @@ A bucket without a bar may hold up to ``max_drop`` records too, which the band s
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,19 @@ from numpy.typing import NDArray
 
 from flexdp.histogram import Histogram
 from flexdp.report.document import Axis, Document, label
-from flexdp.report.svg import LogScale, Scale, compact, coordinate, day_ticks, outline, picture, steps, text, ticks
+from flexdp.report.svg import (
+    LogScale,
+    Scale,
+    compact,
+    coordinate,
+    day_ticks,
+    moment_ticks,
+    outline,
+    picture,
+    steps,
+    text,
+    ticks,
+)
 from flexdp.statistics import Max, Median, Min, Quantile
 
 __all__ = ["categories", "histogram", "multiples"]
@@ -249,12 +260,8 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
         found = day_ticks(low, high)
         return found[:: max(1, -(-len(found) // about))]
     if axis.kind == "moment":
-        return [(tick, _moment(tick)) for tick in ticks(low, high, min(about, 4))]
+        return moment_ticks(low, high)[:: 2 if about < 5 else 1]
     return [(tick, compact(tick)) for tick in ticks(low, high, about, whole=axis.kind == "integer")]
-
-
-def _moment(seconds: float) -> str:
-    return f"{dt.datetime.fromtimestamp(seconds, tz=dt.UTC):%Y-%m-%d %H:%M}"
 
 
 def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
@@ -283,6 +290,8 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
 
 def _mark_label(document: Document, place: int) -> str:
     key = document.keys[place]
+    if document.axes[0].kind == "moment":
+        return str(key).replace("T", " ")[:16]
     return compact(float(f"{float(key):.4g}")) if isinstance(key, int | float) else label(key)
 
 

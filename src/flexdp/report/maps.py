@@ -48,8 +48,9 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
     body.append(text((left + right) / 2, bottom + 33, first.name or "first", kind="s"))
     body.append(text(left, top - 3, f"↑ {second.name or 'second'}", anchor="start", kind="s"))
     body.append(_legend(left, height - 10, counts))
-    note = "each cell the fullest of those it shows; " if coarse else ""
-    body.append(text(right, height - 10, f"{note}at most {drop} more in each, shown or not", anchor="end", kind="s"))
+    if coarse:
+        body.append(text(right, bottom + 33, "each cell the fullest of those it shows", anchor="end", kind="s"))
+    body.append(text(right, height - 10, f"at most {drop} more in each, shown or not", anchor="end", kind="s"))
     words = (
         f"{len(document.counts)} cells with {document.records} records left in them, the fullest with "
         f"{int(document.counts.max())}. Every cell may hold up to {drop} more than is shown, also one without colour."
@@ -75,23 +76,24 @@ def _placed(document: Document, place: int) -> tuple[NDArray[np.float64], Sequen
 def _coarsened(
     x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64], frame: tuple[float, float, float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], bool]:
-    """The cells as they are, or those of a raster, each with the fullest of the cells whose middle lies in it."""
-    if len(counts) <= 1000:
-        return x, y, counts, False
+    """The cells as they are, or, along a side that has too many, those of a raster; each shows its fullest."""
     left, right, top, bottom = frame
-    steps_x, steps_y = (right - left) / _FINEST[0], (bottom - top) / _FINEST[1]
-    column = np.clip(((x.mean(axis=1) - left) / steps_x).astype(np.int64), 0, _FINEST[0] - 1)
-    row = np.clip(((y.mean(axis=1) - top) / steps_y).astype(np.int64), 0, _FINEST[1] - 1)
-    cells, where = np.unique(row * _FINEST[0] + column, return_inverse=True)
+    coarse_x, coarse_y = (len(np.unique(side[:, 0])) > most for side, most in zip((x, y), _FINEST, strict=True))
+    if not coarse_x and not coarse_y:
+        return x, y, counts, False
+    x = _raster(x, left, right, _FINEST[0]) if coarse_x else x
+    y = _raster(y, top, bottom, _FINEST[1]) if coarse_y else y
+    cells, where = np.unique(np.concatenate([x, y], axis=1), axis=0, return_inverse=True)
     fullest = np.zeros(len(cells), dtype=np.int64)
     np.maximum.at(fullest, where, counts)
-    start_x, start_y = left + (cells % _FINEST[0]) * steps_x, top + (cells // _FINEST[0]) * steps_y
-    return (
-        np.stack([start_x, start_x + steps_x], axis=1),
-        np.stack([start_y, start_y + steps_y], axis=1),
-        fullest,
-        True,
-    )
+    return cells[:, :2], cells[:, 2:], fullest, True
+
+
+def _raster(spans: NDArray[np.float64], start: float, end: float, most: int) -> NDArray[np.float64]:
+    """The step of a raster in which the middle of each span lies."""
+    size = (end - start) / most
+    place = np.clip(((spans.mean(axis=1) - start) / size).astype(np.int64), 0, most - 1)
+    return np.stack([start + place * size, start + (place + 1) * size], axis=1)
 
 
 def _ticks(axis: Axis, limits: tuple[float, float], names: Sequence[str], about: int) -> list[tuple[float, str]]:

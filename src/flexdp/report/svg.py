@@ -25,6 +25,7 @@ __all__ = [
     "compact",
     "coordinate",
     "day_ticks",
+    "moment_ticks",
     "picture",
     "shades",
     "steps",
@@ -32,6 +33,7 @@ __all__ = [
     "ticks",
 ]
 
+_CLOCK = (1, 2, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 10800, 21600, 43200)  # seconds between round times
 _LIGHT = (
     "--fd-paper:#fff;--fd-ink:#1b1f24;--fd-soft:#57606a;--fd-line:#c9d1d9;--fd-bar:#0072b2;--fd-band:#e69f00;--fd-mark:#b3400a;"
     "--fd-1:#d5e5f3;--fd-2:#9fc5e3;--fd-3:#5b9ecd;--fd-4:#1f74ae;--fd-5:#08406b"
@@ -186,6 +188,17 @@ def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
             (day := first + dt.timedelta(days=int(step)), day.isoformat()) for step in ticks(0, span, 6, whole=True)
         ]
     return [(float(day.toordinal() - origin), name) for day, name in found if first <= day <= last]
+
+
+def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Seconds since 1970 at round times of the day, or the beginnings of days, and how they are called."""
+    day = 86400.0
+    if high - low > 5 * day:
+        return [(place * day, name) for place, name in day_ticks(math.ceil(low / day), math.floor(high / day))]
+    step = next((s for s in _CLOCK if (high - low) / s <= 5), day)
+    places = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    clock = "%m-%d %H:%M:%S" if step < 60 else "%m-%d %H:%M"
+    return [(float(place), f"{dt.datetime.fromtimestamp(place, tz=dt.UTC):{clock}}") for place in places]
 
 
 def _within_calendar(low: float, high: float) -> tuple[float, float]:
