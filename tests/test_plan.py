@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import shlex
 import statistics
@@ -315,6 +316,27 @@ def test_public_samples() -> None:
     assert scaled.expected is not None and scaled.expected.records == 1530
     words = flexdp.plan(epsilon=1, delta="1e-6", kind="text", public_sample=["a"] * 90 + ["b"])
     assert words.expected is not None and words.expected.maximum is None and words.expected.filled == 2
+
+
+def test_samples_without_buckets_and_too_small() -> None:
+    values = [1.25] * 90 + [1.5] * 60
+    advice = flexdp.plan(epsilon=1, delta="1e-6", public_sample=values)
+    assert advice.expected is not None and (advice.expected.filled, advice.expected.maximum) == (2, 1.5)
+    with pytest.raises(InputError, match="records_about is too small"):
+        flexdp.plan(epsilon=1, delta="1e-6", public_sample=np.arange(100.0), records_about=10)
+    days = [dt.date(2024, 1, 1 + i % 3) for i in range(300)]
+    dated = flexdp.plan(epsilon=1, delta="1e-6", kind="date", public_sample=days)
+    assert json.loads(dated.to_json())["expected"]["maximum"] == "2024-01-03"
+    with pytest.raises(InputError, match="needs width"):
+        flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000)
+    counted = flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000, buckets=24)
+    assert counted.expected is not None and counted.expected.filled == 24
+
+
+def test_the_table_fits_a_terminal() -> None:
+    text = str(flexdp.plan(**AGES, lose_share="0.01", simulate="normal"))
+    table = [line for line in text.splitlines() if "%" in line and line.endswith(("met", "–"))]
+    assert len(table) == 10 and max(map(len, table)) <= 80
 
 
 def test_a_simulation_always_says_the_same() -> None:

@@ -188,12 +188,14 @@ class Advice:
 
     def __str__(self) -> str:
         headings, rows = self.table()
-        widths = [max(len(line[place]) for line in (headings, *rows)) for place in range(len(headings))]
+        upper, lower = zip(*map(_two_lines, headings), strict=True)
+        listed = [upper, lower, *rows]
+        widths = [max(len(line[place]) for line in listed) for place in range(len(headings))]
         lines = [self.heading]
         if str(self.target):
             lines.append(f"Target: {self.target}.")
         lines.append("")
-        for line in (headings, *rows):
+        for line in listed:
             lines.append("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         if self.privacy is not None:
             lines += ["", f"At ε = {number_text(self.epsilon or 0)}: {self.odds}."]
@@ -236,6 +238,13 @@ class Advice:
             *map(sentence, after),
             code(self.command),
         )
+
+
+def _two_lines(heading: str) -> tuple[str, str]:
+    """A heading broken at the space that leaves the shorter lines."""
+    words = heading.split(" ")
+    breaks = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(len(words))]
+    return min(breaks, key=lambda lines: max(map(len, lines)))
 
 
 def _point(text: str, kind: str) -> str:

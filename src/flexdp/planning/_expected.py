@@ -125,6 +125,8 @@ def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Count
     if records is not None:
         counts = np.floor(counts * (records / size) + 0.5).astype(np.int64)
         index, counts = index[counts > 0], counts[counts > 0]
+        if not len(counts):
+            raise InputError("records_about is too small for public_sample: no bucket would hold a record. Raise it.")
     scaled = "" if records in (None, size) else f", scaled from {_grouped(size)}"
     ordered = partition.kind not in ("text", "boolean")
     return Counts(

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from flexdp._parameters import DELTA, EPSILON, Number, shown, whole
-from flexdp.buckets import Buckets, Kind, Width
+from flexdp.buckets import Buckets, Exact, Kind, Width
 from flexdp.errors import InputError
 from flexdp.planning._advice import Advice
 from flexdp.planning._expected import Counts, law_counts, sample_counts
@@ -122,10 +122,10 @@ def _counts(
         return None
     if simulate is not None and sample is not None:
         raise InputError("simulate and public_sample exclude each other; give one of them.")
-    if partition is None:
-        # Only a number of buckets is known: they are counted off from zero.
-        whole_line = Width("number", Fraction(1), None if buckets is None else (Fraction(0), Fraction(buckets)))
-        partition = whole_line
+    if partition is None and buckets is None:
+        partition = Exact("number")
+    elif partition is None:  # only their number is known: they are counted off from zero
+        partition = Width("number", Fraction(1), (Fraction(0), Fraction(buckets or 1)))
     if simulate is None:
         return sample_counts(sample, records, partition)
     if records is None:
