@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def visible_lines(text: str) -> str:
 @click.option("--output", "-o", metavar="FILE", help="Write the page to FILE (.html) instead of standard output.")
 @click.option("--json", "as_json", is_flag=True, help="Print the release with its answers as JSON.")
 def report_command(source: str, output: str | None, as_json: bool) -> int:
-    """Make the page of a saved release: what may be said of it, in one HTML file. Costs nothing."""
+    """Make the page of a saved release ('-' reads standard input): what may be said of it. Costs nothing."""
     from flexdp.report.document import Document
     from flexdp.report.page import page, standard_answers
 
@@ -123,6 +124,8 @@ def report_command(source: str, output: str | None, as_json: bool) -> int:
 def _read(source: str) -> str:
     path = Path(source)
     try:
+        if source == "-":
+            return sys.stdin.read(_LARGEST)
         if path.is_file() and path.stat().st_size > _LARGEST:
             raise InputError(f"{shown(source)} is too large to be a release; name the file that release -o wrote.")
         return path.read_text(encoding="utf-8")

@@ -51,7 +51,8 @@ def test_the_same_file_from_everywhere(tmp_path: Path) -> None:
     spent = run("release", "t.csv", "age", "--epsilon", 1, "--delta", "1e-6", "-o", "s.json", "--json", cwd=tmp_path)
     (tmp_path / "with-answers.json").write_text(spent.stdout)
     pages = [run("report", name, cwd=tmp_path).stdout for name in ("s.json", "with-answers.json")]
-    assert pages[0] == pages[1] and pages[0]
+    pages.append(run("report", "-", cwd=tmp_path, input=spent.stdout).stdout)
+    assert pages[0] == pages[1] == pages[2] and pages[0]
 
 
 def test_the_version_named_is_that_of_the_release(released: Release, tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ __all__ = ["STYLE", "answer_card", "card", "code", "facts", "sentence", "short",
 
 STYLE = """
 .flexdp-card{--fd-ink:var(--jp-content-font-color1,var(--vscode-foreground,CanvasText));
---fd-soft:var(--jp-content-font-color2,var(--vscode-descriptionForeground,GrayText));
+--fd-soft:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#767676));
 --fd-line:var(--jp-border-color2,var(--vscode-panel-border,#8888));
---fd-paper:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));
+--fd-paper:var(--jp-layout-color0,var(--vscode-editor-background,transparent));
 --fd-bar:#2f86c1;--fd-band:#c98200;--fd-mark:#d9541e;
 color:var(--fd-ink);border:1px solid var(--fd-line);border-left:4px solid var(--fd-bar);border-radius:4px;
 padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-serif}
