@@ -14,18 +14,21 @@ import flexdp
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
-    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise", "_continuous",
+    "version", "errors", "_parameters", "_zones", "guarantees", "histogram", "bars", "buckets", "bucketing", "noise",
+    "_continuous",
     "_measures", "_line", "_transport", "distances", "distortions",
     "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
     "statistics", "planning._calibration", "planning._solve", "planning._regimes", "planning", "measure", "calculus",
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
     "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap", "baselines.esa",
     "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints", "baselines",
-    "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
-    "answers", "release", "_output", "_demo", "cli", "__main__", "__init__",
+    "budgets", "tables.columns", "tables.counting", "tables.dialect", "tables.sql",
+    "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run",
+    "tables.arrays", "tables.files", "tables.frames", "tables", "requests",
+    "answers", "views", "release", "_output", "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
-    "duckdb": {"tables.duckdb", "tables.files", "tables.frames"},
+    "duckdb": {"tables.duckdb.run", "tables.files", "tables.frames"},
     "pyarrow": {"tables.frames"},
     "scipy": {"_transport"},
     "numba": {"_line"},

@@ -159,6 +159,10 @@ _TABLE = (
 )
 
 
+def _source(files: tuple[str, ...]) -> Any:
+    return files[0] if len(files) == 1 else files
+
+
 def _table_options(function: _F) -> _F:
     return reduce(lambda wrapped, option: option(wrapped), reversed(_TABLE), function)
 
@@ -175,6 +179,7 @@ def _table_options(function: _F) -> _F:
     metavar="S",
     help="max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
 )
+@click.option("--certify", metavar="S", help="Share of the budget for a bound of all that was left out, e.g. 0.05.")
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json or .csv).")
 @click.pass_obj
 def release(
@@ -187,20 +192,19 @@ def release(
     stats: tuple[str, ...],
     as_json: bool,
     output: str | None,
+    certify: str | None,
     **options: Any,
 ) -> int:
     """Publish COLUMN of one or more FILEs ('-' reads standard input). Every run spends (ε, δ) again."""
-    from flexdp.noise import DropNoise
     from flexdp.release import prepare
 
-    noise = DropNoise(epsilon, delta)
-    request = prepare(source[0] if len(source) == 1 else source, column, **options)
+    request = prepare(_source(source), column, **options).spend(epsilon, delta, certify=certify)
     questions = parse_stats(stats, request.kind)
     unwritten: OSError | None = None
     try:
-        with AtomicFile(output, inputs=getattr(request.table, "files", ())) as target:
+        with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
-                published = request.run(noise)
+                published = request.run()
             run.spent = True
             target.write(published)
     except OSError as failure:  # what has been paid for is printed all the same
@@ -255,7 +259,7 @@ def query(source: tuple[str, ...], column: str, as_json: bool, **options: Any) -
     """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
     from flexdp.release import prepare
 
-    text = prepare(source[0] if len(source) == 1 else source, column, **options).query()
+    text = prepare(_source(source), column, **options).query()
     click.echo(json.dumps({"dialect": "duckdb", "sql": text}) if as_json else text)
     return 0
 
