@@ -610,19 +610,24 @@ class Release(Readable):
 
         With groups there is a column for each of them, and of several columns a key, lower and upper for each.
         """
+        return frame_of({name: _framed(cells) for name, cells in self.columns_of_bars().items()}, library)
+
+    def columns_of_bars(self) -> dict[str, list[Any]]:
+        """The bars column by column: the groups, then key, lower and upper of each released column, then the count."""
         columns: dict[str, list[Any]] = {}
         rows = [self._group_values(row) for row in self.cells.rows(slice(len(self.shape.by)))]
         for i, name in enumerate(self.shape.by):
-            columns[name] = [row[i] for row in rows]
+            clash = name.split()[:1] in (["key"], ["lower"], ["upper"], ["count"])
+            columns[f"{name} (group)" if clash else name] = [row[i] for row in rows]
         for i, (column, axis) in enumerate(zip(self.shape.columns, self.shape.partitions, strict=True)):
             part = self.cells.parts[len(self.shape.by) + i]
             lower, upper = zip(*axis.edges_of(part), strict=True) if len(part) else ((), ())
             suffix = "" if len(self.shape.columns) == 1 else f" {column}"
-            columns[f"key{suffix}"] = _framed(axis.centres(part).tolist())
-            columns[f"lower{suffix}"] = _framed(list(lower))
-            columns[f"upper{suffix}"] = _framed(list(upper))
+            columns[f"key{suffix}"] = axis.centres(part).tolist()
+            columns[f"lower{suffix}"] = list(lower)
+            columns[f"upper{suffix}"] = list(upper)
         columns["count"] = self.cells.counts.tolist()
-        return frame_of(columns, library)
+        return columns
 
     def __repr__(self) -> str:
         names = [repr(name) for name in self.shape.columns]
