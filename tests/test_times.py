@@ -110,6 +110,7 @@ def test_moments_of_a_zone_are_read_by_its_clocks(values: list[dt.datetime], zon
     ):
         bars = private_bars(prepare(source, "t", width=width, zone=zone))
         assert dict(zip(bars.parts[0].tolist(), bars.counts.tolist(), strict=True)) == wanted
+        assert private_counts(source, "t", kind="date", zone=zone) == Counter(value.date() for value in local)
 
 
 def test_clocks_change_when_the_zone_says() -> None:
@@ -181,7 +182,7 @@ def test_moments_that_are_none_are_left_out(tmp_path: Path) -> None:
         assert bars.counts.tolist() == [2]
 
 
-def test_answers_are_times(tmp_path: Path) -> None:
+def test_answers_are_times() -> None:
     values = pd.Series(pd.date_range("2024-01-01", "2024-12-31 23:00", freq="h"))
     released = flexdp.release(values, epsilon=1, delta="1e-6", width="1 month")
     assert released.max().value == dt.datetime(2024, 12, 16, 12)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._zones import local_times
 from flexdp.buckets import (
     EPOCH,
     FIRST_DAY,
@@ -133,8 +134,11 @@ class ArrayTable:
         buckets, values = axis.buckets, self.values if self.present is None else self.values[self.present]
         code = values.dtype.kind
         if code == "M":
-            ticks, inside = _times(values, axis.kind)
-            return _tally(buckets.locate(ticks[inside]))
+            ticks, inside = _times(values, axis.kind if axis.zone is None else "moment")
+            ticks = ticks[inside]
+            if axis.zone is not None:
+                ticks = local_times(ticks, axis.zone) // (MICROS_PER_DAY if axis.kind == "date" else 1)
+            return _tally(buckets.locate(ticks))
         if code == "b":
             return _tally(values)
         if isinstance(buckets, Width) and _is_dense(buckets):
@@ -220,7 +224,7 @@ class MemoryTable:
 
     def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
         """What to register, made only when it is counted; and the query over it."""
-        kinds = [(axis.column, axis.kind) for axis in counting.axes]
+        kinds = [(axis.column, axis.kind if axis.zone is None else "moment") for axis in counting.axes]
         if counting.units is not None:
             kinds.append((counting.units.column, counting.units.kind))
         places = {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(kinds))}

@@ -23,8 +23,11 @@ from typing import NamedTuple, TypeAlias
 
 from flexdp._zones import offsets
 from flexdp.buckets import (
+    FIRST_DAY,
+    FIRST_MOMENT,
     LARGEST_DOUBLE,
     LARGEST_INTEGER,
+    MICROS_PER_DAY,
     SMALLEST_NORMAL,
     Edges,
     Exact,
@@ -76,7 +79,7 @@ class _Step:
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """How many records, or units, lie in each bar: columns ``b0, b1, …`` and ``records``, a row per non-empty bar."""
     units, d = counting.units, dialect
-    readings = [read(axis.column, axis.kind) for axis in counting.axes]
+    readings = [read(axis.column, _read_as(axis)) for axis in counting.axes]
     cells = [f"{reading.value} AS v{i}" for i, reading in enumerate(readings)]
     if units is not None:
         cells.append(f"{_unit(units, d, read)} AS u")
@@ -84,7 +87,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
         _step(d, i, axis, reading.wide, per_row=units is not None)
         for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
     ]
-    rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, with_units=units is not None)
+    rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, d, with_units=units is not None)
     tests = [step.where for step in steps]
     if units is not None:
         tests.append("u IS NOT NULL")
@@ -103,9 +106,9 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     """
     d = dialect
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
-    readings = [read(axis.column, axis.kind) for _, axis in axes]
+    readings = [read(axis.column, _read_as(axis)) for _, axis in axes]
     cells = ", ".join(f"{reading.value} AS v{i}" for i, reading in enumerate(readings))
-    rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], with_units=False)
+    rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], d, with_units=False)
     steps = [
         _step(d, i, axis, reading.wide, per_row=True)
         for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
@@ -136,7 +139,12 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def _local(rows: str, axes: Sequence[Axis], *, with_units: bool) -> str:
+def _read_as(axis: Axis) -> Kind:
+    """Days of a zone are found from moments."""
+    return "moment" if axis.zone is not None else axis.kind
+
+
+def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
     """Moments of a zone as its clocks show them; when those were put forward or back is public knowledge."""
     if all(axis.zone is None for axis in axes):
         return rows
@@ -144,7 +152,11 @@ def _local(rows: str, axes: Sequence[Axis], *, with_units: bool) -> str:
     for i, axis in enumerate(axes):
         shifts = [(0, 0)] if axis.zone is None else offsets(axis.zone)
         shift = _search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
-        columns.append(f"v{i}" if shift == "0" else f"v{i} + {shift} AS v{i}")
+        local = f"v{i} + {shift}"
+        if axis.zone is not None and axis.kind == "date":  # never negative, counted from the first day that is read
+            days = d.quotient(f"{local} - ({FIRST_MOMENT - MICROS_PER_DAY})", MICROS_PER_DAY)
+            local = f"{days} + ({FIRST_DAY - 1})"
+        columns.append(f"v{i}" if axis.zone is None else f"{local} AS v{i}")
     return f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}) AS z"
 
 
