@@ -111,7 +111,7 @@ def test_what_may_be_asked_of_points() -> None:
     with pytest.raises(InputError, match="its columns are lat, lon"):
         released.marginal("id")
     with pytest.raises(InputError, match="several columns"):
-        flexdp.release([1.0], epsilon=1, delta="1e-6").marginal("x")
+        flexdp.release([1.0], epsilon=1, delta="1e-6", kind="number").marginal("x")
     assert released.apply(lambda histogram: histogram.size).value == released.bars.size
     centres = released.fit(KMeans(2, n_init=1, random_state=0)).value.cluster_centers_
     assert centres.shape == (2, 2)
