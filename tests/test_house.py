@@ -14,8 +14,8 @@ import flexdp
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
-    "version", "errors", "_escape", "_parameters", "report.cards", "guarantees",
-    "histogram", "buckets", "bucketing", "noise", "_continuous",
+    "version", "errors", "_escape", "_parameters", "report.cards", "_zones", "guarantees", "histogram", "bars",
+    "buckets", "bucketing", "noise", "_continuous",
     "_measures", "_line", "_transport", "distances", "distortions",
     "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
     "statistics", "report.document", "report.svg", "report.histograms", "report.maps", "report.charts", "report.plans",
@@ -24,12 +24,14 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
     "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap", "baselines.esa",
     "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints", "baselines",
-    "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
-    "answers", "report.wording", "report.page", "report.notebook", "report", "release", "_output", "_planner", "_demo",
-    "cli", "__main__", "__init__",
+    "budgets", "tables.columns", "tables.counting", "tables.dialect", "tables.sql",
+    "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run",
+    "tables.arrays", "tables.files", "tables.frames", "tables", "requests",
+    "answers", "views", "report.wording", "report.page", "report.notebook", "report", "release", "_output", "_planner",
+    "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
-    "duckdb": {"tables.duckdb", "tables.files", "tables.frames"},
+    "duckdb": {"tables.duckdb.run", "tables.files", "tables.frames"},
     "pyarrow": {"tables.frames"},
     "scipy": {"_transport"},
     "numba": {"_line"},

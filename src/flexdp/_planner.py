@@ -14,20 +14,28 @@ from flexdp._escape import visible
 from flexdp._output import AtomicFile, json_answer
 from flexdp._parameters import shown
 from flexdp.errors import InputError
+from flexdp.histogram import Histogram
 from flexdp.planning import Advice, plan
 from flexdp.release import Release, prepare
 
-__all__ = ["plan_command", "report_command"]
+__all__ = ["pair_of", "plan_command", "report_command"]
 
 _NAMES = re.compile(r"\b(records_about|lose_per_bucket|lose_in_all|lose_share|max_buckets_per_unit|public_sample)\b")
 _LARGEST = 2**28  # bytes of a release that is read back
 
 
-def _bounds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
-    low, colon, high = (value or "").partition(":")
-    if value is not None and not (colon and low and high):
+def pair_of(value: str) -> tuple[str, str]:
+    """LO:HI, of which either may be a time of day with colons of its own."""
+    parts = value.split(":")
+    middle = len(parts) // 2
+    low, high = ":".join(parts[:middle]).strip(), ":".join(parts[middle:]).strip()
+    if len(parts) % 2 or not low or not high:
         raise InputError("bounds must be written LO:HI, for example --bounds 0:120.")
-    return None if value is None else (low, high)
+    return low, high
+
+
+def _bounds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    return None if value is None else pair_of(value)
 
 
 @click.command("plan")
@@ -43,7 +51,7 @@ def _bounds(_context: click.Context, _parameter: click.Parameter, value: str | N
 @click.option("--buckets", metavar="T", help="How many buckets there are; with --bounds, it gives the width.")
 @click.option(
     "--kind",
-    type=click.Choice(["integer", "number", "text", "date"]),
+    type=click.Choice(["integer", "number", "text", "date", "moment"]),
     help="How the column is read; default: number, or what a public sample declares.",
 )
 @click.option("--max-buckets-per-unit", metavar="K", help="Protect a person: the most buckets one may count in.")
@@ -84,9 +92,9 @@ def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -
         request = prepare(file, column, kind="number")
     if kind is None and numbers and request.kind == "text":
         request = prepare(file, column, kind="number")
-    values = count(request.table, request.column, request.kind, request.partition)
-    keyed = type(values)(request.partition.centres(values.keys), values.counts)
-    return keyed, request.kind
+    question = request.questions[0]
+    counted = count(question.table, [question.counting])[0]
+    return Histogram(request.partition.centres(counted.parts[0]), counted.counts), request.kind
 
 
 def visible_lines(text: str) -> str:
@@ -97,13 +105,14 @@ def visible_lines(text: str) -> str:
 @click.command("report")
 @click.argument("source", metavar="RELEASE.json")
 @click.option("--output", "-o", metavar="FILE", help="Write the page to FILE (.html) instead of standard output.")
+@click.option("--column", metavar="COLUMN", help="Of columns that were released separately: which one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the release with its answers as JSON.")
-def report_command(source: str, output: str | None, as_json: bool) -> int:
+def report_command(source: str, output: str | None, column: str | None, as_json: bool) -> int:
     """Make the page of a saved release ('-' reads standard input): what may be said of it. Costs nothing."""
     from flexdp.report.document import Document
     from flexdp.report.page import page, standard_answers
 
-    text = _read(source)
+    text = _one(_read(source), column)
     released = Release.from_json(text)
     # The version that is named is the one that made the release.
     content = {**json.loads(released.to_json()), "flexdp": json.loads(text)["flexdp"]}
@@ -119,6 +128,21 @@ def report_command(source: str, output: str | None, as_json: bool) -> int:
     with AtomicFile(output, inputs=[source]) as target:
         target.write_text(html)
     return 0
+
+
+def _one(text: str, column: str | None) -> str:
+    """The document of one release: the whole text, or what it has of one of several columns."""
+    try:
+        content = json.loads(text)
+        several = content["schema"] == "flexdp.releases/1"
+        found = {str(each["column"]): each for each in content["releases"]} if several else {}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError("RELEASE.json must be the JSON of a flexdp release, complete and unchanged.") from None
+    if several and column not in found:
+        raise InputError(f"column must be one of {', '.join(map(repr, found))}: say which with --column.")
+    if not several and column is not None:
+        raise InputError("column is for releases of several columns; this is one release. Leave it out.")
+    return json.dumps(found[str(column)]) if several else text
 
 
 def _read(source: str) -> str:

@@ -94,6 +94,15 @@ def test_groups_are_drawn_apart_and_on_one_scale() -> None:
     assert "8 smaller groups not drawn" in " ".join(written(read_svg(chart(many))))
 
 
+def test_more_columns_are_a_list() -> None:
+    base = grid()
+    three = {**base, "column": ["a", "b", "c"], "kind": ["number"] * 3, "buckets": [{"width": "1"}] * 3}
+    three["bars"] = {"key": [[1, 2, 3], [4, 5, 6]], "index": [[1, 2, 3], [4, 5, 6]], "count": [50, 90]}
+    assert [line for line in written(read_svg(chart(three))) if "," in line] == ["4, 5, 6", "1, 2, 3"]
+    both = {**base, "by": ["ward"], "bars": {**base["bars"], "group": [["x"]] * 40}}
+    assert any(line.startswith("x: ") for line in written(read_svg(chart(both))))
+
+
 def test_groups_of_texts() -> None:
     base = texts()
     bars = {"key": ["x", "y", "x"], "count": [50, 40, 30], "group": [["a", 1], ["a", 1], ["b", 2]]}

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from _documents import HOSTILE, ages, grid, grouped, texts, units
+from _documents import HOSTILE, ages, texts
 from _markup import read_html
 
 import flexdp
 from flexdp import InputError, Release
-from flexdp.report.document import Document
-from flexdp.report.page import page
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 
@@ -165,14 +164,66 @@ def test_kinds_of_columns() -> None:
     assert "Nothing survived" in text
 
 
-def test_documents_to_come_have_their_sections() -> None:
-    release = Release.from_json(json.dumps(ages()))
-    for document, words in ((grouped(), "each bucket of each group"), (grid(), "each cell"), (units(), "patient_id")):
-        text = " ".join(read_html(page(Document.read(document), release)).text)
-        assert words in text
-    text = " ".join(read_html(page(Document.read(units()), release)).text)
-    assert "one patient_id, counted in at most 2 buckets" in text
-    assert "One record is protected, not one person" not in text
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    places = np.arange(6000)
+    return pd.DataFrame(
+        {
+            "age": 20.0 + places % 60,
+            "ward": np.array(["north", "south", "<b>east"])[places % 3],
+            "lat": 47.0 + places % 5,
+            "lon": 7.0 + places % 7,
+            "pid": places // 4,
+            "seen": pd.Timestamp("2024-03-01") + pd.to_timedelta(places * 97 % 500_000, unit="s"),
+        }
+    )
+
+
+SHAPES: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "groups": ("age", {"width": 5, "by": "ward"}, "each bucket of each group"),
+    "declared groups": (
+        "age",
+        {"width": 5, "bounds": (0, 120), "by": "ward", "groups": ["north", "west"]},
+        "each bucket of each group",
+    ),
+    "grid": (["lat", "lon"], {"width": 1}, "each cell may hold"),
+    "grid of groups": (["lat", "lon"], {"width": 1, "by": "ward"}, "each cell of each group"),
+    "three columns": (["lat", "lon", "age"], {"width": [1, 1, 20]}, "each cell may hold"),
+    "units": ("age", {"width": 20, "unit": "pid", "max_buckets_per_unit": 2}, "one pid, counted in at most 2 buckets"),
+    "one value a unit": ("age", {"width": 20, "unit": "pid", "per_unit": "max"}, "of whose values the largest counts"),
+    "moments": ("seen", {"kind": "moment", "width": "1 day"}, "to within"),
+    "certified": ("age", {"width": 5, "certify": "0.1"}, "there are at most 6"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_release_has_its_page(shape: str, table: pd.DataFrame) -> None:
+    column, options, words = SHAPES[shape]
+    released = flexdp.release(table, column, **SPEND, **options)
+    html = released.to_html()
+    found = read_html(html)
+    text = " ".join(found.text)
+    assert words in text
+    assert Release.from_json(found.json).to_html() == html
+    assert all(promise in text for promise in released.certificate().promises)
+    assert ("One record is protected, not one person" in text) == ("unit" not in options)
+    read_html(released._repr_html_())
+    read_html(released.mode()._repr_html_())
+
+
+def test_columns_released_separately(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,7\n" * 300)
+    line = ["release", "t.csv", "a", "--also", "b", "--separately", "--width", 5, "--epsilon", 1, "--delta", "1e-6"]
+    refused = run(*line, "-o", "r.html", cwd=tmp_path)
+    assert refused.returncode == 2 and "released separately" in refused.stderr and "Spent" not in refused.stderr
+    assert run(*line, "-o", "r.json", cwd=tmp_path).returncode == 0
+    page_of_b = run("report", "r.json", "--column", "b", cwd=tmp_path)
+    assert "What may be said of b" in page_of_b.stdout
+    for arguments in (["report", "r.json"], ["report", "r.json", "--column", "c"]):
+        out = run(*arguments, cwd=tmp_path)
+        assert out.returncode == 2 and "'a', 'b'" in out.stderr and len(out.stderr.splitlines()) == 1
+    (tmp_path / "one.json").write_text(flexdp.release([1.0] * 99, **SPEND, width=5).to_json())
+    assert "Leave it out" in run("report", "one.json", "--column", "b", cwd=tmp_path).stderr
 
 
 def test_nothing_but_the_json_can_be_in_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import zlib
 from dataclasses import dataclass
 from fractions import Fraction
@@ -55,7 +56,10 @@ class Advice:
     @property
     def privacy(self) -> Privacy | None:
         """What a unit is promised by everything that is planned."""
-        return None if self.epsilon is None else Privacy(epsilon=self.epsilon, delta=self.delta)
+        if self.epsilon is None:
+            return None
+        unit = "unit" if self.by_unit else "record"
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
 
     @cached_property
     def expectations(self) -> dict[Fraction, Expected]:
@@ -87,9 +91,10 @@ class Advice:
         words.append(exact_text(self.delta / self.setting.releases))
         if self.partition is not None:
             said, kind = bucket_parameters(self.partition), self.partition.kind
-            words += [f"--{name} {_point(said[name], kind)}" for name in ("width", "relative") if name in said]
+            given: dict[str, str] = {n: _point(said[n], kind) for n in ("width", "relative") if n in said}
             if "bounds" in said:
-                words.append(f"--bounds {':'.join(_point(bound, kind) for bound in said['bounds'])}")
+                given["bounds"] = ":".join(_point(bound, kind) for bound in said["bounds"])
+            words += [f"--{name} {shlex.quote(text)}" for name, text in given.items()]
             words += [f"--kind {self.partition.kind}"] if self.partition.kind not in ("number", "boolean") else []
         if self.by_unit:
             words.append(f"--unit UNIT_COLUMN --max-buckets-per-unit {self.setting.buckets_per_unit}")
@@ -208,8 +213,7 @@ class Advice:
         """ε in words, for the unit that is protected."""
         if self.privacy is None:
             return ""
-        odds = self.privacy.odds.replace("record", "unit") if self.by_unit else self.privacy.odds
-        return f"{odds}, except with chance {upper_text(self.delta)}"
+        return f"{self.privacy.odds}, except with chance {upper_text(self.delta)}"
 
     def __repr__(self) -> str:
         chosen = self.chosen
@@ -249,7 +253,7 @@ def _two_lines(heading: str) -> tuple[str, str]:
 
 def _point(text: str, kind: str) -> str:
     """A width or a bound as one would write it: a decimal where that is exact."""
-    return text if kind == "date" and "-" in text else exact_text(Fraction(text))
+    return exact_text(Fraction(text)) if kind in ("integer", "number") else text
 
 
 def grouped(number: int) -> str:

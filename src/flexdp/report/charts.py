@@ -13,14 +13,14 @@ __all__ = ["chart"]
 
 
 def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "fd", alone: bool = True) -> str:
-    """A release as SVG: bars with their band, a small picture for each group, or a map of two columns.
+    """A release as SVG: bars with their band, a small picture for each group, a map of two columns, or a list.
 
     ``name`` begins the ids inside; ``alone`` brings the style along, and is False inside a page that has it.
     """
     release = document if isinstance(document, Document) else Document.read(document)
-    if len(release.axes) == 2:
+    if len(release.axes) == 2 and release.groups is None:
         return cell_map(release, name=name, alone=alone)
-    if release.groups is not None:
+    if len(release.axes) == 1 and release.groups is not None:
         return multiples(release, name=name, alone=alone)
-    draw = histogram if release.axes[0].ordered else categories
+    draw = histogram if len(release.axes) == 1 and release.axes[0].ordered else categories
     return draw(release, name=name, alone=alone)

@@ -1,6 +1,6 @@
 """The JSON of a release as charts and reports read it: one place that knows its fields.
 
-It takes documents of one column or two (a grid), with or without groups, of records or of units. Nothing here is
+It takes documents of one column or several (a grid), with or without groups, of records or of units. Nothing here is
 believed beyond what a picture needs: :meth:`flexdp.Release.from_json` is what checks a document.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from flexdp._parameters import number_text
 from flexdp.bucketing import make_buckets
-from flexdp.buckets import Buckets, LogWidth
+from flexdp.buckets import Buckets, Exact, LogWidth
 from flexdp.errors import InputError
 
 __all__ = ["Axis", "Document", "label"]
@@ -49,7 +49,7 @@ class Axis:
     @property
     def partition(self) -> Buckets | None:
         """The partition, where it is one that buckets alone describe."""
-        if self.kind not in ("integer", "number", "date") or not self.buckets:
+        if self.kind in ("text", "boolean") or not self.buckets:
             return None
         kind: Any = self.kind
         return make_buckets(kind, **self.buckets)
@@ -59,9 +59,7 @@ class Axis:
         if self.kind == "date":
             return float(dt.date.fromisoformat(key).toordinal() - dt.date(1970, 1, 1).toordinal())
         if self.kind == "moment":
-            moment = dt.datetime.fromisoformat(key)
-            aware = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-            return aware.timestamp()
+            return _seconds(dt.datetime.fromisoformat(key))
         return float(Fraction(key)) if isinstance(key, str) else float(key)
 
     def spans(self, keys: Sequence[Any], index: Sequence[int] | None) -> NDArray[np.float64]:
@@ -70,10 +68,10 @@ class Axis:
             places = np.array(index, dtype=np.float64)
             return np.stack([places - 0.5, places + 0.5], axis=1)
         partition = self.partition
-        if partition is not None and index is not None and not isinstance(partition, LogWidth):
+        if index is not None and not isinstance(partition, Exact | LogWidth | None):
             buckets = partition.edges_of(np.array(index, dtype=np.int64))
             ends = np.array([[_plain(b.lower), _plain(b.upper)] for b in buckets], dtype=np.float64).reshape(-1, 2)
-            if self.kind != "number":  # a bucket of whole numbers or days reaches to the next one
+            if self.kind in ("integer", "date"):  # a bucket of whole numbers or days reaches to the next one
                 ends[:, 1] += 1
             return ends
         places = np.array([self.position(key) for key in keys], dtype=np.float64)
@@ -109,7 +107,7 @@ class Document:
             fits = (
                 positive
                 and len(lengths) == 1
-                and len(found.axes) in (1, 2)
+                and len(found.axes) > 0
                 and content["schema"].startswith("flexdp.release/")
             )
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
@@ -120,7 +118,7 @@ class Document:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The columns, one or two."""
+        """The columns."""
         column, kind, buckets = (self.content[name] for name in ("column", "kind", "buckets"))
         if isinstance(column, list):
             return tuple(Axis(*parts) for parts in zip(column, kind, buckets, strict=True))
@@ -190,7 +188,14 @@ class Document:
 
 
 def _plain(end: Any) -> float:
+    if isinstance(end, dt.datetime):
+        return _seconds(end)
     return float(end.toordinal() - dt.date(1970, 1, 1).toordinal()) if isinstance(end, dt.date) else float(end)
+
+
+def _seconds(moment: dt.datetime) -> float:
+    """Seconds since 1970, of the clock that was read."""
+    return (moment.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)).total_seconds()
 
 
 def label(key: Any) -> str:

@@ -91,7 +91,7 @@ def histogram(document: Document, *, name: str = "h", alone: bool = True, width:
 
 
 def categories(document: Document, *, name: str = "h", alone: bool = True, width: int = 720) -> str:
-    """The released counts of texts or booleans: a row for each key, the most frequent first."""
+    """The released counts as a list: a row for each key, or group and key, the most frequent first."""
     counts, drop = document.counts, document.max_drop
     if not len(counts):
         return _empty(document, name, alone, width)
@@ -104,7 +104,7 @@ def categories(document: Document, *, name: str = "h", alone: bool = True, width
         y, end = top + row * place, scale(float(counts[bar]))
         bars.append((left, max(end, left + 1.0), y, y + row - 5.0))
         bands.append((end, scale(float(counts[bar]) + drop), y, y + row - 5.0))
-        body.append(text(left - 6, y + row - 8, _short(label(document.keys[bar]), 26), anchor="end"))
+        body.append(text(left - 6, y + row - 8, _short(_row_label(document, bar), 26), anchor="end"))
         body.append(text(bands[-1][1] + 5, y + row - 8, compact(float(counts[bar])), anchor="start", kind="s"))
     body = [f'<path class="bar" d="{steps(bars)}"/>', _band(steps(bands), name), *body]
     more = len(counts) - len(order)
@@ -113,6 +113,11 @@ def categories(document: Document, *, name: str = "h", alone: bool = True, width
     return picture(
         width, height, f"Released counts of {document.title}", _described(document), body, name=name, alone=alone
     )
+
+
+def _row_label(document: Document, place: int) -> str:
+    groups = document.groups
+    return label(document.keys[place]) if groups is None else f"{label(groups[place])}: {label(document.keys[place])}"
 
 
 def multiples(document: Document, *, name: str = "g", alone: bool = True, width: int = 720) -> str:

@@ -9,13 +9,13 @@ from flexdp._parameters import upper_text
 from flexdp.report.cards import card, facts, sentence, short
 from flexdp.report.charts import chart
 from flexdp.report.document import Document
-from flexdp.report.page import Readable, standard_answers
+from flexdp.report.page import Released, standard_answers
 from flexdp.report.svg import STYLE
 
 __all__ = ["release_card"]
 
 
-def release_card(content: dict[str, Any], release: Readable) -> str:
+def release_card(content: dict[str, Any], release: Released) -> str:
     """What was released, its picture, the first answers and the odds."""
     document = Document.read(content)
     answers = standard_answers(release, document)

@@ -21,7 +21,7 @@ from flexdp.report.svg import PALETTE
 from flexdp.report.svg import STYLE as PICTURE
 from flexdp.report.wording import CITATIONS, how_it_was_made, how_to_read, not_promised
 
-__all__ = ["Readable", "page", "standard_answers"]
+__all__ = ["Released", "page", "standard_answers"]
 
 _MOST_ROWS = 100  # of the table of bars; the JSON has them all
 _STYLE = (
@@ -57,7 +57,7 @@ details:not([open]){display:none}}
 _POLICY = "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
 
 
-class Readable(Protocol):
+class Released(Protocol):
     """What a report asks of a release."""
 
     @property
@@ -72,21 +72,19 @@ class Readable(Protocol):
     def certificate(self) -> Certificate: ...
 
 
-def standard_answers(release: Readable, document: Document) -> list[Answer]:
+def standard_answers(release: Released, document: Document) -> list[Answer]:
     """The answers that a report shows: ends and middle of what has an order, the most frequent of what has none.
 
-    Groups and grids are shown as pictures; their answers are for the reader to ask.
+    They are about all groups together; each group by itself is for the reader to ask.
     """
-    if document.groups is not None or len(document.axes) > 1:
-        return []
     if not len(document.counts):
         return [release.support()]
-    if document.axes[0].ordered:
+    if len(document.axes) == 1 and document.axes[0].ordered:
         return [release.max(), release.min(), release.median(), release.quantile("0.99")]
     return [release.mode(), release.top(5), release.support()]
 
 
-def page(document: Document | Mapping[str, Any], release: Readable) -> str:
+def page(document: Document | Mapping[str, Any], release: Released) -> str:
     """The report, as the text of an HTML file. ``release`` is what the document describes."""
     found = document if isinstance(document, Document) else Document.read(document)
     answers = standard_answers(release, found)
@@ -143,23 +141,21 @@ def _unit(document: Document) -> list[str]:
         return [
             "What is protected is one record: whether it is in the data or not, this page would look much the same."
         ]
-    limit = privacy["max_buckets_per_unit"]
-    each = f" {privacy['per_unit']} of its values was taken." if privacy.get("per_unit") else ""
-    return [
-        f"What is protected is one {document.unit}, counted in at most {limit} bucket{'' if limit == 1 else 's'}.{each}"
-    ]
+    limit, unit = privacy["max_buckets_per_unit"], document.unit
+    if privacy.get("per_unit"):
+        chosen = {"max": "the largest", "min": "the smallest", "mean": "the mean", "random": "one"}[privacy["per_unit"]]
+        return [f"What is protected is one {unit}, of whose values {chosen} counts."]
+    return [f"What is protected is one {unit}, counted in at most {limit} bucket{'' if limit == 1 else 's'}."]
 
 
 def _caption(document: Document) -> str:
-    drop = document.max_drop
-    where = (
-        "each cell" if len(document.axes) == 2 else "each bucket of each group" if document.groups else "each bucket"
-    )
+    drop, where = document.max_drop, "each bucket" if len(document.axes) == 1 else "each cell"
+    where = where if document.groups is None else f"{where} of each group"
+    if len(document.axes) == 2 and document.groups is None:
+        return f"Colours are what was published; {where} may hold up to {drop} more than is shown, never fewer."
     return (
-        f"Bars are what was published. The hatched band is what {where} may hold beyond it, at most {drop} records; "
+        f"Bars are what was published. The hatched band is what {where} may hold beyond it, at most {drop}; "
         "the truth is never below a bar."
-        if len(document.axes) == 1
-        else f"Colours are what was published; {where} may hold up to {drop} records more, never fewer."
     )
 
 
@@ -184,12 +180,14 @@ def _value(answer: Answer) -> str:
         return "nothing survived"
     if answer.name == "support":
         return f"{len(value)} value{'' if len(value) == 1 else 's'}"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and all(isinstance(item, tuple) for item in value):  # keys with their counts
         return ", ".join(_shown(item[0]) for item in value)
     return _shown(value)
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, tuple | list):  # a point
+        return f"({', '.join(map(_shown, value))})"
     words = number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
     return words if len(words) <= 120 else words[:119] + "…"
 
@@ -208,7 +206,7 @@ def _rows(document: Document) -> str:
     head = [*document.by, *names, "records, at least", "and at most"]
     rows = []
     for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
-        cells = [*(groups[place] if groups else ()), *(key if len(document.axes) == 2 else [key])]
+        cells = [*(groups[place] if groups else ()), *(key if len(document.axes) > 1 else [key])]
         rows.append([*map(label, cells), str(count), str(count + document.max_drop)])
     headings = "".join(f'<th scope="col">{markup(name)}</th>' for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{markup(cell)}</td>' for cell in row)}</tr>" for row in rows)

@@ -47,10 +47,15 @@ def not_promised(document: Document) -> list[str]:
     found += [
         "Further releases of the same data are not covered. Their ε and δ add up with those of this one.",
         "What is true of everybody is not hidden: that most values are small tells something about each of them.",
-        "The number of records in the data is not published, and no percentage of it can be computed from here, "
-        "except where a bound is stated above.",
-        "Whether the data were right, complete or fairly collected is not examined.",
     ]
+    certified = document.content.get("certified")
+    found.append(
+        "The number of records in the data is not published, and no percentage of it can be computed from here, "
+        "except where a bound is stated above."
+        if certified is None
+        else f"Of the number of records only a bound is published: there are at most {certified['records_at_most']}."
+    )
+    found.append("Whether the data were right, complete or fairly collected is not examined.")
     return found
 
 
@@ -62,7 +67,7 @@ def how_it_was_made(document: Document) -> list[str]:
         f"Records were counted by bucket. Every bucket that held any then lost a random number of them, from 0 to "
         f"{mechanism['max_drop']}, and what was left is published. An empty bucket stays empty.",
         f"The random number follows a table of {mechanism['q']} integer weights that sum to 2^{mechanism['bits']}. The "
-        f"first weight is {mechanism['first_weight']}, and that over 2^{mechanism['bits']} is the δ really attained. "
+        f"first weight is {mechanism['first_weight']}, and that over 2^{mechanism['bits']} is the δ of one bucket. "
         f"The proof uses the growth {growth[0]} / {growth[1]}, which is no more than e^ε.",
         f"Exact parameters: ε = {privacy['epsilon']}, δ = {privacy['delta']}; neighbours: {privacy['neighbours']}. "
         "The table and its proof can be rebuilt from these with flexdp.",
