@@ -391,12 +391,17 @@ def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProc
         {"delta": "1e-6", "lose_per_bucket": 30, "relative": "0.1"},
         {"epsilon": 1, "delta": "1e-6", "releases": 3, "kind": "integer", "bounds": (0, 99), "buckets": 7},
         {"epsilon": 1, "delta": "1e-6", "bounds": (0, 1), "buckets": 3},
+        {"epsilon": 1, "delta": "1e-6", "bounds": (0, 99), "width": 20, "max_buckets_per_unit": 3, "releases": 2},
+        {"epsilon": 1, "delta": "1e-6", "bounds": ("2024-01-01", "2024-12-31"), "width": "1 month", "kind": "date"},
     ],
 )
 def test_the_command_does_what_was_planned(known: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{i % 100}\n" for i in range(20_000)))
+    cell = "2024-03-{:02}" if known.get("kind") == "date" else "{}"
+    days = 28 if known.get("kind") == "date" else 100
+    rows = "".join(f"{cell.format(i % days + (days == 28))},{i // 3}\n" for i in range(20_000))
+    (tmp_path / "t.csv").write_text("x,u\n" + rows)
     advice = flexdp.plan(**known)
-    words = shlex.split(advice.command.replace("FILE COLUMN", "t.csv x"))
+    words = shlex.split(advice.command.replace("FILE COLUMN", "t.csv x").replace("UNIT_COLUMN", "u"))
     out = run(*words[1:], "--json", cwd=tmp_path)
     assert out.returncode == 0, out.stderr
     document = json.loads(out.stdout)
