@@ -40,7 +40,8 @@ def owned(path: Path, rows: int, units: int) -> None:
     con = duckdb.connect()
     con.execute("SET enable_progress_bar = false")
     con.execute(
-        f"COPY (SELECT (hash(i) % {units})::BIGINT AS u, (hash(i * 13 + 1) % 100000) / 100 AS x FROM range({rows}) t(i)) "
+        f"COPY (SELECT (hash(i) % {units})::BIGINT AS u, (hash(i * 13 + 1) % 100000) / 100 AS x "
+        f"FROM range({rows}) t(i)) "
         f"TO '{path}' (FORMAT parquet)"
     )
 
