@@ -1,0 +1,411 @@
+"""What the paper says of its figure, sentence by sentence, turned into inequalities and judged.
+
+Every claim is a list of checks at each ε. A check is a quantity that each data set has (a difference of mean errors on
+the *same* data set, which is what makes it paired) and a bound on its mean. With the paired standard error and the
+t-quantile at ``LEVEL``, the mean is surely within the bound (the check holds), surely beyond it (it fails), or neither
+(it is undecided, and more data sets would tell). A claim holds at an ε if all its checks do, fails if one does.
+
+The words are made precise once, here: a difference of at most ``VISIBLE`` percent of the bars, about the width of a
+line in the figure, is none; to *dominate* is to be nowhere visibly worse; to *match* is to be nowhere visibly
+different; *hard* is an error of at least half of what naming a bar at random costs; *close to uniform* is within a
+tenth of that; *much further* is at least a tenth of the bars.
+
+The paper's own mechanism is ``stlap``, the library's is ``dropping``; and its stability-based histogram may be meant
+in either calibration. Each claim is judged for each of these readings that it depends on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._parameters import number_text
+from flexdp.experiments._cases import blind_error
+from flexdp.experiments._cells import cases
+from flexdp.experiments.paper import EXPERIMENTS
+from flexdp.experiments.runner import Study
+
+__all__ = ["CLAIMS", "LEVEL", "VISIBLE", "Check", "Claim", "Judgement", "epsilon_list", "judge", "verdict"]
+
+VISIBLE = 1.0  # percent of the bars
+LEVEL = 1e-4  # chance that a mean beyond its bound is called within it, or the other way round
+MUCH = 10.0  # percent of the bars
+CLOSE = 0.1  # of the error of a blind guess
+OURS = ("dropping", "stlap")
+CALIBRATIONS = ("bns", "bns_swap")
+OTHERS = ("em", "ptr", "ss", "sanpoints")
+
+Measure = Literal["actual", "flexible"]
+Outcome = Literal["holds", "fails", "undecided"]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Check:
+    """|mean| ≤ bound where ``two_sided``, else mean ≤ bound, over the data sets of one experiment."""
+
+    about: str
+    values: Values
+    bound: float
+    two_sided: bool = False
+
+    @property
+    def mean(self) -> float:
+        """The mean over data sets."""
+        return float(self.values.mean())
+
+    @property
+    def error(self) -> float:
+        """Its standard error; paired, because the values are differences on the same data sets."""
+        return float(self.values.std(ddof=1) / math.sqrt(len(self.values)))
+
+    @property
+    def excess(self) -> float:
+        """How far the mean is beyond the bound."""
+        return (abs(self.mean) if self.two_sided else self.mean) - self.bound
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the bound is kept, as far as the data sets tell."""
+        margin = _quantile(len(self.values) - 1) * self.error
+        if self.excess + margin <= 1e-9:  # sums of rounded decimals
+            return "holds"
+        return "fails" if self.excess - margin > 1e-9 else "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Whose mechanism "ours" is, and which calibration "BNS" is."""
+
+    ours: str
+    bns: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One sentence: what it says, what that means here, and its checks."""
+
+    name: str
+    says: str
+    means: str
+    experiments: tuple[str, ...]
+    mechanisms: tuple[str, ...]  # beside ours and BNS
+    checks: Callable[[Study, Reading, Fraction], list[Check]]
+    of_ours: bool = True
+    of_bns: bool = True
+
+    def readings(self) -> list[Reading]:
+        """All readings that can make a difference to it."""
+        ours = OURS if self.of_ours else OURS[:1]
+        bns = CALIBRATIONS if self.of_bns else CALIBRATIONS[:1]
+        return [Reading(ours=one, bns=two) for one, two in product(ours, bns)]
+
+    def judged_by(self, study: Study, reading: Reading) -> bool:
+        """Whether the study has what the claim is about."""
+        needed = {*self.mechanisms}
+        needed |= {reading.ours} if self.of_ours else set()
+        needed |= {reading.bns} if self.of_bns else set()
+        return needed <= set(study.mechanisms) and set(self.experiments) <= {each.name for each in study.experiments}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A claim under one reading: the outcome at each ε, and the check that fared worst."""
+
+    claim: Claim
+    ours: str | None
+    bns: str | None
+    outcomes: dict[Fraction, Outcome]
+    worst: str
+
+    def epsilons(self, outcome: Outcome) -> list[Fraction]:
+        """Where it came out so."""
+        return [epsilon for epsilon, found in self.outcomes.items() if found == outcome]
+
+    @property
+    def verdict(self) -> str:
+        """In a few words: holds, fails, or for which ε."""
+        return verdict(self.outcomes)
+
+    @property
+    def reading(self) -> str:
+        """The reading in words, or nothing where there is but one."""
+        return ", ".join(word for word in (self.ours, self.bns) if word)
+
+
+def verdict(outcomes: dict[Fraction, Outcome]) -> str:
+    """In a few words.
+
+    >>> from fractions import Fraction as F
+    >>> verdict({F(1, 10): "holds", F(1): "fails", F(2): "fails"})
+    'holds for ε = 0.1; fails for ε = 1, 2'
+    """
+    kinds = set(outcomes.values())
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    every = list(outcomes)
+    parts = (
+        (word, [epsilon for epsilon, found in outcomes.items() if found == word])
+        for word in ("holds", "fails", "undecided")
+    )
+    return "; ".join(f"{word} for ε {epsilon_list(found, every)}" for word, found in parts if found)
+
+
+def epsilon_list(found: Sequence[Fraction], every: Sequence[Fraction]) -> str:
+    """A set of ε for people: runs of three or more neighbours of the grid as a range."""
+    places = [every.index(epsilon) for epsilon in found]
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and runs[-1][-1] == place - 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    texts = []
+    for run in runs:
+        ends = [number_text(every[place]) for place in run]
+        texts += [f"{ends[0]}–{ends[-1]}"] if len(ends) > 2 else ends
+    return "= " + ", ".join(texts)
+
+
+def judge(study: Study, claims: Iterable[Claim] | None = None) -> list[Judgement]:
+    """Every claim under every reading that the study can tell about."""
+    return [
+        _judged(claim, study, reading)
+        for claim in (CLAIMS if claims is None else claims)
+        for reading in claim.readings()
+        if claim.judged_by(study, reading)
+    ]
+
+
+def _judged(claim: Claim, study: Study, reading: Reading) -> Judgement:
+    outcomes: dict[Fraction, Outcome] = {}
+    worst: tuple[float, str] = (-math.inf, "")
+    for epsilon in study.epsilons:
+        checks = claim.checks(study, reading, epsilon)
+        found = {check.outcome for check in checks}
+        outcomes[epsilon] = "fails" if "fails" in found else "undecided" if "undecided" in found else "holds"
+        for check in checks:
+            if check.excess > worst[0]:
+                text = f"{check.about}, ε = {number_text(epsilon)}: {check.mean:.2f} ± {check.error:.2f}"
+                worst = (check.excess, text)
+    return Judgement(
+        claim=claim,
+        ours=reading.ours if claim.of_ours else None,
+        bns=reading.bns if claim.of_bns else None,
+        outcomes=outcomes,
+        worst=worst[1],
+    )
+
+
+def _quantile(freedom: int) -> float:
+    """The two-sided t-quantile at ``LEVEL``."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 1 - LEVEL / 2))
+
+
+def _values(study: Study, experiment: str, mechanism: str, epsilon: Fraction, of: Measure) -> Values:
+    return np.array(getattr(study.cell(experiment, mechanism, epsilon), of))
+
+
+def _blind(study: Study, experiment: str) -> Values:
+    (found,) = (each for each in study.experiments if each.name == experiment)
+    return np.array([blind_error(case) for case in cases(found, study.settings)])
+
+
+def _between(study: Study, experiment: str, one: str, two: str, epsilon: Fraction, of: Measure) -> Values:
+    return _values(study, experiment, one, epsilon, of) - _values(study, experiment, two, epsilon, of)
+
+
+def _never_worse(study: Study, experiment: str, one: str, two: str, epsilon: Fraction) -> list[Check]:
+    measures: tuple[Measure, ...] = ("actual", "flexible")
+    return [
+        Check(
+            about=f"({experiment}) {one} − {two}, {of}",
+            values=_between(study, experiment, one, two, epsilon, of),
+            bound=VISIBLE,
+        )
+        for of in measures
+    ]
+
+
+def _match(
+    study: Study,
+    experiment: str,
+    one: str,
+    two: str,
+    epsilon: Fraction,
+    measures: tuple[Measure, ...] = ("actual", "flexible"),
+) -> list[Check]:
+    return [
+        Check(
+            about=f"({experiment}) {one} − {two}, {of}",
+            values=_between(study, experiment, one, two, epsilon, of),
+            bound=VISIBLE,
+            two_sided=True,
+        )
+        for of in measures
+    ]
+
+
+def _hard(study: Study, experiment: str, mechanism: str, epsilon: Fraction) -> Check:
+    shortfall = _blind(study, experiment) / 2 - _values(study, experiment, mechanism, epsilon, "actual")
+    return Check(about=f"({experiment}) half of a blind guess − {mechanism}, actual", values=shortfall, bound=0.0)
+
+
+def _near_blind(study: Study, experiment: str, mechanism: str, epsilon: Fraction) -> Check:
+    blind = _blind(study, experiment)
+    return Check(
+        about=f"({experiment}) {mechanism} − blind guess, actual",
+        values=_values(study, experiment, mechanism, epsilon, "actual") - blind,
+        bound=CLOSE * float(blind.mean()),
+        two_sided=True,
+    )
+
+
+def _dominates(experiment: str) -> Claim:
+    return Claim(
+        name=f"dominates-{experiment}",
+        says=f"In experiment ({experiment}) the new mechanism dominates all others, in both kinds of error.",
+        means=f"ours − other ≤ {VISIBLE:g}, actual and flexible, for BNS, em, ptr, ss and sanpoints",
+        experiments=(experiment,),
+        mechanisms=OTHERS,
+        checks=lambda study, reading, epsilon: [
+            check
+            for other in (reading.bns, *OTHERS)
+            for check in _never_worse(study, experiment, reading.ours, other, epsilon)
+        ],
+    )
+
+
+def _matches(experiment: str) -> Claim:
+    return Claim(
+        name=f"match-{experiment}",
+        says=f"In experiment ({experiment}) BNS and the new mechanism match each other.",
+        means=f"|ours − BNS| ≤ {VISIBLE:g}, actual and flexible",
+        experiments=(experiment,),
+        mechanisms=(),
+        checks=lambda study, reading, epsilon: _match(study, experiment, reading.ours, reading.bns, epsilon),
+    )
+
+
+def _uninformative(name: str, says: str) -> Claim:
+    return Claim(
+        name=name,
+        says=says,
+        means=f"its actual error is within {CLOSE:.0%} of that of a bar named at random",
+        experiments=tuple(EXPERIMENTS),
+        mechanisms=(name,),
+        checks=lambda study, _reading, epsilon: [
+            _near_blind(study, experiment, name, epsilon) for experiment in EXPERIMENTS
+        ],
+        of_ours=False,
+        of_bns=False,
+    )
+
+
+_EVERY = (*OURS, *CALIBRATIONS, *OTHERS)
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        name="hard-2",
+        says="Experiment (2) is hard for every mechanism as long as flexible accuracy is not considered.",
+        means="each actual error is at least half of that of a bar named at random",
+        experiments=("2",),
+        mechanisms=_EVERY,
+        checks=lambda study, _reading, epsilon: [_hard(study, "2", name, epsilon) for name in _EVERY],
+        of_ours=False,
+        of_bns=False,
+    ),
+    Claim(
+        name="overlap-3",
+        says="In experiment (3) flexible accuracy makes no difference: the two plots of each mechanism overlap.",
+        means=f"|actual − flexible| ≤ {VISIBLE:g} for each mechanism",
+        experiments=("3",),
+        mechanisms=_EVERY,
+        checks=lambda study, _reading, epsilon: [
+            Check(
+                about=f"(3) {name}, actual − flexible",
+                values=_values(study, "3", name, epsilon, "actual") - _values(study, "3", name, epsilon, "flexible"),
+                bound=VISIBLE,
+                two_sided=True,
+            )
+            for name in _EVERY
+        ],
+        of_ours=False,
+        of_bns=False,
+    ),
+    _matches("2"),
+    _matches("3"),
+    *map(_dominates, ("1", "4", "5", "6")),
+    Claim(
+        name="esa",
+        says="Encode-shuffle-analyze behaves virtually as the new mechanism does in all the examples.",
+        means=f"|ours − esa| ≤ {VISIBLE:g}, actual and flexible, in all six",
+        experiments=tuple(EXPERIMENTS),
+        mechanisms=("esa",),
+        checks=lambda study, reading, epsilon: [
+            check for name in EXPERIMENTS for check in _match(study, name, reading.ours, "esa", epsilon)
+        ],
+        of_bns=False,
+    ),
+    _uninformative("em", "The exponential mechanism is close to a uniform choice in all the plots."),
+    _uninformative("ptr", "Propose-test-release finds little stability, and so mostly answers at random."),
+    Claim(
+        name="ss",
+        says="Smooth sensitivity has to add much noise for max_k and mode.",
+        means="in (3) to (6) its actual error is at least half of that of a bar named at random",
+        experiments=("3", "4", "5", "6"),
+        mechanisms=("ss",),
+        checks=lambda study, _reading, epsilon: [_hard(study, name, "ss", epsilon) for name in ("3", "4", "5", "6")],
+        of_ours=False,
+        of_bns=False,
+    ),
+    Claim(
+        name="bns-max",
+        says="For max, BNS is about as flexibly accurate as the new mechanism.",
+        means=f"|ours − BNS| ≤ {VISIBLE:g}, flexible, in (1) and (2)",
+        experiments=("1", "2"),
+        mechanisms=(),
+        checks=lambda study, reading, epsilon: [
+            check
+            for name in ("1", "2")
+            for check in _match(study, name, reading.ours, reading.bns, epsilon, ("flexible",))
+        ],
+    ),
+    Claim(
+        name="bns-max-k",
+        says="In experiment (4) BNS very likely names a bar far beyond the one at which the heights cross k.",
+        means=f"its flexible error is at least {MUCH:g} on average",
+        experiments=("4",),
+        mechanisms=(),
+        checks=lambda study, reading, epsilon: [
+            Check(
+                about=f"(4) {MUCH:g} − {reading.bns}, flexible",
+                values=MUCH - _values(study, "4", reading.bns, epsilon, "flexible"),
+                bound=0.0,
+            )
+        ],
+        of_ours=False,
+    ),
+    Claim(
+        name="sanpoints",
+        says="SanPoints fares differently from case to case, but BNS and the new mechanism dominate it.",
+        means=f"ours − sanpoints ≤ {VISIBLE:g} and BNS − sanpoints ≤ {VISIBLE:g}, actual and flexible, in all six",
+        experiments=tuple(EXPERIMENTS),
+        mechanisms=("sanpoints",),
+        checks=lambda study, reading, epsilon: [
+            check
+            for name in EXPERIMENTS
+            for better in (reading.ours, reading.bns)
+            for check in _never_worse(study, name, better, "sanpoints", epsilon)
+        ],
+    ),
+)
