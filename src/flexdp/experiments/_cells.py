@@ -151,7 +151,7 @@ class Cell:
         return self.experiment, self.mechanism, self.epsilon
 
 
-@lru_cache(maxsize=2)  # work proceeds experiment by experiment
+@lru_cache(maxsize=16)  # the experiments of a study, and of a variant of it
 def cases(experiment: Experiment, settings: Settings) -> tuple[Case, ...]:
     """All data sets of an experiment; the same whatever mechanism is run on them."""
     law = experiment.switched(binning=settings.binning, noise=settings.step_noise).law

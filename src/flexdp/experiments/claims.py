@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Literal
 
@@ -28,8 +29,8 @@ from numpy.typing import NDArray
 
 from flexdp._parameters import number_text
 from flexdp.experiments._cases import blind_error
-from flexdp.experiments._cells import cases
-from flexdp.experiments.paper import EXPERIMENTS
+from flexdp.experiments._cells import Settings, cases
+from flexdp.experiments.paper import EXPERIMENTS, Experiment
 from flexdp.experiments.runner import Study
 
 __all__ = ["CLAIMS", "LEVEL", "VISIBLE", "Check", "Claim", "Judgement", "epsilon_list", "judge", "verdict"]
@@ -47,7 +48,7 @@ Outcome = Literal["holds", "fails", "undecided"]
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Check:
     """|mean| ≤ bound where ``two_sided``, else mean ≤ bound, over the data sets of one experiment."""
 
@@ -56,12 +57,12 @@ class Check:
     bound: float
     two_sided: bool = False
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean over data sets."""
         return float(self.values.mean())
 
-    @property
+    @cached_property
     def error(self) -> float:
         """Its standard error; paired, because the values are differences on the same data sets."""
         return float(self.values.std(ddof=1) / math.sqrt(len(self.values)))
@@ -71,7 +72,7 @@ class Check:
         """How far the mean is beyond the bound."""
         return (abs(self.mean) if self.two_sided else self.mean) - self.bound
 
-    @property
+    @cached_property
     def outcome(self) -> Outcome:
         """Whether the bound is kept, as far as the data sets tell."""
         margin = _quantile(len(self.values) - 1) * self.error
@@ -117,12 +118,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """A claim under one reading: the outcome at each ε, and the check that fared worst."""
+    """A claim under one reading: the outcome at each ε, where each check fails, and the check that fared worst."""
 
     claim: Claim
     ours: str | None
     bns: str | None
     outcomes: dict[Fraction, Outcome]
+    failing: dict[str, list[Fraction]]
     worst: str
 
     def epsilons(self, outcome: Outcome) -> list[Fraction]:
@@ -133,6 +135,12 @@ class Judgement:
     def verdict(self) -> str:
         """In a few words: holds, fails, or for which ε."""
         return verdict(self.outcomes)
+
+    @property
+    def why(self) -> str:
+        """Which comparisons fail, and for which ε; nothing where none does."""
+        every = list(self.outcomes)
+        return "; ".join(f"{about}: fails for ε {epsilon_list(found, every)}" for about, found in self.failing.items())
 
     @property
     def reading(self) -> str:
@@ -186,12 +194,15 @@ def judge(study: Study, claims: Iterable[Claim] | None = None) -> list[Judgement
 
 def _judged(claim: Claim, study: Study, reading: Reading) -> Judgement:
     outcomes: dict[Fraction, Outcome] = {}
+    failing: dict[str, list[Fraction]] = {}
     worst: tuple[float, str] = (-math.inf, "")
     for epsilon in study.epsilons:
         checks = claim.checks(study, reading, epsilon)
         found = {check.outcome for check in checks}
         outcomes[epsilon] = "fails" if "fails" in found else "undecided" if "undecided" in found else "holds"
         for check in checks:
+            if check.outcome == "fails":
+                failing.setdefault(check.about, []).append(epsilon)
             if check.excess > worst[0]:
                 text = f"{check.about}, ε = {number_text(epsilon)}: {check.mean:.2f} ± {check.error:.2f}"
                 worst = (check.excess, text)
@@ -200,10 +211,12 @@ def _judged(claim: Claim, study: Study, reading: Reading) -> Judgement:
         ours=reading.ours if claim.of_ours else None,
         bns=reading.bns if claim.of_bns else None,
         outcomes=outcomes,
+        failing=failing,
         worst=worst[1],
     )
 
 
+@lru_cache(maxsize=8)
 def _quantile(freedom: int) -> float:
     """The two-sided t-quantile at ``LEVEL``."""
     from scipy.special import stdtrit
@@ -217,7 +230,12 @@ def _values(study: Study, experiment: str, mechanism: str, epsilon: Fraction, of
 
 def _blind(study: Study, experiment: str) -> Values:
     (found,) = (each for each in study.experiments if each.name == experiment)
-    return np.array([blind_error(case) for case in cases(found, study.settings)])
+    return _blind_errors(found, study.settings)
+
+
+@lru_cache(maxsize=16)
+def _blind_errors(experiment: Experiment, settings: Settings) -> Values:
+    return np.array([blind_error(case) for case in cases(experiment, settings)])
 
 
 def _between(study: Study, experiment: str, one: str, two: str, epsilon: Fraction, of: Measure) -> Values:
