@@ -19,8 +19,9 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
     "statistics", "planning._calibration", "planning._solve", "planning._regimes", "planning", "measure", "calculus",
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
-    "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap", "baselines.esa",
-    "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints", "baselines",
+    "baselines._laws", "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap",
+    "baselines.esa", "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints",
+    "baselines._registry", "baselines._exact", "baselines",
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
     "answers", "release", "_output", "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Task
+from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines._laws import WholeBars
 from flexdp.guarantees import Privacy
 from flexdp.noise import DropNoise
 
@@ -44,6 +46,19 @@ class Dropping(HistogramMechanism):
         out = np.zeros((task.runs, task.bars), dtype=np.int64)
         out[:, filled] = np.maximum(0, task.counts[filled] - drops)
         return out
+
+    def _bar_law(self, asked: Question) -> WholeBars:
+        """A bar of x records shows more than h if fewer than x − h are dropped."""
+        fewer = _running(asked.budget.epsilon, asked.budget.delta)
+        q = len(fewer) - 1
+        return WholeBars(exceeds=lambda x, h: fewer[np.clip(x - h, 0, q)], low=1 - q, high=0)
+
+
+@lru_cache(maxsize=64)
+def _running(epsilon: Fraction, delta: Fraction) -> NDArray[np.float64]:
+    """Pr[J < k] for k = 0, …, q: sums of integers, each rounded once, so that 0 and 1 are exactly that."""
+    noise = _noise(epsilon, delta)
+    return np.array([total / (1 << noise.bits) for total in accumulate(noise.weights, initial=0)])
 
 
 @lru_cache(maxsize=64)
