@@ -20,14 +20,25 @@ from numpy.typing import NDArray
 from flexdp._parameters import ALPHA as ALPHA_RANGE
 from flexdp._parameters import EPSILON, Number, number_text, shown, whole
 from flexdp.baselines import Baseline
-from flexdp.baselines._base import SMALL_DELTA, Empty
+from flexdp.baselines._base import SMALL_DELTA, Empty, Ties
 from flexdp.errors import InputError
-from flexdp.experiments._cases import Case, Ties, case
+from flexdp.experiments._cases import Case, case
 from flexdp.experiments._streams import Generator, stream
 from flexdp.experiments.laws import Binning, StepNoise
 from flexdp.experiments.paper import ALPHA, DELTA, Experiment
 
-__all__ = ["QUANTILES", "Cell", "Key", "Mechanism", "Settings", "cases", "epsilon_grid", "epsilon_text", "measure", "named"]
+__all__ = [
+    "QUANTILES",
+    "Cell",
+    "Key",
+    "Mechanism",
+    "Settings",
+    "cases",
+    "epsilon_grid",
+    "epsilon_text",
+    "measure",
+    "named",
+]
 
 QUANTILES = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
 LEAST = 2  # runs and data sets without which there is no spread to speak of

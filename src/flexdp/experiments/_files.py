@@ -23,7 +23,8 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as failure:
         if failure.errno in (errno.ENOSPC, errno.EDQUOT):
             raise InputError(
-                f"out {shown(str(path))} is full. Free some room and run the same command again; what is finished is kept."
+                f"out {shown(str(path))} is full. Free some room and run the same command again: what is finished "
+                "is kept."
             ) from None
         raise InputError(
             f"out {shown(str(path))} cannot be written. Check the folder and its permissions, or name another."

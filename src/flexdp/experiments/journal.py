@@ -100,7 +100,8 @@ class Journal:
             cells = [_cell(json.loads(line)) for line in lines[1:]]
         except (ValueError, KeyError, TypeError):
             raise InputError(
-                f"out {shown(str(self._path.parent))} holds a {NAME} that cannot be read. Delete it, or name another folder."
+                f"out {shown(str(self._path.parent))} holds a {NAME} that cannot be read. Delete it, or name another "
+                "folder."
             ) from None
         differing = sorted(name for name in {*found, *self._print} if found.get(name) != self._print.get(name))
         if differing:

@@ -27,7 +27,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import exact, number_text, shown, whole
+from flexdp._parameters import Number, exact, number_text, shown, whole
 from flexdp.errors import InputError
 from flexdp.experiments._streams import Generator
 
@@ -114,9 +114,12 @@ class StepNoise:
 
     def apply(self, heights: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         """The heights with their noise, never below zero."""
-        if self.kind == "uniform":
-            return np.maximum(0, heights + rng.integers(-self.spread, self.spread + 1, len(heights)))
-        return rng.poisson(heights) if self.kind == "poisson" else heights
+        if self.kind == "none":
+            return heights
+        if self.kind == "poisson":
+            return rng.poisson(heights).astype(np.int64)
+        moved = heights + rng.integers(-self.spread, self.spread + 1, len(heights))
+        return np.asarray(np.maximum(0, moved), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +180,12 @@ class Fixed:
 
 
 def parse_law(
-    text: str, *, records: int = 10_000, bars: int = 100, binning: Binning = "floor", noise: StepNoise | None = None
+    text: str,
+    *,
+    records: Number = 10_000,
+    bars: Number = 100,
+    binning: Binning = "floor",
+    noise: StepNoise | None = None,
 ) -> Law:
     """The law that a short text names; ``records`` and ``bars`` are not used by laws that bring their own.
 
@@ -185,11 +193,11 @@ def parse_law(
     (100, 'steps:540x50,490x50')
     """
     name, _, rest = str(text).partition(":")
-    records, bars = _moderate("records", records), _moderate("bars", bars)
+    drawn, width = _moderate("records", records), _moderate("bars", bars)
     if name == "steps":
         return _steps(rest, noise)
     if name == "poisson":
-        return PoissonBars(mean=_positive("poisson", "mean", rest), bars=bars)
+        return PoissonBars(mean=_positive("poisson", "mean", rest), bars=width)
     if name not in FAMILIES:
         known = [*FAMILIES, "poisson", "steps"]
         near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
@@ -198,14 +206,14 @@ def parse_law(
     takes = FAMILIES[name].takes
     given = [part for part in rest.split(",") if part]
     if name == "uniform" and not given:
-        given = ["0", str(bars)]
+        given = ["0", str(width)]
     if len(given) != len(takes):
         raise InputError(
             f"law {name} takes {' and '.join(takes)}; got {len(given)} numbers. Write {name}:{','.join(takes)}."
         )
     parameters = tuple(float(exact(word, part)) for word, part in zip(takes, given, strict=True))
     _check(name, parameters)
-    return Sampled(family=name, parameters=parameters, records=records, bars=bars, binning=binning)
+    return Sampled(family=name, parameters=parameters, records=drawn, bars=width, binning=binning)
 
 
 def _check(name: str, parameters: tuple[float, ...]) -> None:

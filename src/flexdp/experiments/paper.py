@@ -21,7 +21,7 @@ from flexdp.statistics import Max, MaxAtLeast, Mode
 
 __all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "Experiment", "chosen", "statistic_text"]
 
-EPSILONS = tuple(map(Fraction, "0.05 0.07 0.1 0.15 0.2 0.3 0.4 0.6 0.8 1 1.5 2".split()))
+EPSILONS = tuple(Fraction(n, 100) for n in (5, 7, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
 DELTA = Fraction(1, 2**20)
 ALPHA = Fraction(5, 1000)
 WORST = "7"  # our own: worst-case histograms found by search
@@ -69,13 +69,14 @@ def statistic_text(statistic: Readable) -> str:
 
 
 _CAUCHY = Sampled(family="cauchy", parameters=(45.0, 4.0), records=10_000, bars=100)
+_PLATEAUS = Steps(steps=((540, 50), (490, 50)))
 _NOISY = Steps(steps=((130, 120), (200, 5), (185, 85), (190, 10), (130, 80)), noise=StepNoise("uniform", 5))
 
 _ALL = (
     Experiment(name="1", statistic=Max(), law=replace(_CAUCHY, emptied=10), about="Cauchy, last 10 bars empty"),
     Experiment(name="2", statistic=Max(), law=Steps(steps=((1000, 50), (1, 50))), about="steps 1000×50, 1×50"),
     Experiment(name="3", statistic=MaxAtLeast(500), law=_CAUCHY, about="Cauchy"),
-    Experiment(name="4", statistic=MaxAtLeast(500), law=Steps(steps=((540, 50), (490, 50))), about="steps 540×50, 490×50"),
+    Experiment(name="4", statistic=MaxAtLeast(500), law=_PLATEAUS, about="steps 540×50, 490×50"),
     Experiment(name="5", statistic=Mode(), law=PoissonBars(mean=250.0, bars=30), about="30 Poisson bars"),
     Experiment(name="6", statistic=Mode(), law=_NOISY, about="five noisy steps"),
 )  # fmt: skip

@@ -59,10 +59,10 @@ def variants(base: Settings) -> list[Variant]:
     """Every switch in every other position."""
     noises = (StepNoise(), StepNoise("uniform", 5), StepNoise("poisson"))
     every = [
-        *(Variant(name=f"empty={it}", settings=replace(base, empty=it)) for it in ("zero", "random")),  # type: ignore[arg-type]
-        *(Variant(name=f"binning={it}", settings=replace(base, binning=it)) for it in ("floor", "nearest")),  # type: ignore[arg-type]
+        *(Variant(name=f"empty={it}", settings=replace(base, empty=it)) for it in ("zero", "random")),
+        *(Variant(name=f"binning={it}", settings=replace(base, binning=it)) for it in ("floor", "nearest")),
         *(Variant(name=f"step-noise={it}", settings=replace(base, step_noise=it)) for it in noises),
-        *(Variant(name=f"ties={it}", settings=replace(base, ties=it)) for it in ("smallest", "largest", "random")),  # type: ignore[arg-type]
+        *(Variant(name=f"ties={it}", settings=replace(base, ties=it)) for it in ("smallest", "largest", "random")),
     ]
     return [each for each in every if each.settings != base]
 
