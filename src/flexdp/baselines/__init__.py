@@ -18,7 +18,7 @@ All but the last two also have exact laws: ``exact_law`` gives the chance of eac
 follows from it, with no Monte Carlo error. For experiments on simulated or public data, never for a release.
 
 >>> print(baseline("em").citation)
-Frank McSherry, Kunal Talwar (2007), mechanism design by differential privacy
+Frank McSherry, Kunal Talwar (2007), Mechanism Design via Differential Privacy
 """
 
 from flexdp.baselines._base import Baseline, Citation

@@ -39,7 +39,7 @@ class StabilityHistogram(HistogramMechanism):
 
     name: ClassVar[str] = "bns"
     citation: ClassVar[Citation] = Citation(
-        "Mark Bun, Kobbi Nissim, Uri Stemmer", 2016, "learning many concepts at once privately, with stable histograms"
+        "Mark Bun, Kobbi Nissim, Uri Stemmer", 2016, "Simultaneous Private Learning of Multiple Concepts"
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
@@ -61,9 +61,7 @@ class StabilityHistogramSwap(HistogramMechanism):
     """
 
     name: ClassVar[str] = "bns_swap"
-    citation: ClassVar[Citation] = Citation(
-        "Salil Vadhan", 2017, "a survey of the complexity of differential privacy, with the stability-based histogram"
-    )
+    citation: ClassVar[Citation] = Citation("Salil Vadhan", 2017, "The Complexity of Differential Privacy, theorem 3.5")
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
         return Privacy(epsilon=EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta), neighbours=SUBSTITUTION)

@@ -31,8 +31,8 @@ class Dropping(HistogramMechanism):
     name: ClassVar[str] = "dropping"
     citation: ClassVar[Citation] = Citation(
         "Damien Desfontaines, James Voss, Bryant Gipson, Chinmoy Mandayam",
-        2020,
-        "the optimal private choice of which groups to publish, here read as noise that drops records",
+        2022,
+        "Differentially private partition selection; its optimal rule, here read as noise that drops records",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:

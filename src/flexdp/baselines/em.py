@@ -33,7 +33,7 @@ class Exponential(Mechanism):
 
     name: ClassVar[str] = "em"
     citation: ClassVar[Citation] = Citation(
-        "Frank McSherry, Kunal Talwar", 2007, "mechanism design by differential privacy"
+        "Frank McSherry, Kunal Talwar", 2007, "Mechanism Design via Differential Privacy"
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:

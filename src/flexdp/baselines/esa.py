@@ -32,9 +32,9 @@ class ShiftedLaplace(HistogramMechanism):
 
     name: ClassVar[str] = "esa"
     citation: ClassVar[Citation] = Citation(
-        "Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Shuang Song and others",
+        "Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Shuang Song, Kunal Talwar, Abhradeep Thakurta",
         2020,
-        "the encode-shuffle-analyze architecture seen again, with formal guarantees and crowd-sized histograms",
+        "Encode, Shuffle, Analyze Privacy Revisited: Formalizations and Empirical Evaluation",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:

@@ -34,7 +34,7 @@ class ProposeTestRelease(Mechanism):
 
     name: ClassVar[str] = "ptr"
     citation: ClassVar[Citation] = Citation(
-        "Cynthia Dwork, Jing Lei", 2009, "differential privacy and robust statistics"
+        "Cynthia Dwork, Jing Lei", 2009, "Differential Privacy and Robust Statistics"
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:

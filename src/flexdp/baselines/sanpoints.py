@@ -32,7 +32,9 @@ class SanPoints(HistogramMechanism):
     rounds: int = 20
     name: ClassVar[str] = "sanpoints"
     citation: ClassVar[Citation] = Citation(
-        "Amos Beimel, Kobbi Nissim, Uri Stemmer", 2016, "private learning and sanitization, pure against approximate"
+        "Amos Beimel, Kobbi Nissim, Uri Stemmer",
+        2016,
+        "Private Learning and Sanitization: Pure vs. Approximate Differential Privacy",
     )
 
     def __post_init__(self) -> None:

@@ -43,7 +43,7 @@ class SmoothSensitivity(Mechanism):
     citation: ClassVar[Citation] = Citation(
         "Kobbi Nissim, Sofya Raskhodnikova, Adam Smith",
         2007,
-        "smooth sensitivity and sampling in private data analysis",
+        "Smooth Sensitivity and Sampling in Private Data Analysis",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:

@@ -54,7 +54,7 @@ class ShiftedTruncatedLaplace(HistogramMechanism):
     citation: ClassVar[Citation] = Citation(
         "Aman Bansal, Rahul Chunduru, Deepesh Data, Manoj Prabhakaran",
         2022,
-        "differential privacy with flexible accuracy: the paper this library implements",
+        "Flexible Accuracy for Differential Privacy, the paper that this library implements",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:

@@ -111,6 +111,9 @@ class Mechanism(Protocol):
     def name(self) -> str:
         """What tables and figures call it."""
 
+    def refuse(self, epsilon: Fraction, settings: Settings) -> None:
+        """Raise what the mechanism has against these parameters, before any work is done."""
+
     def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
         """One output for each run, as a place on the row of bars."""
 
@@ -124,6 +127,12 @@ class _Named:
     @property
     def name(self) -> str:
         return self.baseline.name
+
+    def refuse(self, epsilon: Fraction, settings: Settings) -> None:
+        try:
+            self.baseline.claim(epsilon=epsilon, delta=settings.delta)
+        except InputError as refusal:
+            raise InputError(f"mechanism {shown(self.name)}: {refusal} Leave it out, or change that.") from None
 
     def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
         run: Callable[..., Any] = self.baseline.run

@@ -139,8 +139,12 @@ class Judgement:
     @property
     def why(self) -> str:
         """Which comparisons fail, and for which ε; nothing where none does."""
+        return "; ".join(f"{about}: fails for {epsilons}" for about, epsilons in self.reasons())
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """Each comparison that fails, with the ε at which it does."""
         every = list(self.outcomes)
-        return "; ".join(f"{about}: fails for ε {epsilon_list(found, every)}" for about, found in self.failing.items())
+        return [(about, f"ε {epsilon_list(found, every)}") for about, found in self.failing.items()]
 
     @property
     def reading(self) -> str:
@@ -204,7 +208,7 @@ def _judged(claim: Claim, study: Study, reading: Reading) -> Judgement:
             if check.outcome == "fails":
                 failing.setdefault(check.about, []).append(epsilon)
             if check.excess > worst[0]:
-                text = f"{check.about}, ε = {number_text(epsilon)}: {check.mean:.2f} ± {check.error:.2f}"
+                text = f"{check.about}, ε = {number_text(epsilon)}: {_signed(check.mean)} ± {check.error:.2f}"
                 worst = (check.excess, text)
     return Judgement(
         claim=claim,
@@ -214,6 +218,10 @@ def _judged(claim: Claim, study: Study, reading: Reading) -> Judgement:
         failing=failing,
         worst=worst[1],
     )
+
+
+def _signed(number: float) -> str:
+    return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 @lru_cache(maxsize=8)

@@ -149,6 +149,9 @@ class _Own:
     name: str
     function: Callable[..., Any]
 
+    def refuse(self, epsilon: Fraction, settings: Settings) -> None:
+        """A function makes no claim that could be refused."""
+
     def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
         offered = {
             "runs": settings.runs,
@@ -217,6 +220,9 @@ class _Renamed:
 
     name: str
     inner: Mechanism
+
+    def refuse(self, epsilon: Fraction, settings: Settings) -> None:
+        self.inner.refuse(epsilon, settings)
 
     def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
         try:

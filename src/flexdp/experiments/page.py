@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import groupby
 
 from flexdp._parameters import number_text
 from flexdp.baselines import BASELINES
@@ -20,7 +21,12 @@ from flexdp.experiments.sensitivity import Flip
 
 __all__ = ["command", "page"]
 
-_SWITCHES = ("empty", "ties", "binning", "step-noise")
+_SWITCHES = {
+    "empty": "what an output without an answer counts as: bar 0 (zero), or a bar at random",
+    "ties": "which of several tallest bars is the mode",
+    "binning": "how draws become bars: rounded down (floor) or to the nearest",
+    "step-noise": "what each bar of a step is moved by; by default nothing in (2) and (4), −5 to 5 in (6)",
+}
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#f3f3f1;--line:#767676;--link:#0b57a4}
 @media (prefers-color-scheme:dark){:root{--ink:#ececec;--paper:#161616;--soft:#242424;--line:#8a8a8a;--link:#8ab8ff}}
@@ -38,7 +44,7 @@ table{border-collapse:collapse;font-size:.88rem;margin:.8rem 0}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{border-bottom:1px solid var(--line);padding:.3rem .7rem .3rem 0;text-align:left;vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-pre{background:var(--soft);padding:.8rem;overflow-x:auto}
+pre{background:var(--soft);padding:.8rem;white-space:pre-wrap}
 summary{cursor:pointer;padding:.3rem 0}
 dt{font-weight:600;margin-top:.6rem}
 dd{margin:0 0 0 1.2rem}
@@ -91,7 +97,7 @@ def _summary(study: Study) -> str:
     settings = study.settings
     return (
         f"{len(study.mechanisms)} mechanisms at {len(study.epsilons)} values of ε, δ = {settings.delta}, on "
-        f"{settings.datasets} simulated or public data sets for each experiment, {settings.runs} runs on each; seed "
+        f"{settings.datasets} simulated data sets for each experiment, {settings.runs} runs on each; seed "
         f"{settings.seed}. Errors are in percent of the number of bars, and flexible errors allow a fraction "
         f"{number_text(settings.alpha)} of the records to be left out."
     )
@@ -110,22 +116,30 @@ def _figure(study: Study, figure: bytes) -> str:
 
 
 def _verdicts(judged: Sequence[Judgement]) -> str:
-    lines = (
-        [
-            f'<th scope="row">{escape(each.claim.says)}<br><small>{escape(each.claim.means)}</small></th>',
-            f"<td>{escape(each.reading) or '—'}</td>",
-            f'<td class="{_mark(each)}">{escape(each.verdict)}</td>',
-            f"<td>{escape(each.why) or 'no comparison fails'}</td>",
-            f"<td>{escape(each.worst)}</td>",
-        ]
-        for each in judged
-    )
+    lines: list[list[str]] = []
+    for _, group in groupby(judged, key=lambda each: each.claim.name):
+        together = list(group)
+        claim = together[0].claim
+        head = f"{escape(claim.says)}<br><small>{escape(claim.means)}</small>"
+        for place, each in enumerate(together):
+            first = [f'<th scope="rowgroup" rowspan="{len(together)}">{head}</th>'] if not place else []
+            lines.append([*first, *_judged(each)])
     return "<h2>What the paper says of its figure, judged</h2>\n" + _table(
         "Each sentence, in our words and as inequalities; the last column is the comparison closest to, or furthest "
         "beyond, its bound, with its paired standard error",
-        ["sentence", "reading", "verdict", "why", "most against it"],
+        ["sentence", "reading", "verdict", "comparisons that fail", "most against it"],
         lines,
     )
+
+
+def _judged(each: Judgement) -> list[str]:
+    why = "; ".join(f"{about} ({epsilons})" for about, epsilons in each.reasons())
+    return [
+        f"<td>{escape(each.reading) or '—'}</td>",
+        f'<td class="{_mark(each)}">{escape(each.verdict)}</td>',
+        f"<td>{escape(why) or 'no comparison fails'}</td>",
+        f"<td>{escape(each.worst)}</td>",
+    ]
 
 
 def _turned(judged: Sequence[Judgement], turned: Sequence[Flip] | None) -> str:
@@ -180,7 +194,7 @@ def _definitions(study: Study) -> str:
         ("far beyond", f"at least {MUCH:g}% of the bars"),
         ("holds, fails, undecided", f"the mean is within its bound, beyond it, or neither: t-quantile at {LEVEL:g}"),
         ("reading", "whose mechanism is ours (dropping, or the paper's stlap), and which calibration is BNS"),
-        *((name, text) for name, text in study.settings.texts().items() if name in _SWITCHES),
+        *((f"{name}: {study.settings.texts()[name]}", text) for name, text in _SWITCHES.items()),
     ]  # fmt: skip
     return (
         "<h2>Definitions</h2>\n<dl>" + "".join(f"<dt>{escape(a)}</dt><dd>{escape(b)}</dd>" for a, b in pairs) + "</dl>"

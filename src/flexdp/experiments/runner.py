@@ -71,6 +71,8 @@ def run(
     """
     if not experiments or not mechanisms or not epsilons:
         raise InputError("a study needs at least one experiment, one mechanism and one epsilon.")
+    for mechanism, epsilon in product(mechanisms, epsilons):
+        mechanism.refuse(epsilon, settings)
     known = {} if journal is None else dict(journal.cells)
     wanted = list(product(experiments, mechanisms, epsilons))
     missing = [each for each in wanted if (each[0].name, each[1].name, each[2]) not in known]
