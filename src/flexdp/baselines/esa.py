@@ -32,7 +32,8 @@ class ShiftedLaplace(HistogramMechanism):
 
     name: ClassVar[str] = "esa"
     citation: ClassVar[Citation] = Citation(
-        "Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Shuang Song, Kunal Talwar, Abhradeep Thakurta",
+        "Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Shuang Song, Kunal Talwar, "
+        "Abhradeep Thakurta",
         2020,
         "Encode, Shuffle, Analyze Privacy Revisited: Formalizations and Empirical Evaluation",
     )
