@@ -127,9 +127,10 @@ def _wins(below: Floats, shows: Floats, at_most: Floats, ties: str) -> Floats:
 
 def _tallest_laplace(heights: NDArray[np.int64], law: LaplaceBars) -> Floats:
     """∫ over z > least of density_i(z)·Π_{j≠i} F_j(z); real heights do not tie."""
-    kinks = np.unique(heights).astype(np.float64)
-    low = max(law.least, kinks[-1] - NEGLIGIBLE * law.scale)
-    high = max(law.least, kinks[-1]) + NEGLIGIBLE * law.scale
+    behind = (heights - heights.max()).astype(np.float64)  # measured from the tallest bar, so that doubles stay fine
+    kinks, least = np.unique(behind), law.least - float(heights.max())
+    low = max(least, -NEGLIGIBLE * law.scale)
+    high = max(least, 0.0) + NEGLIGIBLE * law.scale
     even = np.linspace(low, high, 1 + math.ceil(2 * (high - low) / law.scale))
     edges = np.union1d(even, kinks[(kinks > low) & (kinks < high)])
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -139,7 +140,7 @@ def _tallest_laplace(heights: NDArray[np.int64], law: LaplaceBars) -> Floats:
         here = edges[start : start + step + 1]
         half = np.diff(here)[:, None] / 2
         z = (here[:-1, None] + half * (1 + nodes)).ravel()
-        away = z[None, :] - heights[:, None]
+        away = z[None, :] - behind[:, None]
         at_most = 1 - laplace_tail(away, law.scale)
         density = np.exp(-np.abs(away) / law.scale) / (2 * law.scale)
         chances += (density * _before(at_most) * _after(at_most)) @ (half * weights).ravel()
