@@ -194,7 +194,12 @@ def reaching_one_further(number: int, epsilon: float) -> ExactErrors:
     right = claimed("dropping", number, epsilon)
     noise = DropNoise(epsilon, DELTA)
     fewer = np.concatenate(([0.0, 0.0], np.cumsum(noise.pmf)))
-    bars = WholeBars(exceeds=lambda x, h: fewer[np.clip(x - h, 0, noise.q + 1)], low=-noise.q, high=0)
+    bars = WholeBars(
+        exceeds=lambda x, h: fewer[np.clip(x - h, 0, noise.q + 1)],
+        at_most=lambda x, h: 1 - fewer[np.clip(x - h, 0, noise.q + 1)],
+        low=-noise.q,
+        high=0,
+    )
     level = None if isinstance(statistic, Mode) else getattr(statistic, "count", 1)
     law = reading_law(counts, level, bars, empty="zero", ties="smallest")
     return ExactErrors(law=law, actual_distance=right.actual_distance, flexible_distance=right.flexible_distance)
