@@ -41,7 +41,7 @@ __all__ = [
 LARGEST_TOTAL = 2**53  # records in all, so that sums of counts are exact in doubles
 SMALL_DELTA = replace(DELTA, high=Fraction(1, 2), high_included=True)  # calibrations divide by 2δ and take a logarithm
 
-BLOCK = 2**17  # noisy bars made at a time: memory does not grow with the number of runs
+BLOCK = 2**15  # noisy bars made at a time: they stay in the cache, and memory does not grow with the number of runs
 
 Empty: TypeAlias = Literal["zero", "random"]
 Ties: TypeAlias = Literal["smallest", "largest", "random"]

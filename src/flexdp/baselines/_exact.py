@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import ALPHA, GAMMA, Number, shown
-from flexdp.baselines._base import Baseline, Empty, Question, Readable, Ties, question
+from flexdp.baselines._base import Baseline, Empty, Mechanism, Question, Readable, Ties, question
 from flexdp.baselines._registry import baseline
 from flexdp.errors import InputError
 
@@ -41,15 +41,7 @@ def exact_law(
     >>> exact_law("dropping", np.array([900, 0, 14, 1]), Max(), epsilon=1, delta="1e-6").round(3).tolist()
     [0.5, 0.0, 0.5, 0.0]
     """
-    chosen = baseline(mechanism) if isinstance(mechanism, str) else mechanism
-    own = getattr(chosen, "law", None)
-    if own is None:
-        name = getattr(chosen, "name", None)
-        raise InputError(f"mechanism {shown(name if isinstance(name, str) else chosen)} has no law. Run it instead.")
-    law = np.asarray(own(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties), dtype=np.float64)
-    if law.shape != np.shape(counts) or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
-        raise InputError(f"the law of mechanism {shown(chosen.name)} must be chances, one for each bar, that sum to 1.")
-    return law
+    return _law(mechanism, question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties), statistic)
 
 
 def attainable_places(
@@ -116,10 +108,26 @@ def exact_errors(
     """
     asked = question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties)
     return ExactErrors(
-        law=exact_law(mechanism, counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties),
+        law=_law(mechanism, asked, statistic),
         actual_distance=_distances(_attainable(asked, 0), asked.bars),
         flexible_distance=_distances(_attainable(asked, alpha), asked.bars),
     )
+
+
+def _law(mechanism: str | Baseline, asked: Question, statistic: Readable) -> NDArray[np.float64]:
+    chosen = baseline(mechanism) if isinstance(mechanism, str) else mechanism
+    if isinstance(chosen, Mechanism):
+        return chosen._law(asked)
+    own = getattr(chosen, "law", None)
+    if own is None:
+        name = getattr(chosen, "name", None)
+        raise InputError(f"mechanism {shown(name if isinstance(name, str) else chosen)} has no law. Run it instead.")
+    budget, rules = asked.budget, {"empty": asked.empty, "ties": asked.ties}
+    given = own(asked.counts, statistic, epsilon=budget.epsilon, delta=budget.delta, **rules)
+    law = np.asarray(given, dtype=np.float64)
+    if law.shape != asked.counts.shape or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
+        raise InputError(f"the law of mechanism {shown(chosen.name)} must be chances, one for each bar, that sum to 1.")
+    return law
 
 
 def _attainable(asked: Question, alpha: Number) -> NDArray[np.intp]:

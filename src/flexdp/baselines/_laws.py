@@ -6,9 +6,10 @@ i shows some height h and the others stay below it, or level with it where the r
     Pr[mode = i] = Σ_h Pr[bar i shows h] · Π_{j<i} F_j(h − 1) · Π_{j>i} F_j(h)        (ties to the smallest place).
 
 What is exact: for whole bars these are finite sums of closed forms, cut off where less than 1e-18 is left, in doubles.
-For Laplace noise that is not rounded, Σ is an integral of a smooth function between kinks; Gauss's rule on short panels
-gives it to about 1e-13. Ties drawn at random need E[1/(1 + tied)] = ∫₀¹ Π_j (F_j(h − 1) + s·Pr[bar j shows h]) ds, a
-polynomial in s, for which Gauss's rule with half as many nodes as bars is exact.
+For Laplace noise that is not rounded, Σ is an integral: of a polynomial above the tallest bar, where Gauss's rule is
+exact; below it of a smooth function between kinks, which the rule on short panels gives to about 1e-13. Ties drawn at
+random need E[1/(1 + tied)] = ∫₀¹ Π_j (F_j(h − 1) + s·Pr[bar j shows h]) ds, a polynomial in s, for which Gauss's rule
+with half as many nodes as bars is exact.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp.errors import InputError
+
 __all__ = ["NEGLIGIBLE", "BarLaw", "LaplaceBars", "WholeBars", "laplace_tail", "reading_law"]
 
 NEGLIGIBLE = 42.0  # e^−42 < 1e-18: tails are cut off that many scales away
 _CELLS = 2**17  # bars times heights looked at together
+_LARGEST_SUM = 2**31  # bars times heights looked at in all
 _NODES = 16  # of Gauss's rule on a panel of half a scale: products of hundreds of bars are that smooth
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -34,10 +39,13 @@ Floats: TypeAlias = NDArray[np.float64]
 class WholeBars:
     """Bars that show whole numbers: ``exceeds(x, h)`` = Pr[a bar of x records shows more than h], for whole h ≥ 0.
 
-    But for a chance of 1e-18 a bar of x records shows between x + low and x + high.
+    ``at_most(x, h)`` is the rest, not by subtraction: both have full relative precision where they are small, so that
+    products of them tell what is very unlikely from what is impossible. But for a chance of 1e-18 a bar of x records
+    shows between x + low and x + high.
     """
 
     exceeds: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
+    at_most: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
     low: int
     high: int
 
@@ -64,14 +72,12 @@ def reading_law(counts: NDArray[np.int64], level: int | None, law: BarLaw, *, em
     filled = np.flatnonzero(counts)
     heights = counts[filled]
     out = np.zeros(len(counts))
+    seen, unseen = _seen(heights, 1 if level is None else level, law)
+    nothing = float(np.prod(unseen))
     if level is not None:
-        seen = _seen(heights, level, law)
-        out[filled] = seen * _after(1 - seen)
-        nothing = float(np.prod(1 - seen))
-    else:
-        nothing = float(np.prod(1 - _seen(heights, 1, law)))
-        if len(filled):
-            out[filled] = _tallest(heights, law, ties)
+        out[filled] = seen * _after(unseen)
+    elif len(filled):
+        out[filled] = _tallest(heights, law, ties)
     if empty == "zero":
         out[0] += nothing
     else:
@@ -79,11 +85,13 @@ def reading_law(counts: NDArray[np.int64], level: int | None, law: BarLaw, *, em
     return out
 
 
-def _seen(heights: NDArray[np.int64], level: int, law: BarLaw) -> Floats:
-    """The chance that each bar shows at least ``level`` records."""
+def _seen(heights: NDArray[np.int64], level: int, law: BarLaw) -> tuple[Floats, Floats]:
+    """The chance that each bar shows at least ``level`` records, and that it does not."""
     if isinstance(law, WholeBars):
-        return law.exceeds(heights, np.array(level - 1))
-    return laplace_tail(max(float(level), law.least) - heights, law.scale)
+        below = np.array(level - 1)
+        return law.exceeds(heights, below), law.at_most(heights, below)
+    short = max(float(level), law.least) - heights
+    return laplace_tail(short, law.scale), laplace_tail(-short, law.scale)
 
 
 def _tallest(heights: NDArray[np.int64], law: BarLaw, ties: str) -> Floats:
@@ -96,13 +104,16 @@ def _tallest(heights: NDArray[np.int64], law: BarLaw, ties: str) -> Floats:
 def _tallest_whole(heights: NDArray[np.int64], law: WholeBars, ties: str) -> Floats:
     top = int(heights.max())
     first, last = max(1, top + law.low), max(1, top + law.high)  # the tallest bar alone makes lower heights irrelevant
+    if (last - first + 1) * len(heights) > _LARGEST_SUM:
+        raise InputError("epsilon is so small that the exact law of the mode takes too long. Choose a larger epsilon.")
     chances = np.zeros(len(heights))
     step = max(1, _CELLS // len(heights))
     for start in range(first, last + 1, step):
         levels = np.arange(start - 1, min(start + step, last + 1))
-        more = law.exceeds(heights[:, None], levels[None, :])
-        shows = more[:, :-1] - more[:, 1:]
-        chances += _wins(1 - more[:, :-1], shows, 1 - more[:, 1:], ties).sum(axis=1)
+        more, rest = (part(heights[:, None], levels[None, :]) for part in (law.exceeds, law.at_most))
+        below, at_most = rest[:, :-1], rest[:, 1:]
+        shows = np.where(at_most < 0.5, at_most - below, more[:, :-1] - more[:, 1:])
+        chances += _wins(below, shows, at_most, ties).sum(axis=1)
     return chances
 
 
@@ -112,9 +123,8 @@ def _wins(below: Floats, shows: Floats, at_most: Floats, ties: str) -> Floats:
         return shows * _before(below) * _after(at_most)
     if ties == "largest":
         return shows * _before(at_most) * _after(below)
-    nodes, weights = np.polynomial.legendre.leggauss((len(below) + 1) // 2)
     out = np.zeros_like(below)
-    for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+    for node, weight in zip(*_gauss((len(below) + 1) // 2), strict=True):
         mixed = below + node * shows
         out += weight * (_before(mixed) * _after(mixed))
     return shows * out
@@ -122,23 +132,48 @@ def _wins(below: Floats, shows: Floats, at_most: Floats, ties: str) -> Floats:
 
 def _tallest_laplace(heights: NDArray[np.int64], law: LaplaceBars) -> Floats:
     """∫ over z > least of density_i(z)·Π_{j≠i} F_j(z); real heights do not tie."""
-    kinks = np.unique(heights).astype(np.float64)
-    low = max(law.least, kinks[-1] - NEGLIGIBLE * law.scale)
-    high = max(law.least, kinks[-1]) + NEGLIGIBLE * law.scale
-    even = np.linspace(low, high, 1 + math.ceil(2 * (high - low) / law.scale))
-    edges = np.union1d(even, kinks[(kinks > low) & (kinks < high)])
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    chances = np.zeros(len(heights))
-    step = max(1, _CELLS // (_NODES * len(heights)))
+    behind = (heights - heights.max()).astype(np.float64)  # measured from the tallest bar, so that doubles stay fine
+    least = law.least - float(heights.max())
+    out = _above_all(behind, max(0.0, least), law.scale)
+    if least < 0:
+        out += _below_the_tallest(behind, least, law.scale)
+    return out
+
+
+def _above_all(behind: Floats, low: float, scale: float) -> Floats:
+    """The part above every bar: in u = e^{−z/scale} the integrand is a polynomial, and Gauss's rule is exact."""
+    u, weights = _gauss((len(behind) + 1) // 2)
+    shows = 0.5 * np.exp((behind - low) / scale)[:, None]  # Pr[the bar shows more than low], and u times that at u
+    at_most = 1 - shows * u
+    return np.asarray((shows * _before(at_most) * _after(at_most)) @ weights)
+
+
+def _below_the_tallest(behind: Floats, least: float, scale: float) -> Floats:
+    """The part from the threshold to the tallest bar: panel by panel, from where all bars could be that low."""
+    low = max(least, -NEGLIGIBLE * scale)
+    even = np.linspace(low, 0.0, 1 + math.ceil(2 * -low / scale))
+    edges = np.union1d(even, behind[behind > low])
+    all_lower = np.prod(laplace_tail(behind[:, None] - edges, scale), axis=0)
+    edges = edges[max(0, int(np.argmax(all_lower > 1e-20)) - 1) :]
+    nodes, weights = _gauss(_NODES)
+    chances = np.zeros(len(behind))
+    step = max(1, _CELLS // (_NODES * len(behind)))
     for start in range(0, len(edges) - 1, step):
         here = edges[start : start + step + 1]
-        half = np.diff(here)[:, None] / 2
-        z = (here[:-1, None] + half * (1 + nodes)).ravel()
-        away = z[None, :] - heights[:, None]
-        at_most = 1 - laplace_tail(away, law.scale)
-        density = np.exp(-np.abs(away) / law.scale) / (2 * law.scale)
-        chances += (density * _before(at_most) * _after(at_most)) @ (half * weights).ravel()
+        width = np.diff(here)[:, None]
+        z = (here[:-1, None] + width * nodes).ravel()
+        away = z - behind[:, None]
+        at_most = laplace_tail(-away, scale)
+        density = np.exp(-np.abs(away) / scale) / (2 * scale)
+        chances += (density * _before(at_most) * _after(at_most)) @ (width * weights).ravel()
     return chances
+
+
+@lru_cache(maxsize=64)
+def _gauss(number: int) -> tuple[Floats, Floats]:
+    """Nodes and weights of Gauss's rule on [0, 1]: exact for polynomials of degree 2·number − 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(number)
+    return (nodes + 1) / 2, weights / 2
 
 
 def _before(values: Floats) -> Floats:

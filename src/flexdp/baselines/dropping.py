@@ -49,16 +49,22 @@ class Dropping(HistogramMechanism):
 
     def _bar_law(self, asked: Question) -> WholeBars:
         """A bar of x records shows more than h if fewer than x − h are dropped."""
-        fewer = _running(asked.budget.epsilon, asked.budget.delta)
+        fewer, as_many = _running(asked.budget.epsilon, asked.budget.delta)
         q = len(fewer) - 1
-        return WholeBars(exceeds=lambda x, h: fewer[np.clip(x - h, 0, q)], low=1 - q, high=0)
+        return WholeBars(
+            exceeds=lambda x, h: fewer[np.clip(x - h, 0, q)],
+            at_most=lambda x, h: as_many[np.clip(x - h, 0, q)],
+            low=1 - q,
+            high=0,
+        )
 
 
 @lru_cache(maxsize=64)
-def _running(epsilon: Fraction, delta: Fraction) -> NDArray[np.float64]:
-    """Pr[J < k] for k = 0, …, q: sums of integers, each rounded once, so that 0 and 1 are exactly that."""
+def _running(epsilon: Fraction, delta: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Pr[J < k] and Pr[J ≥ k] for k = 0, …, q: integers, each rounded once, so that 0 and 1 are exactly that."""
     noise = _noise(epsilon, delta)
-    return np.array([total / (1 << noise.bits) for total in accumulate(noise.weights, initial=0)])
+    whole, sums = 1 << noise.bits, list(accumulate(noise.weights, initial=0))
+    return np.array([total / whole for total in sums]), np.array([(whole - total) / whole for total in sums])
 
 
 @lru_cache(maxsize=64)

@@ -53,6 +53,7 @@ class ShiftedLaplace(HistogramMechanism):
         moved, scale = shift(asked.epsilon, asked.delta), 1 / asked.epsilon
         return WholeBars(
             exceeds=lambda x, h: laplace_tail(h - x + (0.5 + moved), scale),
+            at_most=lambda x, h: laplace_tail(x - h - (0.5 + moved), scale),
             low=math.floor(-moved - NEGLIGIBLE * scale),
             high=math.ceil(-moved + NEGLIGIBLE * scale),
         )

@@ -71,4 +71,9 @@ class ShiftedTruncatedLaplace(HistogramMechanism):
     def _bar_law(self, asked: Question) -> WholeBars:
         """A bar of x records shows more than h if the noise exceeds h + 1/2 − x."""
         epsilon, q = asked.epsilon, reach(asked.epsilon, asked.delta)
-        return WholeBars(exceeds=lambda x, h: tail(h - x + 0.5, epsilon, q), low=-math.ceil(q + 0.5), high=0)
+        return WholeBars(
+            exceeds=lambda x, h: tail(h - x + 0.5, epsilon, q),
+            at_most=lambda x, h: tail(x - h - 0.5 - q, epsilon, q),  # the noise is its own mirror image about −q/2
+            low=-math.ceil(q + 0.5),
+            high=0,
+        )
