@@ -25,8 +25,8 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
     "answers", "release", "_output",
     "experiments._streams", "experiments.worst", "experiments.laws", "experiments.paper", "experiments._cases",
-    "experiments._cells", "experiments._files", "experiments.journal", "experiments.runner", "experiments.results", "experiments.claims",
-    "experiments.sensitivity", "experiments.figure", "experiments.page", "experiments.outputs",
+    "experiments._cells", "experiments._files", "experiments.journal", "experiments.runner", "experiments.results",
+    "experiments.claims", "experiments.sensitivity", "experiments.figure", "experiments.page", "experiments.outputs",
     "experiments.comparison", "experiments.public", "experiments",
     "_demo", "cli_lab", "cli", "__main__", "__init__",
 ]  # fmt: skip

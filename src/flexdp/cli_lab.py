@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -18,14 +18,16 @@ import click
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:
-    from flexdp.experiments._cells import Mechanism
+    from flexdp.experiments._cells import Mechanism, Settings
     from flexdp.experiments.runner import Progress, Study
     from flexdp.experiments.sensitivity import Flip
+    from flexdp.experiments.worst import WorstCase
 
 __all__ = ["compare", "experiment"]
 
 QUICK = {"runs": "100", "datasets": "10"}
 FULL = {"runs": "100", "datasets": "100"}
+QUICK_SEARCH = 60  # histograms that number 7 looks at in each place with --quick
 KEPT = "what is finished is kept, and the same command goes on from there."
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -84,7 +86,7 @@ def _measured(function: _F) -> _F:
 
 
 @click.command()
-@click.argument("names", metavar="1 2 …|all", nargs=-1, required=True)
+@click.argument("names", metavar="1 2 …|all|7", nargs=-1, required=True)
 @click.option("--out", required=True, metavar="DIR", help="Folder for the results; also holds what is finished.")
 @_measured
 @click.option("--sensitivity", is_flag=True, help="Also try every switch, and say which verdicts it turns round.")
@@ -107,30 +109,38 @@ def experiment(
     """Run experiments of the paper on simulated data, and judge what it says of them.
 
     DIR gets results.csv, datasets.csv, verdicts.csv, timings.csv, figure.svg, figure.png and index.html. A run that was
-    stopped goes on where it was.
+    stopped goes on where it was. Number 7 is our own: worst cases found by search (worst.csv), by default at ε = 1.
     """
     from flexdp._parameters import whole
     from flexdp.experiments._files import output_folder
     from flexdp.experiments.claims import judge
     from flexdp.experiments.journal import Journal
     from flexdp.experiments.outputs import Finished
-    from flexdp.experiments.paper import chosen
+    from flexdp.experiments.paper import WORST, chosen
     from flexdp.experiments.runner import chosen_mechanisms
     from flexdp.experiments.runner import run as study_of
 
-    wanted, asked = chosen(names), chosen_mechanisms(mechanisms)
+    searched, others = [name for name in names if name in WORST], [name for name in names if name not in WORST]
+    asked, wanted = chosen_mechanisms(mechanisms), chosen(others) if others else ()
     grid, checked = _grid(epsilon), _settings(quick, settings)
     processes = whole("jobs", jobs)
-    _try_matplotlib(no_figure)
+    _try_matplotlib(no_figure or not others)
     folder = output_folder(out)
+    worst = _worst(folder, mechanisms, epsilon, quick, checked) if searched else ()
+    if not others:
+        click.echo(json.dumps(_worst_document(worst), indent=2) if as_json else _worst_text(worst))
+        return 0
     run.kept = KEPT
     with Journal(folder, checked) as journal, _shown("Experiments") as progress:
         study = study_of(wanted, asked, grid, checked, journal=journal, jobs=processes, progress=progress)
     turned = _turned(study, asked, folder, processes) if sensitivity else None
-    finished = Finished(study=study, judged=judge(study), turned=turned)
+    finished = Finished(study=study, judged=judge(study), turned=turned, worst=worst)
     finished.write(folder, figures=not no_figure)
     _tell_time(study)
-    click.echo(json.dumps(finished.document(), indent=2, allow_nan=False) if as_json else finished.text())
+    if as_json:
+        click.echo(json.dumps({**finished.document(), **_worst_document(worst)}, indent=2, allow_nan=False))
+    else:
+        click.echo(finished.text() + ("\n\n" + _worst_text(worst) if worst else ""))
     click.echo(f"Written to {out}{'' if no_figure else ': open index.html there'}.", err=True)
     return 0
 
@@ -215,12 +225,61 @@ def _grid(epsilon: str | None) -> Any:
     return EPSILONS if epsilon is None else epsilon_grid(epsilon)
 
 
-def _settings(quick: bool, given: dict[str, Any]) -> Any:
+def _settings(quick: bool, given: dict[str, Any]) -> Settings:
     from flexdp.experiments._cells import Settings
 
     usual = QUICK if quick else FULL
     words: dict[str, Any] = {name: usual.get(name) if value is None else value for name, value in given.items()}
     return Settings.checked(**words)
+
+
+def _worst(
+    folder: Path, names: tuple[str, ...], epsilon: str | None, quick: bool, checked: Settings
+) -> list[WorstCase]:
+    from flexdp.experiments._files import write_whole
+    from flexdp.experiments.worst import LAWFUL, csv_text, search
+
+    rows: list[WorstCase] = []
+    for each in [1] if epsilon is None else _grid(epsilon):
+        effort: dict[str, Any] = {"evaluations": QUICK_SEARCH} if quick else {}
+        rows += search(names or LAWFUL, epsilon=each, delta=checked.delta, seed=checked.seed, **effort).rows
+    write_whole(folder / "worst.csv", csv_text(rows))
+    return rows
+
+
+def _worst_text(rows: Sequence[WorstCase]) -> str:
+    from flexdp._parameters import number_text
+    from flexdp.experiments.worst import WorstCases
+
+    lines = ["Worst β found, in % of the bars, at the α that dropping guarantees"]
+    for epsilon in dict.fromkeys(row.epsilon for row in rows):
+        found = WorstCases(rows=tuple(row for row in rows if row.epsilon == epsilon), seed=0)
+        lines.append(f"\nε = {number_text(epsilon)}\n{found}")
+    return "\n".join(lines)
+
+
+def _worst_document(rows: Sequence[WorstCase]) -> dict[str, Any]:
+    from flexdp._parameters import number_text
+
+    if not rows:
+        return {}
+    return {
+        "worst": [
+            {
+                "mechanism": row.mechanism,
+                "statistic": row.statistic,
+                "bars": row.bars,
+                "records": row.records,
+                "epsilon": number_text(row.epsilon),
+                "alpha": number_text(row.alpha),
+                "gamma": number_text(row.gamma),
+                "worst": row.worst,
+                "exhaustive": row.exhaustive,
+                "histogram": row.histogram,
+            }
+            for row in rows
+        ]
+    }
 
 
 def _turned(study: Study, asked: tuple[Mechanism, ...], folder: Path, jobs: int) -> list[Flip]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from flexdp.cli import _guarded, _Run
 
 COMMAND = [sys.executable, "-m", "flexdp.cli"]
 TINY = ["--runs", "5", "--datasets", "3", "-e", "0.5,1", "-m", "dropping", "-m", "em"]
@@ -103,7 +108,7 @@ def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
     [
         (["experiment", "8", "--out", "o"], "experiment '8' does not exist. Choose from 1 to 7, or all."),
         (["experiment", "al", "--out", "o"], "experiment 'al' does not exist. Did you mean all?"),
-        (["experiment", "1", "-m", "droping", "--out", "o"], "mechanism 'droping' does not exist. Did you mean 'dropping'?"),
+        (["experiment", "1", "-m", "droping", "--out", "o"], "'droping' does not exist. Did you mean 'dropping'?"),
         (["experiment", "1", "-e", ",", "--out", "o"], "epsilon must hold at least one number"),
         (["experiment", "1", "-e", "0.1,-2", "--out", "o"], "epsilon must be in (0, 10000]; got '-2'"),
         (["experiment", "1", "--runs", "1", "--out", "o"], "runs must be a whole number of at least 2; got '1'."),
@@ -122,11 +127,16 @@ def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
         (["compare", "--law", "normal:5,1", "-s", "median"], "statistic must be max, max_at_least:k or mode"),
     ],
 )  # fmt: skip
-def test_bad_input_is_told_in_one_line(tmp_path: Path, words: list[str], told: str) -> None:
+def test_bad_input_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
     (tmp_path / "file").write_text("x\n1\n")
-    out = flexdp(*words, cwd=tmp_path)
-    assert out.returncode == 2 and not out.stdout
-    assert told in out.stderr and len(out.stderr.strip().splitlines()) == 1
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["flexdp", *words])
+    code = _guarded(_Run())
+    out, err = capsys.readouterr()
+    assert code == 2 and not out
+    assert told in err and len(err.strip().splitlines()) == 1
     assert not (tmp_path / "o").exists(), "nothing is made before everything is checked"
 
 
@@ -136,22 +146,43 @@ def test_another_seed_is_refused_the_folder(tmp_path: Path) -> None:
     assert out.returncode == 2 and "holds a study with seed '0', not '1'. Name another folder" in out.stderr
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    """The journal is a link to the device that is always full."""
-    (tmp_path / "progress.jsonl").symlink_to("/dev/full")
-    out = flexdp("experiment", "5", *TINY, "--no-figure", "--out", tmp_path)
+def test_a_folder_that_fills_up(tmp_path: Path) -> None:
+    """No file may grow beyond 2 kB, which the operating system enforces; then it may, and the command goes on."""
+    words = ["experiment", "5", "--runs", "5", "--datasets", "50", "-e", "1", "-m", "em", "-m", "ptr", "--no-figure"]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+    out = flexdp(*words, "--out", tmp_path, preexec_fn=limit)
     assert out.returncode == 2 and "is full. Free some room and run the same command again" in out.stderr
     assert len(out.stderr.strip().splitlines()) == 1
+    assert flexdp(*words, "--out", tmp_path).returncode == 0
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "progress.jsonl").symlink_to("/dev/full")
+    out = flexdp(*words, "--out", tmp_path / "other")
+    assert out.returncode == 2 and "that is no file; name another folder" in out.stderr
+
+
+def test_the_seventh_looks_for_worst_cases(tmp_path: Path) -> None:
+    out = flexdp("experiment", "7", "--quick", "-m", "dropping", "-m", "em", "--out", tmp_path)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout.startswith("Worst β found") and "ε = 1\n" in out.stdout
+    rows = list(csv.DictReader((tmp_path / "worst.csv").read_text().splitlines()))
+    assert {float(row["worst"]) for row in rows if row["mechanism"] == "dropping"} == {0.0}
+    assert min(float(row["worst"]) for row in rows if row["mechanism"] == "em") > 50
+    both = flexdp("experiment", "worst", "5", *TINY, "-e", "1", "--quick", "--out", tmp_path / "b", "--json")
+    document = json.loads(both.stdout)
+    assert {row["epsilon"] for row in document["worst"]} == {"1"} and document["results"]
+    assert "Where it breaks" in (tmp_path / "b" / "index.html").read_text()
+    refused = flexdp("experiment", "7", "-m", "ss", "--out", tmp_path / "c")
+    assert refused.returncode == 2 and "ss" in refused.stderr
 
 
 # compare
 
 
 def test_compare_prints_a_table_and_writes_files(tmp_path: Path) -> None:
-    out = flexdp("compare", "--law", "normal:50,10", "-s", "max_at_least:200", *TINY, "--out", tmp_path)
+    out = flexdp("compare", "--law", "normal:50,10", "-s", "max_at_least:200", *TINY, "--no-figure", "--out", tmp_path)
     assert out.returncode == 0, out.stderr
     assert "max_200, normal:50,10" in out.stdout
-    assert {each.name for each in tmp_path.iterdir()} == {"compare.csv", "compare.svg", "compare.png"}
+    assert [each.name for each in tmp_path.iterdir()] == ["compare.csv"]
     document = json.loads(flexdp("compare", "--law", "zipf:1.5", "-s", "mode", *TINY, "--json").stdout)
     assert {row["experiment"] for row in document["results"]} == {"zipf:1.5"}
 

@@ -127,7 +127,7 @@ def test_a_step_noise_that_is_none(wrong: str) -> None:
 def test_experiments_are_chosen_in_order_and_once() -> None:
     assert [each.name for each in chosen(["6", "1", "6"])] == ["1", "6"]
     assert len(chosen(["all", "3"])) == 6
-    for wrong, told in (("al", "Did you mean all"), ("12", "Did you mean"), ("x", "1 to 6")):
+    for wrong, told in (("al", "Did you mean all"), ("12", "Did you mean"), ("x", "1 to 7")):
         with pytest.raises(InputError, match=told):
             chosen([wrong])
     with pytest.raises(InputError, match="must be named"):

@@ -21,7 +21,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as failure:
-        if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+        if failure.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise InputError(
                 f"out {shown(str(path))} is full. Free some room and run the same command again: what is finished "
                 "is kept."

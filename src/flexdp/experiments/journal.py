@@ -42,6 +42,10 @@ class Journal:
         self.cells: dict[Key, Cell] = {}
 
     def __enter__(self) -> Journal:
+        if self._path.exists() and not self._path.is_file():
+            raise InputError(
+                f"out {shown(str(self._path.parent))} holds a {NAME} that is no file; name another folder."
+            )
         with writing(self._path):
             self._stream = self._path.open("a+b")
         try:

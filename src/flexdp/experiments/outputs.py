@@ -17,6 +17,7 @@ from flexdp.experiments.page import command, page
 from flexdp.experiments.results import datasets_csv, results_csv, rows, short_table, timings_csv
 from flexdp.experiments.runner import Study
 from flexdp.experiments.sensitivity import Flip
+from flexdp.experiments.worst import WorstCase
 
 __all__ = ["Finished"]
 
@@ -30,6 +31,7 @@ class Finished:
     study: Study
     judged: Sequence[Judgement]
     turned: Sequence[Flip] | None = None
+    worst: Sequence[WorstCase] = ()
 
     def write(self, folder: Path, *, figures: bool = True) -> None:
         """Every file, each whole; all but ``timings.csv`` have the same bytes for the same parameters and seed."""
@@ -104,6 +106,7 @@ class Finished:
             drawing,
             self.judged,
             self.turned,
+            worst=self.worst,
             title="Flexible accuracy: the experiments, run again",
             commands=[command(self.study, sensitivity=self.turned is not None)],
         )

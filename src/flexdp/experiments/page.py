@@ -18,6 +18,7 @@ from flexdp.experiments.claims import CLOSE, LEVEL, MUCH, VISIBLE, Judgement
 from flexdp.experiments.results import Row, rows
 from flexdp.experiments.runner import Study
 from flexdp.experiments.sensitivity import Flip
+from flexdp.experiments.worst import WorstCase
 
 __all__ = ["command", "page"]
 
@@ -58,6 +59,7 @@ def page(
     judged: Sequence[Judgement],
     turned: Sequence[Flip] | None,
     *,
+    worst: Sequence[WorstCase] = (),
     title: str,
     commands: Sequence[str],
 ) -> str:
@@ -68,6 +70,7 @@ def page(
         _figure(study, figure),
         _verdicts(judged) if judged else "",
         _turned(judged, turned) if judged else "",
+        _worst(worst) if worst else "",
         _numbers(study),
         _definitions(study),
         _mechanisms(study),
@@ -161,6 +164,23 @@ def _turned(judged: Sequence[Judgement], turned: Sequence[Flip] | None) -> str:
         heading
         + f"<p>Of {len(judged)} verdicts, a switch turns {moved} round at some ε, from holds to fails or back.</p>"
         + _table("Verdicts that a switch turns round", ["sentence", "reading", "switch"], lines)
+    )
+
+
+def _worst(worst: Sequence[WorstCase]) -> str:
+    lines = (
+        [
+            f'<th scope="row">{escape(row.mechanism)}</th><td>{escape(row.statistic)}</td>',
+            *(f'<td class="n">{number_text(value)}</td>' for value in (row.epsilon, row.bars, row.alpha, row.gamma)),
+            f'<td class="n">{row.worst:.1f}</td><td>{" ".join(map(str, row.histogram))}</td>',
+        ]
+        for row in worst
+    )
+    heads = ["mechanism", "statistic", "ε", "bars", "α", "γ", "worst β found, %", "on the histogram"]
+    return (
+        "<h2>Where it breaks</h2>\n<p>Histograms found by search, at the α that dropping guarantees. There its β is 0 "
+        "on every histogram; a large β of another mechanism is a proof that it has no such guarantee. Computed from exact "
+        "laws, no simulation.</p>\n" + _table("Worst cases", heads, lines)
     )
 
 

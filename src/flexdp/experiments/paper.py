@@ -19,12 +19,12 @@ from flexdp.errors import InputError
 from flexdp.experiments.laws import Binning, Law, PoissonBars, Sampled, StepNoise, Steps
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
-__all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "Experiment", "chosen", "statistic_text"]
+__all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "WORST", "Experiment", "chosen", "statistic_text"]
 
 EPSILONS = tuple(Fraction(n, 100) for n in (5, 7, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
 DELTA = Fraction(1, 2**20)
 ALPHA = Fraction(5, 1000)
-WORST = "7"  # our own: worst-case histograms found by search
+WORST = ("7", "worst")  # our own, by search instead of simulation: see :mod:`flexdp.experiments.worst`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +84,16 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({each.name: each for ea
 
 
 def chosen(names: Iterable[str]) -> tuple[Experiment, ...]:
-    """The experiments of those names, in the paper's order and each once; ``all`` means the six.
+    """The experiments of those names, in the paper's order and each once; ``all`` means its six.
 
     >>> [each.name for each in chosen(["4", "2", "4"])]
     ['2', '4']
     """
     asked = {str(name) for name in names}
     if not asked:
-        raise InputError("experiment must be named: 1 to 6, or all.")
+        raise InputError("experiment must be named: 1 to 7, or all.")
     for name in sorted(asked - {"all", *EXPERIMENTS}):
-        near = difflib.get_close_matches(name.strip("()").lower(), [*EXPERIMENTS, "all"], n=1, cutoff=0.4)
-        hint = f"Did you mean {near[0]}?" if near else "Choose from 1 to 6, or all."
+        near = difflib.get_close_matches(name.strip("()").lower(), [*EXPERIMENTS, *WORST, "all"], n=1, cutoff=0.4)
+        hint = f"Did you mean {near[0]}?" if near else "Choose from 1 to 7, or all."
         raise InputError(f"experiment {shown(name) if is_short(name) else 'of that name'} does not exist. {hint}")
     return tuple(each for each in _ALL if "all" in asked or each.name in asked)
