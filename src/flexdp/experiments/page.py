@@ -179,8 +179,8 @@ def _worst(worst: Sequence[WorstCase]) -> str:
     heads = ["mechanism", "statistic", "ε", "bars", "α", "γ", "worst β found, %", "on the histogram"]
     return (
         "<h2>Where it breaks</h2>\n<p>Histograms found by search, at the α that dropping guarantees. There its β is 0 "
-        "on every histogram; a large β of another mechanism is a proof that it has no such guarantee. Computed from exact "
-        "laws, no simulation.</p>\n" + _table("Worst cases", heads, lines)
+        "on every histogram; a large β of another mechanism is a proof that it has no such guarantee. Computed from "
+        "exact laws, no simulation.</p>\n" + _table("Worst cases", heads, lines)
     )
 
 
