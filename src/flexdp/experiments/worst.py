@@ -49,7 +49,8 @@ _SPAN = 40.0  # natural logarithms of chance over which a climb can feel its way
 class WorstCase:
     """The worst histogram that was found for one mechanism, statistic, number of bars and γ.
 
-    ``worst`` is its β in per cent of B, ``worst_bars`` the same in bars.
+    ``worst`` is its β in per cent of B, ``worst_bars`` the same in bars. ``evaluations`` counts the histograms tried
+    for this mechanism, statistic and number of bars.
     """
 
     mechanism: str
@@ -176,6 +177,15 @@ class _Place:
             return f"max_{self.statistic.count}"
         return "mode" if isinstance(self.statistic, Mode) else "max"
 
+    @property
+    def landmarks(self) -> NDArray[np.int64]:
+        """Heights beside which a guarantee begins to bind: k, what one bar can lose, and what may be lost in all."""
+        budget = int(self.alpha * self.records)
+        drop = budget // self.bars
+        level = self.statistic.count if isinstance(self.statistic, MaxAtLeast) else 1
+        marks = (level - 1, level, drop, drop + 1, level + drop - 1, level + drop, budget, budget + 1)
+        return np.array([mark for mark in marks if mark <= self.records])
+
     def tail(self, heights: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pr[flexible error > b] for b = 0, …, B − 1, exactly."""
         return exact_errors(
@@ -209,9 +219,9 @@ def _worst(place: _Place, gammas: tuple[Fraction, ...], evaluations: int, seed: 
         for heights in _all_histograms(place.records, place.bars):
             record.look(heights)
     else:
-        name = getattr(place.mechanism, "name", type(place.mechanism).__name__)
         for gamma in gammas:
-            _climb(record, gamma, evaluations, stream(seed, "worst", name, place.label, place.bars, gamma))
+            name = place.mechanism.name, place.label, place.bars, gamma
+            _climb(record, gamma, evaluations, stream(seed, "worst", *name))
     for gamma, (beta, histogram) in record.best.items():
         yield WorstCase(
             mechanism=place.mechanism.name, statistic=place.label, bars=place.bars, records=place.records,
@@ -245,11 +255,11 @@ def _climb(record: _Record, gamma: Fraction, evaluations: int, rng: Generator) -
     """Random steps that are kept if they do not go down; a new start after too many in vain."""
     place, left = record.place, evaluations
     while left > 0:
-        here = _start(place.records, place.bars, rng)
+        here = _start(place.records, place.bars, place.landmarks, rng)
         height, in_vain = _height(record.look(here), gamma), 0
         left -= 1
         while left > 0 and in_vain < _RESTART:
-            there = _step(here, rng)
+            there = _step(here, place.landmarks, rng)
             reached = _height(record.look(there), gamma)
             left -= 1
             in_vain = 0 if reached > height else in_vain + 1
@@ -257,17 +267,18 @@ def _climb(record: _Record, gamma: Fraction, evaluations: int, rng: Generator) -
                 here, height = there, reached
 
 
-def _start(records: int, bars: int, rng: Generator) -> NDArray[np.int64]:
-    """Some bars, as likely few as many, share a height, any or as much as there is; one of them holds the rest."""
+def _start(records: int, bars: int, landmarks: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+    """Some bars, as likely few as many, share a height: any, a landmark or all there is. One of them holds the rest."""
     some = rng.permutation(bars)[: math.ceil(bars ** rng.random())]
     share = records // len(some)
+    heights = (int(share ** rng.random()), min(share, int(rng.choice(landmarks))), share)
     out = np.zeros(bars, dtype=np.int64)
-    out[some] = share if rng.random() < 0.25 else int(share ** rng.random())
+    out[some] = heights[rng.integers(3)]
     out[some[0]] += records - int(out.sum())
     return out
 
 
-def _step(heights: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+def _step(heights: NDArray[np.int64], landmarks: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
     """Another histogram of as many records, near this one or rearranged."""
     if len(heights) == 1:
         return heights
@@ -282,8 +293,9 @@ def _step(heights: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         moved = math.ceil(out[one] ** rng.random()) if out[one] else 0
         out[one] -= moved
         out[two] += moved
-    elif kind <= 5:  # a bar gets nearly the height of another
-        _level(out, np.array([two]), int(out[one]) + int(rng.integers(-2, 3)))
+    elif kind <= 5:  # a bar gets nearly the height of another, or a landmark
+        wanted = rng.choice(landmarks) if kind == 4 else out[one] + rng.integers(-2, 3)
+        _level(out, np.array([two]), int(wanted))
     else:  # neighbouring bars get one height, of one of them or any
         chosen = np.arange(min(one, two), max(one, two) + 1)
         share = int(out.sum()) // len(out)
