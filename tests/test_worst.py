@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,6 +151,8 @@ def test_a_row_proves_itself() -> None:
             epsilon=row.epsilon, delta=row.delta, alpha=row.alpha,
         )  # fmt: skip
         assert errors.beta(row.gamma) == row.worst_bars
+        assert row.chance == (errors.flexible_tail()[row.worst_bars - 1] if row.worst_bars else 0)
+        assert row.chance > row.gamma or not row.worst_bars
         assert row.alpha == Fraction(DropNoise(1, Fraction(1, 2**20)).max_drop * 6, 1500)
 
 
@@ -172,6 +176,42 @@ def test_rows_become_csv_and_a_table() -> None:
         assert float(cells["alpha"]) == pytest.approx(float(row.alpha), rel=1e-5)
     lines = str(found).splitlines()
     assert len(lines) == 5 and lines[0].split()[-2:] == ["B=6", "B=12"]
+
+
+def test_the_page_shows_what_the_search_finds() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "worst-cases.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| ([\d.]+) \| ([\d, ]+) \| ([\d, ]+) \| ([\d, ]+) \|$", text, re.MULTILINE)
+    assert [row[:2] for row in rows] == [(name, gamma) for name in LAWFUL for gamma in ("0", "0.05")]
+    shown = {(name, gamma, "max_50"): cells for name, gamma, _, cells, _ in rows}
+    for name in ("dropping", "bns"):
+        found = search([name], [MaxAtLeast(50)]).rows
+        for gamma in GAMMAS:
+            worst = [f"{row.worst:.0f}" for row in found if row.gamma == gamma]
+            assert shown[name, f"{float(gamma):g}", "max_50"] == ", ".join(worst)
+    assert all(set("".join(cells)) <= set("0, ") for name, _, *cells in rows if name == "dropping")
+
+
+ONE_BAR, TWO_BARS, STEPS = (1500, *[0] * 23), (750, 750, *[0] * 22), (1500 - 23 * 49, *[49] * 23)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "statistic", "miss", "chance"),
+    [
+        ("em", ONE_BAR, Max(), 22, "6.6%"),
+        ("ptr", ONE_BAR, Max(), 22, "8.3%"),
+        ("ptr", TWO_BARS, Mode(), 21, "8.3%"),
+        ("bns", STEPS, MaxAtLeast(50), 23, "18%"),
+        ("bns_swap", STEPS, MaxAtLeast(50), 23, "30%"),
+    ],
+)
+def test_the_page_names_simple_histograms(name: str, x: Any, statistic: Any, miss: int, chance: str) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "worst-cases.md").read_text()
+    alpha = Fraction(DropNoise(1, Fraction(1, 2**20)).max_drop * 24, 1500)
+    asked: dict[str, Any] = {"epsilon": 1, "delta": Fraction(1, 2**20), "alpha": alpha}
+    found = 100 * float(exact_errors(name, np.array(x), statistic, **asked).flexible_tail()[miss - 1])
+    assert f"{found:.1f}%" == chance or f"{found:.0f}%" == chance
+    assert chance in text
+    assert exact_errors("dropping", np.array(x), statistic, **asked).beta(0) == 0
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 300))

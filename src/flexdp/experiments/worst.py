@@ -7,9 +7,9 @@ there are histograms, one for each is looked for, on which their β is nearly B 
 
 Errors are computed from exact laws (:func:`flexdp.baselines.exact_errors`), so that no Monte Carlo error can pass for a
 finding. A histogram that was found is a proof, and can be checked on its own; that none worse exists is proved only
-where all were tried (``exhaustive``). With γ = 0 every output of positive chance counts. Chances below about 1e-18 are
-lost in doubles, so that a β of the other mechanisms can then be too small, never too large; the zeros of dropping and
-stlap are exact.
+where all were tried (``exhaustive``). With γ = 0 every output of positive chance counts. Chances below about 1e-18 for
+the mode and 1e-308 for the others are lost in doubles, so that a β at γ = 0 can be too small, never too large; the
+zeros of dropping and stlap are exact.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["COLUMNS", "LAWFUL", "QUICK", "WorstCase", "WorstCases", "csv_text", 
 LAWFUL = ("dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr")  # those that have an exact law
 COLUMNS = (
     "mechanism", "statistic", "bars", "records", "epsilon", "delta", "alpha", "gamma", "worst", "worst_bars",
-    "evaluations", "exhaustive", "histogram",
+    "chance", "evaluations", "exhaustive", "histogram",
 )  # fmt: skip
 QUICK = 60  # evaluations for a first look
 _RESTART = 60  # evaluations after which a climb that found nothing better begins elsewhere
@@ -49,8 +49,9 @@ _SPAN = 40.0  # natural logarithms of chance over which a climb can feel its way
 class WorstCase:
     """The worst histogram that was found for one mechanism, statistic, number of bars and γ.
 
-    ``worst`` is its β in per cent of B, ``worst_bars`` the same in bars. ``evaluations`` counts the histograms tried
-    for this mechanism, statistic and number of bars.
+    ``worst`` is its β in per cent of B, ``worst_bars`` the same in bars. ``chance`` is that of a flexible error of at
+    least that much (0 where ``worst`` is): more than γ, but with γ = 0 it can be tiny, and is then a lower bound where
+    laws are cut off. ``evaluations`` counts the histograms tried for this mechanism, statistic and number of bars.
     """
 
     mechanism: str
@@ -62,6 +63,7 @@ class WorstCase:
     alpha: Fraction
     gamma: Fraction
     worst_bars: int
+    chance: float
     histogram: tuple[int, ...]
     evaluations: int
     exhaustive: bool
@@ -142,6 +144,7 @@ def csv_text(rows: Sequence[WorstCase]) -> str:
     for row in rows:
         cells = {name: getattr(row, name) for name in COLUMNS}
         cells |= {name: number_text(cells[name]) for name in ("epsilon", "delta", "alpha", "gamma", "worst")}
+        cells["chance"] = f"{row.chance:.6g}"
         cells |= {"histogram": " ".join(map(str, row.histogram)), "exhaustive": "yes" if row.exhaustive else "no"}
         writer.writerow([cells[name] for name in COLUMNS])
     return out.getvalue()
@@ -199,16 +202,17 @@ class _Record:
     def __init__(self, place: _Place, gammas: tuple[Fraction, ...]) -> None:
         self.place = place
         self.evaluations = 0
-        self.best: dict[Fraction, tuple[int, tuple[int, ...]]] = dict.fromkeys(gammas, (-1, ()))
+        self.best: dict[Fraction, tuple[int, float, tuple[int, ...]]] = dict.fromkeys(gammas, (-1, 0.0, ()))
 
     def look(self, heights: NDArray[np.int64]) -> NDArray[np.float64]:
         """Evaluate one histogram and remember it where it is the worst."""
         self.evaluations += 1
         tail = self.place.tail(heights)
-        for gamma, (worst, _) in self.best.items():
+        for gamma, (*best, _) in self.best.items():
             beta = _beta(tail, gamma)
-            if beta > worst:
-                self.best[gamma] = beta, tuple(heights.tolist())
+            chance = float(tail[beta - 1]) if beta else 0.0
+            if [beta, chance] > best:
+                self.best[gamma] = beta, chance, tuple(heights.tolist())
         return tail
 
 
@@ -222,10 +226,11 @@ def _worst(place: _Place, gammas: tuple[Fraction, ...], evaluations: int, seed: 
         for gamma in gammas:
             name = place.mechanism.name, place.label, place.bars, gamma
             _climb(record, gamma, evaluations, stream(seed, "worst", *name))
-    for gamma, (beta, histogram) in record.best.items():
+    for gamma, (beta, chance, histogram) in record.best.items():
         yield WorstCase(
             mechanism=place.mechanism.name, statistic=place.label, bars=place.bars, records=place.records,
             epsilon=place.epsilon, delta=place.delta, alpha=place.alpha, gamma=gamma, worst_bars=beta,
+            chance=chance,
             histogram=histogram, evaluations=record.evaluations, exhaustive=exhaustive,
         )  # fmt: skip
 
@@ -236,12 +241,16 @@ def _beta(tail: NDArray[np.float64], gamma: Fraction) -> int:
 
 
 def _height(tail: NDArray[np.float64], gamma: Fraction) -> float:
-    """What a climb goes up: β, and for each further b how near, in logarithms, its chance already is to γ."""
-    limit = float(gamma)
-    if not limit:
-        return float((tail > 0).sum())
-    near = 1 + np.log(np.maximum(tail, 1e-300) / limit) / _SPAN
-    return float(np.where(tail > limit, 1.0, np.maximum(0, near)).sum())
+    """What a climb goes up: β, and how near, in logarithms, the chance of each larger error already is to γ.
+
+    With γ = 0 nothing is near; there an error that is likelier is higher than an equal one. Rounded, so that the last
+    digits of doubles, which differ from one machine to another, do not lead the climb.
+    """
+    beta, limit = _beta(tail, gamma), float(gamma)
+    if limit:
+        further = 1 + np.log(np.maximum(tail[beta:], 1e-300) / limit) / _SPAN
+        return round(beta + float(np.maximum(0, further).sum()), 6)
+    return round(beta + 1 + math.log(tail[beta - 1]) / 750, 6) if beta else 0.0  # no double is below e^−745
 
 
 def _all_histograms(records: int, bars: int) -> Iterator[NDArray[np.int64]]:
