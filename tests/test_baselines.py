@@ -606,19 +606,17 @@ def test_ties_of_the_mode_go_where_they_are_told() -> None:
     assert answers(counted(0, 0), None, "largest").tolist() == [1]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_largest_of_tied_modes_is_the_mirror_image(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"ptr"}))  # whose answer at a tie is a random bar
+def test_runs_follow_the_rule_for_ties(name: str) -> None:
     x = counted(4000, 10, 4000, 4000, 0)
     outputs = {
         ties: baseline(name).run(x, Mode(), 4000, np.random.default_rng(5), epsilon=1, delta=DELTA, ties=ties)
         for ties in ("smallest", "largest", "random")
     }
-    if name in ("em", "ptr", "ss"):  # the answer itself follows the rule
-        assert outputs["smallest"].mean() < outputs["random"].mean() < outputs["largest"].mean() or name == "ptr"
-    elif name in ("dropping", "stlap", "esa"):  # rounded noise ties often; in 4000 runs the rules must differ
-        assert outputs["smallest"].mean() < outputs["random"].mean() < outputs["largest"].mean()
-    else:  # real noise does not tie
+    if name in ("bns", "bns_swap", "sanpoints"):  # real noise does not tie
         assert (outputs["smallest"] == outputs["largest"]).all()
+    else:  # ten standard errors apart, or the same noise read in three ways
+        assert outputs["smallest"].mean() < outputs["random"].mean() < outputs["largest"].mean()
 
 
 @pytest.mark.parametrize("name", NAMES)

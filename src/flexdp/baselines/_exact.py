@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from flexdp._parameters import ALPHA, GAMMA, Number, shown
 from flexdp.baselines._base import Baseline, Empty, Mechanism, Question, Readable, Ties, question
 from flexdp.baselines._registry import baseline
+from flexdp.baselines._stability import answers
 from flexdp.errors import InputError
+from flexdp.statistics._sets import earlier_not_smaller
 
 __all__ = ["ExactErrors", "attainable_places", "exact_errors", "exact_law"]
 
@@ -109,7 +111,7 @@ def exact_errors(
     asked = question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties)
     return ExactErrors(
         law=_law(mechanism, asked, statistic),
-        actual_distance=_distances(_attainable(asked, 0), asked.bars),
+        actual_distance=_distances(answers(asked.counts, asked.level, asked.ties), asked.bars),
         flexible_distance=_distances(_attainable(asked, alpha), asked.bars),
     )
 
@@ -147,13 +149,12 @@ def _attainable(asked: Question, alpha: Number) -> NDArray[np.intp]:
     taller = np.searchsorted(ascending, x, side="right")
     from_top = np.concatenate((np.cumsum(ascending[::-1])[::-1], [0]))
     cost = from_top[taller] - (len(x) - taller) * x
-    able = np.flatnonzero((x > 0) & (cost <= allowed))
-    if asked.ties != "random":  # a bar as tall or taller on the side that wins ties is cut by one record more
-        wins = np.less if asked.ties == "smallest" else np.greater
-        places = np.arange(len(x))
-        extra = np.array([int(((x >= x[i]) & wins(places, i)).sum()) for i in able])
-        able = able[cost[able] + extra <= allowed]
-    return able
+    # A bar as tall or taller on the side that wins ties is cut by one record more.
+    if asked.ties == "smallest":
+        cost += earlier_not_smaller(x)
+    elif asked.ties == "largest":
+        cost += earlier_not_smaller(x[::-1])[::-1]
+    return np.flatnonzero((x > 0) & (cost <= allowed))
 
 
 def _distances(places: NDArray[np.intp], bars: int) -> NDArray[np.int64]:

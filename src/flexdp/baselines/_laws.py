@@ -29,7 +29,7 @@ __all__ = ["NEGLIGIBLE", "BarLaw", "LaplaceBars", "WholeBars", "laplace_tail", "
 
 NEGLIGIBLE = 42.0  # e^−42 < 1e-18: tails are cut off that many scales away
 _CELLS = 2**17  # bars times heights looked at together
-_LARGEST_SUM = 2**31  # bars times heights looked at in all
+_LARGEST_SUM = 2**31  # bars times heights looked at in all: half a minute
 _NODES = 16  # of Gauss's rule on a panel of half a scale: products of hundreds of bars are that smooth
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -104,8 +104,12 @@ def _tallest(heights: NDArray[np.int64], law: BarLaw, ties: str) -> Floats:
 def _tallest_whole(heights: NDArray[np.int64], law: WholeBars, ties: str) -> Floats:
     top = int(heights.max())
     first, last = max(1, top + law.low), max(1, top + law.high)  # the tallest bar alone makes lower heights irrelevant
-    if (last - first + 1) * len(heights) > _LARGEST_SUM:
-        raise InputError("epsilon is so small that the exact law of the mode takes too long. Choose a larger epsilon.")
+    passes = (len(heights) + 1) // 2 if ties == "random" else 1
+    if (last - first + 1) * len(heights) * passes > _LARGEST_SUM:
+        raise InputError(
+            "epsilon is so small, or ties='random' on so many bars, that the exact law of the mode takes too long. "
+            "Choose a larger epsilon or another rule for ties."
+        )
     chances = np.zeros(len(heights))
     step = max(1, _CELLS // len(heights))
     for start in range(first, last + 1, step):

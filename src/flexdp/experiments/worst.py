@@ -7,9 +7,9 @@ there are histograms, one for each is looked for, on which their β is nearly B 
 
 Errors are computed from exact laws (:func:`flexdp.baselines.exact_errors`), so that no Monte Carlo error can pass for a
 finding. A histogram that was found is a proof, and can be checked on its own; that none worse exists is proved only
-where all were tried (``exhaustive``). With γ = 0 every output of positive chance counts. Chances below about 1e-18 are
-lost in doubles, so that a β of the other mechanisms can then be too small, never too large; the zeros of dropping and
-stlap are exact.
+where all were tried (``exhaustive``). With γ = 0 every output of positive chance counts. Chances below about 1e-18 for
+the mode and 1e-308 for the others are lost in doubles, so that a β at γ = 0 can be too small, never too large; the
+zeros of dropping and stlap are exact.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["COLUMNS", "LAWFUL", "QUICK", "WorstCase", "WorstCases", "csv_text", 
 LAWFUL = ("dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr")  # those that have an exact law
 COLUMNS = (
     "mechanism", "statistic", "bars", "records", "epsilon", "delta", "alpha", "gamma", "worst", "worst_bars",
-    "evaluations", "exhaustive", "histogram",
+    "chance", "evaluations", "exhaustive", "histogram",
 )  # fmt: skip
 QUICK = 60  # evaluations for a first look
 _RESTART = 60  # evaluations after which a climb that found nothing better begins elsewhere
@@ -49,7 +49,9 @@ _SPAN = 40.0  # natural logarithms of chance over which a climb can feel its way
 class WorstCase:
     """The worst histogram that was found for one mechanism, statistic, number of bars and γ.
 
-    ``worst`` is its β in per cent of B, ``worst_bars`` the same in bars.
+    ``worst`` is its β in per cent of B, ``worst_bars`` the same in bars. ``chance`` is that of a flexible error of at
+    least that much (0 where ``worst`` is): more than γ, but with γ = 0 it can be tiny, and is then a lower bound where
+    laws are cut off. ``evaluations`` counts the histograms tried for this mechanism, statistic and number of bars.
     """
 
     mechanism: str
@@ -61,6 +63,7 @@ class WorstCase:
     alpha: Fraction
     gamma: Fraction
     worst_bars: int
+    chance: float
     histogram: tuple[int, ...]
     evaluations: int
     exhaustive: bool
@@ -141,6 +144,7 @@ def csv_text(rows: Sequence[WorstCase]) -> str:
     for row in rows:
         cells = {name: getattr(row, name) for name in COLUMNS}
         cells |= {name: number_text(cells[name]) for name in ("epsilon", "delta", "alpha", "gamma", "worst")}
+        cells["chance"] = f"{row.chance:.6g}"
         cells |= {"histogram": " ".join(map(str, row.histogram)), "exhaustive": "yes" if row.exhaustive else "no"}
         writer.writerow([cells[name] for name in COLUMNS])
     return out.getvalue()
@@ -176,6 +180,15 @@ class _Place:
             return f"max_{self.statistic.count}"
         return "mode" if isinstance(self.statistic, Mode) else "max"
 
+    @property
+    def landmarks(self) -> NDArray[np.int64]:
+        """Heights beside which a guarantee begins to bind: k, what one bar can lose, and what may be lost in all."""
+        budget = int(self.alpha * self.records)
+        drop = budget // self.bars
+        level = self.statistic.count if isinstance(self.statistic, MaxAtLeast) else 1
+        marks = (level - 1, level, drop, drop + 1, level + drop - 1, level + drop, budget, budget + 1)
+        return np.array([mark for mark in marks if mark <= self.records])
+
     def tail(self, heights: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pr[flexible error > b] for b = 0, …, B − 1, exactly."""
         return exact_errors(
@@ -189,16 +202,17 @@ class _Record:
     def __init__(self, place: _Place, gammas: tuple[Fraction, ...]) -> None:
         self.place = place
         self.evaluations = 0
-        self.best: dict[Fraction, tuple[int, tuple[int, ...]]] = dict.fromkeys(gammas, (-1, ()))
+        self.best: dict[Fraction, tuple[int, float, tuple[int, ...]]] = dict.fromkeys(gammas, (-1, 0.0, ()))
 
     def look(self, heights: NDArray[np.int64]) -> NDArray[np.float64]:
         """Evaluate one histogram and remember it where it is the worst."""
         self.evaluations += 1
         tail = self.place.tail(heights)
-        for gamma, (worst, _) in self.best.items():
+        for gamma, (*best, _) in self.best.items():
             beta = _beta(tail, gamma)
-            if beta > worst:
-                self.best[gamma] = beta, tuple(heights.tolist())
+            chance = float(tail[beta - 1]) if beta else 0.0
+            if [beta, chance] > best:
+                self.best[gamma] = beta, chance, tuple(heights.tolist())
         return tail
 
 
@@ -209,13 +223,14 @@ def _worst(place: _Place, gammas: tuple[Fraction, ...], evaluations: int, seed: 
         for heights in _all_histograms(place.records, place.bars):
             record.look(heights)
     else:
-        name = getattr(place.mechanism, "name", type(place.mechanism).__name__)
         for gamma in gammas:
-            _climb(record, gamma, evaluations, stream(seed, "worst", name, place.label, place.bars, gamma))
-    for gamma, (beta, histogram) in record.best.items():
+            name = place.mechanism.name, place.label, place.bars, gamma
+            _climb(record, gamma, evaluations, stream(seed, "worst", *name))
+    for gamma, (beta, chance, histogram) in record.best.items():
         yield WorstCase(
             mechanism=place.mechanism.name, statistic=place.label, bars=place.bars, records=place.records,
             epsilon=place.epsilon, delta=place.delta, alpha=place.alpha, gamma=gamma, worst_bars=beta,
+            chance=chance,
             histogram=histogram, evaluations=record.evaluations, exhaustive=exhaustive,
         )  # fmt: skip
 
@@ -226,12 +241,16 @@ def _beta(tail: NDArray[np.float64], gamma: Fraction) -> int:
 
 
 def _height(tail: NDArray[np.float64], gamma: Fraction) -> float:
-    """What a climb goes up: β, and for each further b how near, in logarithms, its chance already is to γ."""
-    limit = float(gamma)
-    if not limit:
-        return float((tail > 0).sum())
-    near = 1 + np.log(np.maximum(tail, 1e-300) / limit) / _SPAN
-    return float(np.where(tail > limit, 1.0, np.maximum(0, near)).sum())
+    """What a climb goes up: β, and how near, in logarithms, the chance of each larger error already is to γ.
+
+    With γ = 0 nothing is near; there an error that is likelier is higher than an equal one. Rounded, so that the last
+    digits of doubles, which differ from one machine to another, do not lead the climb.
+    """
+    beta, limit = _beta(tail, gamma), float(gamma)
+    if limit:
+        further = 1 + np.log(np.maximum(tail[beta:], 1e-300) / limit) / _SPAN
+        return round(beta + float(np.maximum(0, further).sum()), 6)
+    return round(beta + 1 + math.log(tail[beta - 1]) / 750, 6) if beta else 0.0  # no double is below e^−745
 
 
 def _all_histograms(records: int, bars: int) -> Iterator[NDArray[np.int64]]:
@@ -245,11 +264,11 @@ def _climb(record: _Record, gamma: Fraction, evaluations: int, rng: Generator) -
     """Random steps that are kept if they do not go down; a new start after too many in vain."""
     place, left = record.place, evaluations
     while left > 0:
-        here = _start(place.records, place.bars, rng)
+        here = _start(place.records, place.bars, place.landmarks, rng)
         height, in_vain = _height(record.look(here), gamma), 0
         left -= 1
         while left > 0 and in_vain < _RESTART:
-            there = _step(here, rng)
+            there = _step(here, place.landmarks, rng)
             reached = _height(record.look(there), gamma)
             left -= 1
             in_vain = 0 if reached > height else in_vain + 1
@@ -257,17 +276,18 @@ def _climb(record: _Record, gamma: Fraction, evaluations: int, rng: Generator) -
                 here, height = there, reached
 
 
-def _start(records: int, bars: int, rng: Generator) -> NDArray[np.int64]:
-    """Some bars, as likely few as many, share a height, any or as much as there is; one of them holds the rest."""
+def _start(records: int, bars: int, landmarks: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+    """Some bars, as likely few as many, share a height: any, a landmark or all there is. One of them holds the rest."""
     some = rng.permutation(bars)[: math.ceil(bars ** rng.random())]
     share = records // len(some)
+    heights = (int(share ** rng.random()), min(share, int(rng.choice(landmarks))), share)
     out = np.zeros(bars, dtype=np.int64)
-    out[some] = share if rng.random() < 0.25 else int(share ** rng.random())
+    out[some] = heights[rng.integers(3)]
     out[some[0]] += records - int(out.sum())
     return out
 
 
-def _step(heights: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+def _step(heights: NDArray[np.int64], landmarks: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
     """Another histogram of as many records, near this one or rearranged."""
     if len(heights) == 1:
         return heights
@@ -282,8 +302,9 @@ def _step(heights: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
         moved = math.ceil(out[one] ** rng.random()) if out[one] else 0
         out[one] -= moved
         out[two] += moved
-    elif kind <= 5:  # a bar gets nearly the height of another
-        _level(out, np.array([two]), int(out[one]) + int(rng.integers(-2, 3)))
+    elif kind <= 5:  # a bar gets nearly the height of another, or a landmark
+        wanted = rng.choice(landmarks) if kind == 4 else out[one] + rng.integers(-2, 3)
+        _level(out, np.array([two]), int(wanted))
     else:  # neighbouring bars get one height, of one of them or any
         chosen = np.arange(min(one, two), max(one, two) + 1)
         share = int(out.sum()) // len(out)
