@@ -119,14 +119,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """A claim under one reading: the outcome at each ε, where each check fails, and the check that fared worst."""
+    """A claim under one reading: the outcome at each ε, where each check fails, and which one is most against it."""
 
     claim: Claim
     ours: str | None
     bns: str | None
     outcomes: dict[Fraction, Outcome]
     failing: dict[str, list[Fraction]]
-    worst: str
+    closest: dict[Fraction, Check]
 
     def epsilons(self, outcome: Outcome) -> list[Fraction]:
         """Where it came out so."""
@@ -136,6 +136,12 @@ class Judgement:
     def verdict(self) -> str:
         """In a few words: holds, fails, or for which ε."""
         return verdict(self.outcomes)
+
+    @property
+    def worst(self) -> str:
+        """The comparison that goes furthest beyond its bound, or nearest to it, with its paired standard error."""
+        epsilon, check = max(self.closest.items(), key=lambda pair: pair[1].excess)
+        return f"{check.about}, ε = {number_text(epsilon)}: {_signed(check.mean)} ± {check.error:.2f}"
 
     @property
     def why(self) -> str:
@@ -200,24 +206,22 @@ def judge(study: Study, claims: Iterable[Claim] | None = None) -> list[Judgement
 def _judged(claim: Claim, study: Study, reading: Reading) -> Judgement:
     outcomes: dict[Fraction, Outcome] = {}
     failing: dict[str, list[Fraction]] = {}
-    worst: tuple[float, str] = (-math.inf, "")
+    closest: dict[Fraction, Check] = {}
     for epsilon in study.epsilons:
         checks = claim.checks(study, reading, epsilon)
         found = {check.outcome for check in checks}
         outcomes[epsilon] = "fails" if "fails" in found else "undecided" if "undecided" in found else "holds"
+        closest[epsilon] = max(checks, key=lambda check: check.excess)
         for check in checks:
             if check.outcome == "fails":
                 failing.setdefault(check.about, []).append(epsilon)
-            if check.excess > worst[0]:
-                text = f"{check.about}, ε = {number_text(epsilon)}: {_signed(check.mean)} ± {check.error:.2f}"
-                worst = (check.excess, text)
     return Judgement(
         claim=claim,
         ours=reading.ours if claim.of_ours else None,
         bns=reading.bns if claim.of_bns else None,
         outcomes=outcomes,
         failing=failing,
-        worst=worst[1],
+        closest=closest,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from flexdp._parameters import number_text
 from flexdp.experiments._files import write_whole
-from flexdp.experiments.claims import CLAIMS, Judgement
+from flexdp.experiments.claims import CLAIMS, Check, Judgement
 from flexdp.experiments.page import command, page
 from flexdp.experiments.results import datasets_csv, results_csv, rows, short_table, timings_csv
 from flexdp.experiments.runner import Study
@@ -113,11 +113,19 @@ class Finished:
 
     def _verdicts_csv(self) -> str:
         lines = [
-            [each.claim.name, each.ours or "", each.bns or "", number_text(epsilon), outcome]
+            [
+                each.claim.name,
+                each.ours or "",
+                each.bns or "",
+                number_text(epsilon),
+                outcome,
+                *_told(each.closest[epsilon]),
+            ]
             for each in self.judged
             for epsilon, outcome in each.outcomes.items()
         ]
-        return _csv([["claim", "ours", "bns", "epsilon", "outcome"], *lines])
+        head = ["claim", "ours", "bns", "epsilon", "outcome", "comparison", "mean", "se", "bound"]
+        return _csv([head, *lines])
 
     def _sensitivity_csv(self, turned: Sequence[Flip]) -> str:
         lines = [
@@ -128,6 +136,11 @@ class Finished:
             for e in found
         ]
         return _csv([["claim", "ours", "bns", "switch", "epsilon", "now"], *lines])
+
+
+def _told(check: Check) -> list[str]:
+    bound = ("≤ " if not check.two_sided else "± ") + f"{check.bound:.4f}"
+    return [check.about, f"{check.mean:.4f}", f"{check.error:.4f}", bound]
 
 
 def _csv(lines: Sequence[Sequence[str]]) -> str:
