@@ -45,7 +45,7 @@ table{border-collapse:collapse;font-size:.88rem;margin:.8rem 0}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{border-bottom:1px solid var(--line);padding:.3rem .7rem .3rem 0;text-align:left;vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-pre{background:var(--soft);padding:.8rem;white-space:pre-wrap}
+pre{background:var(--soft);padding:.8rem;white-space:pre-wrap;overflow-wrap:anywhere}
 summary{cursor:pointer;padding:.3rem 0}
 dt{font-weight:600;margin-top:.6rem}
 dd{margin:0 0 0 1.2rem}
@@ -121,24 +121,28 @@ def _figure(study: Study, figure: bytes) -> str:
 def _verdicts(judged: Sequence[Judgement]) -> str:
     lines: list[list[str]] = []
     for _, group in groupby(judged, key=lambda each: each.claim.name):
-        together = list(group)
-        claim = together[0].claim
+        alike: dict[str, list[Judgement]] = {}
+        for each in group:
+            alike.setdefault(each.verdict, []).append(each)
+        claim = next(iter(alike.values()))[0].claim
         head = f"{escape(claim.says)}<br><small>{escape(claim.means)}</small>"
-        for place, each in enumerate(together):
-            first = [f'<th scope="rowgroup" rowspan="{len(together)}">{head}</th>'] if not place else []
-            lines.append([*first, *_judged(each)])
+        for place, together in enumerate(alike.values()):
+            first = [f'<th scope="rowgroup" rowspan="{len(alike)}">{head}</th>'] if not place else []
+            lines.append([*first, *_judged(together)])
     return "<h2>What the paper says of its figure, judged</h2>\n" + _table(
-        "Each sentence, in our words and as inequalities; the last column is the comparison closest to, or furthest "
-        "beyond, its bound, with its paired standard error",
+        "Each sentence, in our words and as inequalities. Last column: the comparison furthest beyond its bound, or "
+        "nearest to it, with its paired standard error. Where readings agree, comparisons are those of the first",
         ["sentence", "reading", "verdict", "comparisons that fail", "most against it"],
         lines,
     )
 
 
-def _judged(each: Judgement) -> list[str]:
+def _judged(alike: Sequence[Judgement]) -> list[str]:
+    """Readings with the same verdict in one row; the comparisons are those of the first."""
+    each = alike[0]
     why = "; ".join(f"{about} ({epsilons})" for about, epsilons in each.reasons())
     return [
-        f"<td>{escape(each.reading) or '—'}</td>",
+        f"<td>{'<br>'.join(escape(other.reading) for other in alike) or '—'}</td>",
         f'<td class="{_mark(each)}">{escape(each.verdict)}</td>',
         f"<td>{escape(why) or 'no comparison fails'}</td>",
         f"<td>{escape(each.worst)}</td>",
@@ -172,7 +176,8 @@ def _worst(worst: Sequence[WorstCase]) -> str:
         [
             f'<th scope="row">{escape(row.mechanism)}</th><td>{escape(row.statistic)}</td>',
             *(f'<td class="n">{number_text(value)}</td>' for value in (row.epsilon, row.bars, row.alpha, row.gamma)),
-            f'<td class="n">{row.worst:.1f}</td><td>{" ".join(map(str, row.histogram))}</td>',
+            f'<td class="n">{row.worst:.1f}</td>',
+            f"<td>{' '.join(map(str, row.histogram)) if row.worst_bars else 'none found'}</td>",
         ]
         for row in worst
     )
