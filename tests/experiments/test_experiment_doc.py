@@ -141,6 +141,13 @@ def test_the_examples_print_what_is_shown(
         assert capsys.readouterr().out.strip() == dedent(shown).strip()
 
 
+def test_the_readme_compares(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (line,) = re.findall(r"^flexdp compare .+$", (DOCS.parent / "README.md").read_text(), re.MULTILINE)
+    monkeypatch.setattr(sys, "argv", [*shlex.split(line), "--datasets", "5"])
+    assert _guarded(_Run()) == 0
+    assert "max, cauchy:45,4" in capsys.readouterr().out
+
+
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
