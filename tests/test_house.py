@@ -26,14 +26,14 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "answers", "release", "_output",
     "experiments._streams", "experiments.worst", "experiments.laws", "experiments.paper", "experiments._cases",
     "experiments._cells", "experiments._files", "experiments.journal", "experiments.runner", "experiments.results",
-    "experiments.claims", "experiments.sensitivity", "experiments.figure", "experiments.page", "experiments.outputs",
-    "experiments.comparison", "experiments.public", "experiments",
+    "experiments.checks", "experiments.claims", "experiments.sensitivity", "experiments.figure", "experiments.page",
+    "experiments.outputs", "experiments.comparison", "experiments.public", "experiments",
     "_demo", "cli_lab", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb", "tables.files", "tables.frames"},
     "pyarrow": {"tables.frames"},
-    "scipy": {"_transport", "experiments.claims"},
+    "scipy": {"_transport", "experiments.checks"},
     "numba": {"_line"},
     "matplotlib": {"experiments.figure"},
 }

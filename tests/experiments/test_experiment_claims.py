@@ -14,7 +14,8 @@ from scipy.stats import t as student
 from flexdp.experiments import CLAIMS, EXPERIMENTS, Cell, Settings, Study, chosen_mechanisms, judge, run
 from flexdp.experiments._cases import blind_error
 from flexdp.experiments._cells import cases
-from flexdp.experiments.claims import LEVEL, VISIBLE, Check, epsilon_list, verdict
+from flexdp.experiments.checks import LEVEL, VISIBLE, Check
+from flexdp.experiments.claims import epsilon_list, verdict
 from flexdp.experiments.paper import chosen
 from flexdp.experiments.sensitivity import flips, variants, vary
 

@@ -1,9 +1,7 @@
 """What the paper says of its figure, sentence by sentence, turned into inequalities and judged.
 
-Every claim is a list of checks at each ε. A check is a quantity that each data set has (a difference of mean errors on
-the *same* data set, which is what makes it paired) and a bound on its mean. With the paired standard error and the
-t-quantile at ``LEVEL``, the mean is surely within the bound (the check holds), surely beyond it (it fails), or neither
-(it is undecided, and more data sets would tell). A claim holds at an ε if all its checks do, fails if one does.
+Every claim is a list of checks at each ε (see ``checks``). It holds at an ε if all its checks do, fails if one does,
+and is undecided otherwise.
 
 The words are made precise once, here: a difference of at most ``VISIBLE`` percent of the bars, about the width of a
 line in the figure, is none; to *dominate* is to be not visibly worse than anybody, and to *beat* BNS is to be visibly
@@ -17,69 +15,33 @@ in either calibration. Each claim is judged for each of these readings that it d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
 from itertools import product
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from flexdp._parameters import number_text
-from flexdp.experiments._cases import blind_error
-from flexdp.experiments._cells import Settings, cases
-from flexdp.experiments.paper import EXPERIMENTS, Experiment
+from flexdp.experiments.checks import (
+    CLOSE,
+    VISIBLE,
+    Check,
+    Outcome,
+    better,
+    hard,
+    match,
+    near_blind,
+    never_worse,
+    values,
+)
+from flexdp.experiments.paper import EXPERIMENTS
 from flexdp.experiments.runner import Study
 
-__all__ = ["CLAIMS", "LEVEL", "VISIBLE", "Check", "Claim", "Judgement", "epsilon_list", "judge", "verdict"]
+__all__ = ["CLAIMS", "MUCH", "Claim", "Judgement", "Reading", "epsilon_list", "judge", "verdict"]
 
-VISIBLE = 1.0  # percent of the bars
-LEVEL = 1e-4  # chance that a mean beyond its bound is called within it, or the other way round
 MUCH = 10.0  # percent of the bars
-CLOSE = 0.1  # of the error of a blind guess
 OURS = ("dropping", "stlap")
 CALIBRATIONS = ("bns", "bns_swap")
 OTHERS = ("em", "ptr", "ss", "sanpoints")
-
-Measure = Literal["actual", "flexible"]
-Outcome = Literal["holds", "fails", "undecided"]
-Values = NDArray[np.float64]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Check:
-    """|mean| ≤ bound where ``two_sided``, else mean ≤ bound, over the data sets of one experiment."""
-
-    about: str
-    values: Values
-    bound: float
-    two_sided: bool = False
-
-    @cached_property
-    def mean(self) -> float:
-        """The mean over data sets."""
-        return float(self.values.mean())
-
-    @cached_property
-    def error(self) -> float:
-        """Its standard error; paired, because the values are differences on the same data sets."""
-        return float(self.values.std(ddof=1) / math.sqrt(len(self.values)))
-
-    @property
-    def excess(self) -> float:
-        """How far the mean is beyond the bound."""
-        return (abs(self.mean) if self.two_sided else self.mean) - self.bound
-
-    @cached_property
-    def outcome(self) -> Outcome:
-        """Whether the bound is kept, as far as the data sets tell."""
-        margin = _quantile(len(self.values) - 1) * self.error
-        if self.excess + margin <= 1e-9:  # sums of rounded decimals
-            return "holds"
-        return "fails" if self.excess - margin > 1e-9 else "undecided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,78 +191,6 @@ def _signed(number: float) -> str:
     return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
-@lru_cache(maxsize=8)
-def _quantile(freedom: int) -> float:
-    """The two-sided t-quantile at ``LEVEL``."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 1 - LEVEL / 2))
-
-
-def _values(study: Study, experiment: str, mechanism: str, epsilon: Fraction, of: Measure) -> Values:
-    return np.array(getattr(study.cell(experiment, mechanism, epsilon), of))
-
-
-def _blind(study: Study, experiment: str) -> Values:
-    (found,) = (each for each in study.experiments if each.name == experiment)
-    return _blind_errors(found, study.settings)
-
-
-@lru_cache(maxsize=16)
-def _blind_errors(experiment: Experiment, settings: Settings) -> Values:
-    return np.array([blind_error(case) for case in cases(experiment, settings)])
-
-
-def _between(study: Study, experiment: str, one: str, two: str, epsilon: Fraction, of: Measure) -> Values:
-    return _values(study, experiment, one, epsilon, of) - _values(study, experiment, two, epsilon, of)
-
-
-def _never_worse(study: Study, experiment: str, one: str, two: str, epsilon: Fraction) -> list[Check]:
-    measures: tuple[Measure, ...] = ("actual", "flexible")
-    return [
-        Check(
-            about=f"({experiment}) {one} − {two}, {of}",
-            values=_between(study, experiment, one, two, epsilon, of),
-            bound=VISIBLE,
-        )
-        for of in measures
-    ]
-
-
-def _match(
-    study: Study,
-    experiment: str,
-    one: str,
-    two: str,
-    epsilon: Fraction,
-    measures: tuple[Measure, ...] = ("actual", "flexible"),
-) -> list[Check]:
-    return [
-        Check(
-            about=f"({experiment}) {one} − {two}, {of}",
-            values=_between(study, experiment, one, two, epsilon, of),
-            bound=VISIBLE,
-            two_sided=True,
-        )
-        for of in measures
-    ]
-
-
-def _hard(study: Study, experiment: str, mechanism: str, epsilon: Fraction) -> Check:
-    shortfall = _blind(study, experiment) / 2 - _values(study, experiment, mechanism, epsilon, "actual")
-    return Check(about=f"({experiment}) half of a blind guess − {mechanism}, actual", values=shortfall, bound=0.0)
-
-
-def _near_blind(study: Study, experiment: str, mechanism: str, epsilon: Fraction) -> Check:
-    blind = _blind(study, experiment)
-    return Check(
-        about=f"({experiment}) {mechanism} − blind guess, actual",
-        values=_values(study, experiment, mechanism, epsilon, "actual") - blind,
-        bound=CLOSE * float(blind.mean()),
-        two_sided=True,
-    )
-
-
 def _dominates(experiment: str) -> Claim:
     return Claim(
         name=f"dominates-{experiment}",
@@ -311,17 +201,9 @@ def _dominates(experiment: str) -> Claim:
         checks=lambda study, reading, epsilon: [
             check
             for other in (reading.bns, *OTHERS)
-            for check in _never_worse(study, experiment, reading.ours, other, epsilon)
+            for check in never_worse(study, experiment, reading.ours, other, epsilon)
         ],
     )
-
-
-def _better(study: Study, experiment: str, one: str, two: str, epsilon: Fraction) -> Check:
-    """Visibly better in the kind of error that shows it more."""
-    measures: tuple[Measure, ...] = ("actual", "flexible")
-    gaps = {of: _between(study, experiment, one, two, epsilon, of) for of in measures}
-    shown = min(measures, key=lambda of: float(gaps[of].mean()))
-    return Check(about=f"({experiment}) {one} − {two}, {shown}", values=gaps[shown], bound=-VISIBLE)
 
 
 def _beats(experiment: str) -> Claim:
@@ -331,7 +213,7 @@ def _beats(experiment: str) -> Claim:
         means=f"BNS − ours ≥ {VISIBLE:g}, in actual or flexible error, whichever shows it more",
         experiments=(experiment,),
         mechanisms=(),
-        checks=lambda study, reading, epsilon: [_better(study, experiment, reading.ours, reading.bns, epsilon)],
+        checks=lambda study, reading, epsilon: [better(study, experiment, reading.ours, reading.bns, epsilon)],
     )
 
 
@@ -342,7 +224,7 @@ def _matches(experiment: str) -> Claim:
         means=f"|ours − BNS| ≤ {VISIBLE:g}, actual and flexible",
         experiments=(experiment,),
         mechanisms=(),
-        checks=lambda study, reading, epsilon: _match(study, experiment, reading.ours, reading.bns, epsilon),
+        checks=lambda study, reading, epsilon: match(study, experiment, reading.ours, reading.bns, epsilon),
     )
 
 
@@ -354,7 +236,7 @@ def _uninformative(name: str, says: str) -> Claim:
         experiments=tuple(EXPERIMENTS),
         mechanisms=(name,),
         checks=lambda study, _reading, epsilon: [
-            _near_blind(study, experiment, name, epsilon) for experiment in EXPERIMENTS
+            near_blind(study, experiment, name, epsilon) for experiment in EXPERIMENTS
         ],
         of_ours=False,
         of_bns=False,
@@ -370,7 +252,7 @@ CLAIMS: tuple[Claim, ...] = (
         means="each actual error is at least half of that of a bar named at random",
         experiments=("2",),
         mechanisms=_EVERY,
-        checks=lambda study, _reading, epsilon: [_hard(study, "2", name, epsilon) for name in _EVERY],
+        checks=lambda study, _reading, epsilon: [hard(study, "2", name, epsilon) for name in _EVERY],
         of_ours=False,
         of_bns=False,
     ),
@@ -383,7 +265,7 @@ CLAIMS: tuple[Claim, ...] = (
         checks=lambda study, _reading, epsilon: [
             Check(
                 about=f"(3) {name}, actual − flexible",
-                values=_values(study, "3", name, epsilon, "actual") - _values(study, "3", name, epsilon, "flexible"),
+                values=values(study, "3", name, epsilon, "actual") - values(study, "3", name, epsilon, "flexible"),
                 bound=VISIBLE,
                 two_sided=True,
             )
@@ -403,7 +285,7 @@ CLAIMS: tuple[Claim, ...] = (
         experiments=tuple(EXPERIMENTS),
         mechanisms=("esa",),
         checks=lambda study, reading, epsilon: [
-            check for name in EXPERIMENTS for check in _match(study, name, reading.ours, "esa", epsilon)
+            check for name in EXPERIMENTS for check in match(study, name, reading.ours, "esa", epsilon)
         ],
         of_bns=False,
     ),
@@ -415,7 +297,7 @@ CLAIMS: tuple[Claim, ...] = (
         means="in (3) to (6) its actual error is at least half of that of a bar named at random",
         experiments=("3", "4", "5", "6"),
         mechanisms=("ss",),
-        checks=lambda study, _reading, epsilon: [_hard(study, name, "ss", epsilon) for name in ("3", "4", "5", "6")],
+        checks=lambda study, _reading, epsilon: [hard(study, name, "ss", epsilon) for name in ("3", "4", "5", "6")],
         of_ours=False,
         of_bns=False,
     ),
@@ -428,7 +310,7 @@ CLAIMS: tuple[Claim, ...] = (
         checks=lambda study, reading, epsilon: [
             check
             for name in ("1", "2")
-            for check in _match(study, name, reading.ours, reading.bns, epsilon, ("flexible",))
+            for check in match(study, name, reading.ours, reading.bns, epsilon, ("flexible",))
         ],
     ),
     Claim(
@@ -440,7 +322,7 @@ CLAIMS: tuple[Claim, ...] = (
         checks=lambda study, reading, epsilon: [
             Check(
                 about=f"(4) {MUCH:g} − {reading.bns}, flexible",
-                values=MUCH - _values(study, "4", reading.bns, epsilon, "flexible"),
+                values=MUCH - values(study, "4", reading.bns, epsilon, "flexible"),
                 bound=0.0,
             )
         ],
@@ -456,7 +338,7 @@ CLAIMS: tuple[Claim, ...] = (
             check
             for name in EXPERIMENTS
             for better in (reading.ours, reading.bns)
-            for check in _never_worse(study, name, better, "sanpoints", epsilon)
+            for check in never_worse(study, name, better, "sanpoints", epsilon)
         ],
     ),
 )

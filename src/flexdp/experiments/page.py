@@ -14,7 +14,8 @@ from itertools import groupby
 from flexdp._parameters import number_text
 from flexdp.baselines import BASELINES
 from flexdp.experiments._cells import QUANTILES
-from flexdp.experiments.claims import CLOSE, LEVEL, MUCH, VISIBLE, Judgement
+from flexdp.experiments.checks import CLOSE, LEVEL, VISIBLE
+from flexdp.experiments.claims import MUCH, Judgement
 from flexdp.experiments.results import Row, rows
 from flexdp.experiments.runner import Study
 from flexdp.experiments.sensitivity import Flip
