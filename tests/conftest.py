@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from flexdp.release import prepare
+from flexdp.bars import Bars
+from flexdp.release import Request, prepare
 from flexdp.tables import count
 
 
 def private_counts(source: Any, column: str | None = None, **parameters: Any) -> dict[Any, int]:
     """What a release would count, keyed by the buckets' centres."""
     request = prepare(source, column, **parameters)
-    private = count(request.table, request.column, request.kind, request.partition)
-    return dict(zip(request.partition.centres(private.keys).tolist(), private.counts.tolist(), strict=True))
+    private = private_bars(request)
+    keys = request.partition.centres(private.parts[0]).tolist()
+    return dict(zip(keys, private.counts.tolist(), strict=True))
+
+
+def private_bars(request: Request, salt: str = "fixed") -> Bars:
+    """What a prepared release would count, before the noise; with a salt that is the same in every test."""
+    question = request.questions[0]
+    units = question.counting.units
+    salted = None if units is None else replace(units, salt=salt)
+    return count(question.table, [replace(question.counting, units=salted)])[0]
 
 
 @pytest.fixture(autouse=True)

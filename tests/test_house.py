@@ -14,7 +14,8 @@ import flexdp
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
-    "version", "errors", "_parameters", "guarantees", "histogram", "buckets", "bucketing", "noise", "_continuous",
+    "version", "errors", "_parameters", "_zones", "guarantees", "histogram", "bars", "buckets", "bucketing", "noise",
+    "_continuous",
     "_measures", "_line", "_transport", "distances", "distortions",
     "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
     "statistics", "planning._calibration", "planning._solve", "planning._regimes", "planning", "measure", "calculus",
@@ -22,8 +23,10 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "baselines._laws", "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap",
     "baselines.esa", "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints",
     "baselines._registry", "baselines._exact", "baselines",
-    "tables.columns", "tables.sql", "tables.duckdb", "tables.arrays", "tables.files", "tables.frames", "tables",
-    "answers", "release", "_output",
+    "budgets", "tables.columns", "tables.counting", "tables.dialect", "tables.sql",
+    "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run",
+    "tables.arrays", "tables.files", "tables.frames", "tables", "requests",
+    "answers", "views", "release", "_output",
     "experiments._streams", "experiments.worst", "experiments.laws", "experiments.paper", "experiments._cases",
     "experiments._cells", "experiments._files", "experiments.journal", "experiments.runner", "experiments.results",
     "experiments.checks", "experiments.claims", "experiments.sensitivity", "experiments.figure", "experiments.page",
@@ -31,7 +34,7 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "_demo", "cli_lab", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
-    "duckdb": {"tables.duckdb", "tables.files", "tables.frames"},
+    "duckdb": {"tables.duckdb.run", "tables.files", "tables.frames"},
     "pyarrow": {"tables.frames"},
     "scipy": {"_transport", "experiments.checks"},
     "numba": {"_line"},

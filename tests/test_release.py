@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import InputError, Release
+from flexdp.bars import Bars
+from flexdp.budgets import Budget
 from flexdp.histogram import Histogram
 from flexdp.noise import DropNoise
 from flexdp.release import prepare
@@ -203,10 +206,10 @@ def fixed(
     """A release of given bars in which given numbers of records were dropped."""
     request = prepare(np.array([0.0]) if parameters.pop("kind", "number") == "number" else np.array([0]), **parameters)
     left = {key: n - dropped.get(key, 0) for key, n in counts.items()}
-    bars = Histogram(list(left), [max(0, n) for n in left.values()])
-    noise = DropNoise(epsilon, "1e-6")
+    bars = Bars([list(left)], [max(0, n) for n in left.values()])
+    budget = Budget(epsilon, "1e-6")
     return (
-        Release(column="x", kind=request.kind, partition=request.partition, noise=noise, bars=bars),
+        Release(shape=replace(request.questions[0].shape, columns=("x",)), budget=budget, cells=bars),
         counts,
     )
 
@@ -569,7 +572,7 @@ def test_fit_learns_from_the_release_alone() -> None:
     for bad in (GaussianMixture(), object()):
         with pytest.raises(InputError, match="sample_weight"):
             released.fit(bad)
-    with pytest.raises(InputError, match="column of numbers"):
+    with pytest.raises(InputError, match="columns of numbers"):
         flexdp.release(["a"] * 99, epsilon=1, delta=1e-6, kind="text").fit(original)
 
 

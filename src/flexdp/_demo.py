@@ -61,13 +61,13 @@ def _narrate(published: Release, carriers: Release, truth: dict[str, Any]) -> No
 
 def _truth(path: str) -> dict[str, Any]:
     """The true answers, which only a public table may show."""
-    from flexdp.tables.duckdb import connection
-    from flexdp.tables.sql import text
+    from flexdp.tables.duckdb.dialect import DUCKDB
+    from flexdp.tables.duckdb.run import connection
 
     with connection() as con:
         row = con.execute(
             f"SELECT max({_COLUMN}), min({_COLUMN}), quantile_disc({_COLUMN}, [0.5, 0.9, 0.99]), "
-            f"count(*) FILTER ({_COLUMN} > 480), count(*) FROM read_parquet({text(path)})"
+            f"count(*) FILTER ({_COLUMN} > 480), count(*) FROM read_parquet({DUCKDB.text(path)})"
         ).fetchone()
     note = f"In truth {row[3]} flights were over eight hours late: few enough to be left out, the maximum among them."
     return {

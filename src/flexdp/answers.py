@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from flexdp._parameters import lower_text, number_text, upper_text
-from flexdp.buckets import Buckets, Edges, Kind, Width
+from flexdp.bucketing import bound_given
+from flexdp.buckets import Edges, Grid, Kind, Partition, Width, times
 from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
@@ -27,7 +28,7 @@ from flexdp.mechanisms.readings import function_accuracy, read_accuracy
 from flexdp.noise import DropNoise, Evidence
 from flexdp.statistics import Max, Range, Statistic, Top, plain
 
-__all__ = ["Answer", "Certificate", "Reader"]
+__all__ = ["Answer", "Certificate", "Reader", "Scope"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +62,36 @@ class Certificate:
         return "\n".join([*self.promises, f"Proof: {self.evidence}"])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Of what an answer speaks.
+
+    ``fibres`` is how many bars, each with its own loss, were added up in one bucket: 1 in a release of one column, the
+    number of declared groups in all groups together; None where it is not public. ``most_lost`` is a bound, paid for
+    with ``certify``, of how many contributions are missing in all. ``values`` names whose values are meant, ``where``
+    the group or column they are taken from, ``rule`` how often a unit counts; all three are parts of a sentence.
+    """
+
+    fibres: int | None = 1
+    most_lost: int | None = None
+    counted: str = "record"
+    place: str = "each bucket"
+    values: str = "the readable values"
+    where: str = ""
+    rule: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reader:
     """Reads statistics off the bars of one release. ``bars`` is keyed by index, ``shown`` by centre."""
 
     kind: Kind
-    partition: Buckets
+    partition: Partition
     noise: DropNoise
     mechanism: Mechanism
     bars: Histogram
     shown: Histogram
+    scope: Scope = Scope()
 
     def extreme(self, statistic: Statistic) -> Answer:
         """Maximum or minimum: only the buckets beyond the reported one can have hidden anything."""
@@ -96,7 +117,7 @@ class Reader:
         mean = sum(errors, Fraction(0)) / 2  # Δ_f doubles it
         histogram = self._histogram_accuracy(hidden)
         histogram = histogram.but(alpha=histogram.alpha, beta=mean, relative=False)
-        return self._answer(statistic, value, read_accuracy(histogram, statistic))
+        return self._answer(statistic, value, self._told(read_accuracy(histogram, statistic)))
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         """A quantile, with the interval that surely holds it where the buckets are public."""
@@ -118,13 +139,13 @@ class Reader:
         if isinstance(self.partition, Edges):  # the widest of the buckets that are there
             beta = max(self.partition.beta_at(index) for index in self.bars.keys.tolist())
         histogram = self._histogram_accuracy(self.partition.count, beta)
-        accuracy = read_accuracy(histogram, statistic)
+        accuracy = self._told(read_accuracy(histogram, statistic))
         verb = f"has {_plural(len(self.bars), 'value')}"
         return self._answer(statistic, statistic(self.shown), accuracy, verb=verb)
 
     def categorical(self, statistic: Statistic) -> Answer:
         """Statistics that jump when values move: exact for data with records left out and values moved."""
-        check_order(statistic, self.kind)
+        self._check_order(statistic)
         if not len(self.bars):
             return self._nothing(statistic.name, () if isinstance(statistic, Top) else None)
         value = statistic(self.shown)
@@ -140,15 +161,18 @@ class Reader:
         if not len(self.bars):
             return self._nothing("counts", {})
         if not debias:
-            accuracy = drop_move_accuracy(self._histogram_accuracy(self.partition.count), metric=DIFFERENCE)
-            sentence = f"Each count{self._of} is at most {self.noise.max_drop} too low and never too high."
+            accuracy = self._told(drop_move_accuracy(self._histogram_accuracy(self.partition.count), metric=DIFFERENCE))
+            sentence = f"Each count{self._of} is at most {self._short} too low and never too high."
             value: dict[Any, Any] = dict(self.shown.items())
             return Answer(name="counts", value=value, accuracy=accuracy, statement=sentence, sentence=sentence)
-        mean = self.noise.mean_drop()
+        if self.scope.fibres is None:
+            raise InputError("debias needs to know how many groups there can be; declare them with groups=[…].")
+        mean = self.noise.mean_drop() * self.scope.fibres
         value = {key: records + float(mean) for key, records in self.shown.items()}
         sentence = (
-            f"Each count{self._of} has {number_text(mean)} added, the mean number of records that a bucket loses: "
-            f"right on average for buckets of at least {self.noise.q} records, but no longer never too high."
+            f"Each count{self._of} has {number_text(mean)} added, the mean number of {self.scope.counted}s that a "
+            f"bucket loses: right on average where {self.scope.place} holds at least {self.noise.q} "
+            f"{self.scope.counted}s, but no longer never too high."
         )
         return Answer(name="counts", value=value, accuracy=None, statement=sentence, sentence=sentence)
 
@@ -156,7 +180,7 @@ class Reader:
         """Any function of the released histogram: with the error its sensitivity allows, or the drop-move promise."""
         if not len(self.bars):
             return self._nothing(name, None)
-        accuracy = function_accuracy(self._histogram_accuracy(self.partition.count), sensitivity)
+        accuracy = self._told(function_accuracy(self._histogram_accuracy(self.partition.count), sensitivity))
         after = "" if accuracy.alpha == 0 else f" after leaving out {accuracy.left_out}"
         rest = f"{self._of}{after}{accuracy.margin}."
         return Answer(
@@ -169,21 +193,33 @@ class Reader:
 
     def promises(self) -> list[str]:
         """What holds of the whole release, with probability one."""
-        drop = self.noise.max_drop
+        counted, place = self.scope.counted, self.scope.place
         far = ", and values further than 2^51 buckets from zero"
         cut = isinstance(self.partition, Width) and self.partition.bounds is None and self.kind == "number"
         unread = far if cut else ""
         out = [
-            f"Released: {self.partition.spec}{self._of}.",
+            f"Released: {self.partition.spec}{self._of.rstrip(',')}.",
             f"Not counted: missing cells, cells that do not read as the column's kind, infinities{unread}.",
-            f"Each count is at most {drop} too low and never too high.",
-            f"Every bucket that holds at least {self.noise.q} records is present.",
+            f"Each count is at most {self._short} too low and never too high.",
+            f"{place.replace('each', 'Every', 1)} that holds at least {self.noise.q} {counted}s is present.",
             "Nothing is present that is not in the data.",
         ]
         hidden = self._histogram_accuracy(self.partition.count)
         if hidden.alpha is not None:
             out.append(f"At most {percent_text(hidden.alpha)}{self._of} were left out in all.")
+        if self.scope.most_lost is not None:
+            out.append(f"At most {self.scope.most_lost} {counted}s were left out in all, by a bound that was paid for.")
         return out
+
+    @property
+    def _short(self) -> str:
+        """How many a released count can be too low."""
+        if self.scope.fibres is None:
+            return f"{self.noise.max_drop} for {self.scope.place.rsplit(' of ', 1)[-1]}"
+        return str(self.noise.max_drop * self.scope.fibres)
+
+    def _told(self, accuracy: Accuracy) -> Accuracy:
+        return accuracy.of(self.scope.counted, self.scope.place)
 
     def _beyond(self, top: bool) -> int | None:
         """How many public buckets lie above the highest released one, or below the lowest."""
@@ -195,42 +231,59 @@ class Reader:
     def _histogram_accuracy(self, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
         """The pipeline's own accuracy, with α certified from the release and β of the bucket in question.
 
-        α is what ``hidden`` public buckets can have lost at the most, None where they are not public.
+        α is what ``hidden`` public buckets can have lost at the most, or what a bound that was paid for says of all;
+        None where neither is known.
         """
+        bounds = [] if self.scope.most_lost is None else [self.scope.most_lost]
+        if hidden is not None and self.scope.fibres is not None:
+            bounds.append(self.noise.max_drop * hidden * self.scope.fibres)
         alpha = None
-        if hidden is not None:
-            lost = self.noise.max_drop * hidden
+        if bounds:
+            lost = min(bounds)
             alpha = Fraction(lost, self.bars.size + lost) if lost else Fraction(0)
         general = self.mechanism.accuracy()
         return general.but(alpha=alpha, beta=general.beta if beta is None else beta)
 
     def _accuracy(self, statistic: Statistic, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
         """The accuracy of a statistic read off this release, by the rules that pipelines follow."""
-        return read_accuracy(self._histogram_accuracy(hidden, beta), statistic)
+        return self._told(read_accuracy(self._histogram_accuracy(hidden, beta), statistic))
 
     @property
     def _of(self) -> str:
-        """Of which values the answer speaks: as read, and as bounded."""
+        """Of which values the answer speaks: as read, as bounded, whose, and from where."""
+        scope = self.scope
+        start = f" of {scope.values}{scope.where}"
         if self.partition.bounds is None:
-            return " of the readable values"
-        low, high = (_text(self._limit(bound)) for bound in self.partition.bounds)
-        dash = f"{low}–{high}" if self.kind != "date" and self.partition.bounds[0] >= 0 else f"{low} to {high}"
+            return start + scope.rule
+        lower, upper = self.partition.bounds
+        low, high = (_text(self._limit(bound)) for bound in (lower, bound_given(self.kind, upper)))
+        plain = self.kind not in ("date", "moment") and lower >= 0
+        dash = f"{low}–{high}" if plain else f"{low} to {high}"
         bounded = f"limited to {dash}" if self.partition.outside == "clamp" else f"between {low} and {high}"
-        return f" of the readable values {bounded}"
+        return f"{start} {bounded}{scope.rule}"
 
     def _limit(self, bound: Fraction) -> Any:
-        if self.kind == "date":
-            return dt.date(1970, 1, 1) + dt.timedelta(days=int(bound))
+        if self.kind in ("date", "moment"):
+            moment = times(self.kind, np.array([int(bound)]))[0]
+            return moment.date() if self.kind == "moment" and moment.time() == dt.time(0) else moment
         return int(bound) if bound.denominator == 1 else float(bound)
 
-    def _unanswerable(self, statistic: Statistic) -> Answer | None:
+    def _check_order(self, statistic: Statistic) -> None:
+        if isinstance(self.partition, Grid) and statistic.ordered:
+            raise InputError(
+                f"the {statistic.name} needs one column, and this release has several; "
+                "ask marginal(column) for it, or for support, mode, top or counts of the points."
+            )
         check_order(statistic, self.kind)
+
+    def _unanswerable(self, statistic: Statistic) -> Answer | None:
+        self._check_order(statistic)
         return None if len(self.bars) else self._nothing(statistic.name, None)
 
     def _nothing(self, name: str, value: Any) -> Answer:
         sentence = (
-            f"Nothing survived: no bucket is left to read the {name} from. "
-            f"Only buckets of at least {self.noise.q} records are sure to survive."
+            f"Nothing survived: no bucket is left to read the {name}{self.scope.where} from. "
+            f"To be sure to survive, {self.scope.place} needs at least {self.noise.q} {self.scope.counted}s."
         )
         return Answer(name=name, value=value, accuracy=None, statement=sentence, sentence=sentence)
 
@@ -245,7 +298,7 @@ class Reader:
         interval: tuple[Any, Any] | None = None,
     ) -> Answer:
         after = "" if accuracy.alpha == 0 else f" after leaving out {accuracy.left_out}"
-        comma = "," if self.partition.bounds is not None and after else ""
+        comma = "," if self.partition.bounds is not None and after and not self.scope.rule else ""
         verb = verb or f"is {_text(value)}"
         return Answer(
             name=statistic.name,
@@ -259,12 +312,14 @@ class Reader:
     def _interval(self, level: Fraction) -> tuple[Any, Any] | None:
         """Where the quantile of all readable values surely lies.
 
-        The data behind the release is any x with y ≤ x ≤ y + D in each of the T public buckets. At or below bucket g
+        The data behind the release is any x with y ≤ x ≤ y + D in each of the T public buckets (D times the number of
+        groups, where all of them are taken together). At or below bucket g
         lies most when the buckets up to g lost D each and the others nothing, and least the other way round.
         """
-        buckets, drop = self.partition.count, self.noise.max_drop
-        if buckets is None:
+        buckets, fibres = self.partition.count, self.scope.fibres
+        if buckets is None or fibres is None:
             return None
+        drop = self.noise.max_drop * fibres
         size = self.bars.size
         running = np.cumsum(self.bars.counts if size <= LARGEST_COUNT else self.bars.counts.astype(object))
         offsets = self.bars.keys - self.partition.first
@@ -330,9 +385,9 @@ def _plural(count: int, noun: str) -> str:
 def _text(value: Any) -> str:
     """A value as a sentence shows it."""
     if isinstance(value, dt.timedelta):
-        return f"{value.days} days"
+        return f"{value.days} days" if value == dt.timedelta(days=value.days) else str(value)
     if isinstance(value, bool | str) or not isinstance(value, int | float | Fraction):
-        return (
-            ", ".join(f"{_text(key)} ({records})" for key, records in value) if isinstance(value, tuple) else str(value)
-        )
+        if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+            return ", ".join(f"{_text(key)} ({records})" for key, records in value)
+        return f"({', '.join(map(_text, value))})" if isinstance(value, tuple) else str(value)
     return number_text(value)

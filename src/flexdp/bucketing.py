@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -12,10 +13,27 @@ from typing import Any
 import numpy as np
 
 from flexdp._parameters import Domain, Number, shown
-from flexdp.buckets import EPOCH, LARGEST_INDEX, Buckets, Edges, Exact, Kind, LogWidth, Outside, Width, as_dates
+from flexdp.buckets import (
+    EPOCH,
+    FIRST_MOMENT,
+    LARGEST_INDEX,
+    LAST_MOMENT,
+    MEASURES,
+    MICROS_PER_DAY,
+    Buckets,
+    Edges,
+    Exact,
+    Grid,
+    Kind,
+    LogWidth,
+    Months,
+    Outside,
+    Width,
+    times,
+)
 from flexdp.errors import InputError
 
-__all__ = ["bucket_parameters", "make_buckets"]
+__all__ = ["bound_given", "bucket_parameters", "make_buckets", "make_grid"]
 
 MOST_EDGES = 1001
 WIDTH = Domain(
@@ -34,7 +52,11 @@ RELATIVE = Domain(
     high_included=True,
     remedy="Give the relative half-width, for example relative=0.05 for 5%.",
 )
-_WIDEST = {"integer": 2**62, "date": 10**7}
+_WIDEST = {"integer": 2**62, "date": 10**7, "moment": 10**7 * MICROS_PER_DAY}
+_DURATION = re.compile(r"\s*(?:([0-9]{1,18})\s*)?([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
+_LENGTHS = {name[:-1]: micros for name, micros in MEASURES.items()} | {"week": 7 * MICROS_PER_DAY}
+_CALENDAR = {"month": 1, "quarter": 3, "year": 12}
+_MOST_MONTHS = 12 * 9999
 
 
 def _limits(name: str, power: int) -> Domain:
@@ -78,11 +100,15 @@ def make_buckets(
         return Edges(kind, _edges(kind, edges), side)
     limits = None if bounds is None else _bounds(kind, bounds)
     if relative is not None:
-        if kind == "date":
-            raise InputError("relative needs a column of numbers, and this one holds dates. Give width in days.")
+        if kind in ("date", "moment"):
+            raise InputError("relative needs a column of numbers, and this one holds times. Give width='1 day'.")
         return LogWidth(kind, RELATIVE.check(relative), limits, side)
     if width is None:
         return Exact(kind, limits, side)
+    if kind in ("date", "moment") and (kind == "moment" or isinstance(width, str | dt.timedelta)):
+        timed = _timed(kind, width, limits, side)
+        if timed is not None:
+            return timed
     step = WIDTH.check(width)
     if kind != "number":
         unit, hint = ("days", "") if kind == "date" else ("integers", ", or say kind='number'")
@@ -97,6 +123,43 @@ def make_buckets(
     return buckets
 
 
+def _timed(kind: Kind, width: Any, limits: tuple[Fraction, Fraction] | None, side: Outside) -> Width | Months | None:
+    """Buckets of a length of time; None where a date's width is a plain number of days, written as text."""
+    whole_days = kind == "date"
+    given = f"{width // dt.timedelta(microseconds=1)} microseconds" if isinstance(width, dt.timedelta) else width
+    match = _DURATION.fullmatch(given) if isinstance(given, str) else None
+    word = match.group(2).lower() if match else ""
+    if match is None or (word not in _LENGTHS and word not in _CALENDAR):
+        if whole_days and isinstance(given, str) and given.strip()[:1].isdigit() and not match:
+            return None
+        example = "'1 day', '1 week' or '1 month'" if whole_days else "'15 minutes', '1 day' or '1 month'"
+        raise InputError(f"width must be a length of time such as {example}; got {shown(width)}.")
+    number = int(match.group(1) or 1)
+    if number < 1:
+        raise InputError(f"width must be longer than nothing; got {shown(width)}.")
+    if word in _CALENDAR:
+        if number * _CALENDAR[word] > _MOST_MONTHS:
+            raise InputError(f"width must be at most 9999 years; got {shown(width)}.")
+        return Months(kind, number * _CALENDAR[word], limits, side)
+    length = Fraction(number * _LENGTHS[word], MICROS_PER_DAY if whole_days else 1)
+    if length.denominator != 1:
+        raise InputError(f"width must be whole days on a column of dates; got {shown(width)}.")
+    if length > _WIDEST[kind]:
+        raise InputError(f"width must be at most 10000000 days; got {shown(width)}.")
+    return Width(kind, length, limits, side, weekly=word == "week")
+
+
+def make_grid(axes: Sequence[Buckets]) -> Grid:
+    """Cells of several columns, which must be of numbers for distances between points to mean anything."""
+    for axis in axes:
+        if axis.kind not in ("integer", "number") or not isinstance(axis, Exact | Width | Edges):
+            raise InputError(
+                "several columns must be of numbers, in buckets of a width or between edges; "
+                "use by= for texts and dates, or separately=True."
+            )
+    return Grid(tuple(axis for axis in axes if isinstance(axis, Exact | Width | Edges)))
+
+
 def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
     """The parameters of :func:`make_buckets` that give this partition again, as plain JSON values."""
     if isinstance(buckets, Edges):
@@ -105,22 +168,34 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
             "outside": buckets.outside,
         }
     out: dict[str, Any] = {}
-    if isinstance(buckets, Width):
+    if isinstance(buckets, Months) or (isinstance(buckets, Width) and (buckets.weekly or buckets.kind == "moment")):
+        out["width"] = buckets.width_text
+    elif isinstance(buckets, Width):
         out["width"] = str(buckets.width)
     if isinstance(buckets, LogWidth):
         out["relative"] = str(buckets.rho)
     if buckets.bounds is not None:
-        out["bounds"] = [_point_text(buckets.kind, bound) for bound in buckets.bounds]
+        low, high = buckets.bounds
+        out["bounds"] = [_point_text(buckets.kind, low), _point_text(buckets.kind, bound_given(buckets.kind, high))]
         out["outside"] = buckets.outside
     return out
 
 
+def bound_given(kind: Kind, upper: Fraction) -> Fraction:
+    """The upper bound as it was given: of moments, what is stored is the last one before it."""
+    return min(upper + 1, Fraction(LAST_MOMENT)) if kind == "moment" else upper
+
+
 def _point_text(kind: Kind, point: Fraction) -> str:
-    return as_dates(np.array([int(point)]))[0].isoformat() if kind == "date" else str(point)
+    if kind in ("date", "moment"):
+        return str(times(kind, np.array([int(point)]))[0].isoformat())
+    return str(point)
 
 
 def _point(name: str, kind: Kind, value: Any) -> Fraction:
-    """A bound or an edge as a number; dates as days since 1970-01-01."""
+    """A bound or an edge as a number; dates as days, moments as microseconds since 1970-01-01."""
+    if kind == "moment":
+        return _moment(name, value)
     if kind != "date":
         return _limits(name, 37 if kind == "integer" else 300).check(value)
     if isinstance(value, str):
@@ -131,6 +206,22 @@ def _point(name: str, kind: Kind, value: Any) -> Fraction:
     if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
         raise InputError(f"{name} must be dates such as 2024-12-31; got {shown(value)}.")
     return Fraction(value.toordinal() - EPOCH)
+
+
+def _moment(name: str, value: Any) -> Fraction:
+    wrong = InputError(
+        f"{name} must be moments such as 2024-12-31T18:30, without a time zone (zone= says which); got {shown(value)}."
+    )
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise wrong from None
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    if not isinstance(value, dt.datetime) or value.tzinfo is not None:
+        raise wrong
+    return Fraction((value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
 
 
 def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
@@ -144,6 +235,8 @@ def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
             f"bounds must be (lower, upper) with lower < upper; got {order} bounds "
             f"({shown(pair[0])}, {shown(pair[1])}). Give the smaller one first."
         )
+    if kind == "moment":  # from the lower one up to, and without, the upper one
+        return max(lower, Fraction(FIRST_MOMENT)), upper - 1
     if kind == "integer":  # the integers inside
         lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
         if lower > upper:

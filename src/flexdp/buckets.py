@@ -9,7 +9,11 @@ Exact    every value is its own bar            β = 0
 Width    [lower + i·w, lower + (i+1)·w)        β = w/2; on integers the bucket holds w of them, β = (w−1)/2
 LogWidth ratio (1+ρ)/(1−ρ), both signs, zero   β = ρ of the bucket's centre
 Edges    [e_i, e_{i+1}), the last one closed   β = half the width of the bucket in question
+Months   so many months of the calendar        β = half the length of the bucket in question
+Grid     a cell of several columns             β = half the diagonal of a cell
 ======== ==================================== =====================================================
+
+Dates are counted as whole days and moments as whole microseconds since 1970-01-01.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,9 +34,9 @@ from numpy.typing import NDArray
 from flexdp._parameters import number_text, upper_text
 from flexdp.histogram import canonical_keys, object_keys
 
-__all__ = ["Bucket", "Buckets", "Edges", "Exact", "Kind", "LogWidth", "Outside", "Width"]
+__all__ = ["Bucket", "Buckets", "Edges", "Exact", "Grid", "Kind", "LogWidth", "Months", "Outside", "Partition", "Width"]
 
-Kind: TypeAlias = Literal["integer", "number", "text", "date", "boolean"]
+Kind: TypeAlias = Literal["integer", "number", "text", "date", "moment", "boolean"]
 Outside: TypeAlias = Literal["clamp", "drop"]
 
 LARGEST_INDEX = 2**51  # on an open domain, a bucket further out is outside: doubles no longer tell centres apart
@@ -41,6 +46,13 @@ SMALLEST_NORMAL = sys.float_info.min
 LARGEST_DOUBLE = sys.float_info.max
 EPOCH = dt.date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - EPOCH, dt.date.max.toordinal() - EPOCH
+MICROS_PER_DAY = 86400 * 10**6
+FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROS_PER_DAY, (LAST_DAY + 1) * MICROS_PER_DAY - 1
+MEASURES = {  # what time is measured in, in microseconds, the longest first
+    "days": MICROS_PER_DAY, "hours": 3600 * 10**6, "minutes": 60 * 10**6, "seconds": 10**6, "milliseconds": 10**3,
+    "microseconds": 1,
+}  # fmt: skip
+_MARCH_OF_YEAR_ZERO = 719468  # days before 1970-01-01
 
 
 class Bucket(NamedTuple):
@@ -64,6 +76,10 @@ class Exact:
     first = 0
     spec = "every value its own bar"
 
+    @property
+    def unit(self) -> str:
+        return _unit(self.kind)
+
     def beta_at(self, index: Any) -> Fraction:  # noqa: ARG002
         return Fraction(0)
 
@@ -71,7 +87,7 @@ class Exact:
         return _confine(values, self.bounds, self.outside)
 
     def centres(self, index: NDArray[Any]) -> NDArray[Any]:
-        return as_dates(index) if self.kind == "date" else index
+        return times(self.kind, index) if self.kind in ("date", "moment") else index
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
         return [Bucket(key, key) for key in self.centres(index).tolist()]
@@ -85,13 +101,21 @@ class Width:
     width: Fraction
     bounds: tuple[Fraction, Fraction] | None = None
     outside: Outside = "clamp"
+    weekly: bool = False  # whole weeks, which begin on Mondays where no bound says otherwise
 
     relative = False
     first = 0
 
     @property
     def origin(self) -> Fraction:
-        return self.bounds[0] if self.bounds else Fraction(0)
+        if self.bounds:
+            return self.bounds[0]
+        monday = -3 * (MICROS_PER_DAY if self.kind == "moment" else 1)  # 1969-12-29
+        return Fraction(monday if self.weekly else 0)
+
+    @property
+    def unit(self) -> str:
+        return _unit(self.kind, self.width)
 
     @property
     def whole(self) -> bool:
@@ -100,7 +124,18 @@ class Width:
 
     @property
     def spec(self) -> str:
-        return f"buckets of width {number_text(self.width)}"
+        return f"buckets of width {self.width_text}"
+
+    @property
+    def width_text(self) -> str:
+        """The width as people, and ``make_buckets``, write it."""
+        if self.weekly:
+            weeks = self.width / (7 * (MICROS_PER_DAY if self.kind == "moment" else 1))
+            return f"{weeks} week{'' if weeks == 1 else 's'}"
+        if self.kind != "moment":
+            return number_text(self.width)
+        number = self.width / MEASURES[self.unit]
+        return f"{number} {self.unit if number != 1 else self.unit[:-1]}"
 
     @cached_property
     def count(self) -> int | None:
@@ -114,9 +149,7 @@ class Width:
         return self.beta_at(0)  # the first bucket is the largest: only the last can be cut
 
     def beta_at(self, index: Any) -> Fraction:
-        first, last = self._span(int(index))
-        half = (last - first) / 2
-        return Fraction(math.ceil(half)) if self.kind == "date" else half  # the centres of dates are days too
+        return _half(self.kind, self._span(int(index)), self.unit)
 
     def locate(self, values: NDArray[Any]) -> NDArray[Any]:
         inside = _confine(values, self.bounds, self.outside)
@@ -142,12 +175,8 @@ class Width:
         return lower, min(upper, self.bounds[1]) if self.bounds else upper
 
     def centres(self, index: NDArray[Any]) -> NDArray[Any]:
-        if self.kind == "date":
-            days = []
-            for i in index.tolist():
-                first, last = self._span(i)
-                days.append(int(first + last + 1) // 2)
-            return as_dates(np.clip(np.array(days, dtype=np.int64), FIRST_DAY, LAST_DAY))
+        if self.kind in ("date", "moment"):
+            return _middles(self.kind, [self._span(i) for i in index.tolist()])
         half = (self.width - int(self.whole)) / 2
         return self._points(index, half, lambda span: sum(span) / 2, whole=self.whole and not self._halves)
 
@@ -177,10 +206,8 @@ class Width:
         return _whole_numbers(numbers, halves=not whole) if self.whole else _doubles(numbers)
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
-        if self.kind == "date":
-            spans = [self._span(i) for i in index.tolist()]
-            days = as_dates(np.clip(np.array(spans, dtype=np.int64).ravel(), FIRST_DAY, LAST_DAY)).tolist()
-            return [Bucket(*pair) for pair in zip(days[::2], days[1::2], strict=True)]
+        if self.kind in ("date", "moment"):
+            return _ends(self.kind, [self._span(i) for i in index.tolist()])
         lower = self._points(index, Fraction(0), lambda span: span[0], whole=self.whole).tolist()
         upper = self._points(index, self.width - int(self.whole), lambda span: span[1], whole=self.whole).tolist()
         return [Bucket(*pair) for pair in zip(lower, upper, strict=True)]
@@ -201,6 +228,7 @@ class LogWidth:
     outside: Outside = "clamp"
 
     relative = True
+    unit = ""
 
     @property
     def beta(self) -> Fraction:
@@ -304,6 +332,10 @@ class Edges:
         return len(self.edges) - 1
 
     @property
+    def unit(self) -> str:
+        return _unit(self.kind, *(high - low for low, high in pairwise(self.edges)))
+
+    @property
     def spec(self) -> str:
         return f"{self.count} bucket{'' if self.count == 1 else 's'} between given edges"
 
@@ -312,8 +344,7 @@ class Edges:
         return max(self.beta_at(i) for i in range(self.count))
 
     def beta_at(self, index: Any) -> Fraction:
-        first, last = self._span(int(index))
-        return Fraction(math.ceil((last - first) / 2)) if self.kind == "date" else (last - first) / 2
+        return _half(self.kind, self._span(int(index)), self.unit)
 
     def _span(self, i: int) -> tuple[Fraction, Fraction]:
         open_end = self.kind != "number" and i + 1 < self.count
@@ -327,8 +358,8 @@ class Edges:
 
     def centres(self, index: NDArray[Any]) -> NDArray[Any]:
         spans = [self._span(i) for i in index.tolist()]
-        if self.kind == "date":
-            return as_dates(np.array([int(first + last + 1) // 2 for first, last in spans], dtype=np.int64))
+        if self.kind in ("date", "moment"):
+            return _middles(self.kind, spans)
         centres = [(first + last) / 2 for first, last in spans]
         if self.kind == "number":
             return _doubles(centres)
@@ -337,15 +368,190 @@ class Edges:
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
         spans = [self._span(i) for i in index.tolist()]
+        if self.kind in ("date", "moment"):
+            return _ends(self.kind, spans)
         flat = [end for span in spans for end in span]
-        if self.kind == "date":
-            ends = as_dates(np.array(flat, dtype=np.int64))
-        else:
-            ends = _doubles(flat) if self.kind == "number" else _whole_numbers(flat, halves=False)
+        ends = _doubles(flat) if self.kind == "number" else _whole_numbers(flat, halves=False)
         return [Bucket(*pair) for pair in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)]
 
 
-Buckets: TypeAlias = Exact | Width | LogWidth | Edges
+@dataclass(frozen=True)
+class Months:
+    """So many months of the calendar each, counted from January of the year 0; on dates or moments."""
+
+    kind: Kind
+    months: int
+    bounds: tuple[Fraction, Fraction] | None = None
+    outside: Outside = "clamp"
+
+    relative = False
+    unit = "days"
+
+    @property
+    def per_day(self) -> int:
+        return MICROS_PER_DAY if self.kind == "moment" else 1
+
+    @property
+    def day_zero(self) -> int:
+        """What is added to a day or a moment to count from the first of March of the year 0."""
+        return _MARCH_OF_YEAR_ZERO * self.per_day
+
+    @property
+    def spec(self) -> str:
+        return f"buckets of {self.width_text}"
+
+    @property
+    def width_text(self) -> str:
+        """The width as people, and ``make_buckets``, write it."""
+        length, word = (self.months // 12, "year") if self.months % 12 == 0 else (self.months, "month")
+        return f"{length} {word}{'' if length == 1 else 's'}"
+
+    @cached_property
+    def first(self) -> int:
+        return int(self._index(np.array([int(self.bounds[0])]))[0]) if self.bounds else 0
+
+    @cached_property
+    def count(self) -> int | None:
+        if self.bounds is None:
+            return None
+        return int(self._index(np.array([int(self.bounds[1])]))[0]) - self.first + 1
+
+    @property
+    def beta(self) -> Fraction:
+        if self.bounds is None:  # no month is longer than 31 days, no year than 366
+            longest = 366 * (self.months // 12) + 31 * (self.months % 12)
+            return Fraction(longest, 2) if self.kind == "moment" else Fraction(longest // 2)
+        return max(self.beta_at(self.first + i) for i in range(self.count or 0))
+
+    def beta_at(self, index: Any) -> Fraction:
+        return _half(self.kind, self._span(int(index)), self.unit)
+
+    def _index(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        days = (values + self.day_zero) // self.per_day
+        era = days // 146097
+        doe = days - 146097 * era
+        yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
+        doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
+        month = 12 * (400 * era + yoe) + (5 * doy + 2) // 153 + 2
+        return np.asarray(month // self.months, dtype=np.int64)
+
+    def locate(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self._index(_confine(values, self.bounds, self.outside))
+
+    def _span(self, i: int) -> tuple[Fraction, Fraction]:
+        """The first and the last day or moment of a bucket, cut at the bounds and at the ends of the calendar."""
+        ends = []
+        for month in (i * self.months, (i + 1) * self.months):
+            year = month // 12
+            inside = dt.date(year, month % 12 + 1, 1).toordinal() - EPOCH if 1 <= year <= 9999 else None
+            ends.append((FIRST_DAY if year < 1 else LAST_DAY + 1) if inside is None else inside)
+        first, last = ends[0] * self.per_day, ends[1] * self.per_day - 1
+        if self.bounds:
+            first, last = max(first, int(self.bounds[0])), min(last, int(self.bounds[1]))
+        return Fraction(first), Fraction(last)
+
+    def centres(self, index: NDArray[Any]) -> NDArray[Any]:
+        return _middles(self.kind, [self._span(i) for i in index.tolist()])
+
+    def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
+        return _ends(self.kind, [self._span(i) for i in index.tolist()])
+
+
+Buckets: TypeAlias = Exact | Width | LogWidth | Edges | Months
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells of several columns of numbers: a bucket of each. An index is a row, a centre a point."""
+
+    axes: tuple[Exact | Width | Edges, ...]
+
+    kind: Kind = "number"
+    relative = False
+    unit = ""
+    bounds = None
+    outside: Outside = "clamp"
+    first = 0
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.axes)
+
+    @property
+    def spec(self) -> str:
+        return "cells: " + " × ".join(axis.spec for axis in self.axes)
+
+    @property
+    def count(self) -> int | None:
+        counts = [axis.count for axis in self.axes]
+        return None if None in counts else math.prod(count for count in counts if count is not None)
+
+    @property
+    def beta(self) -> Fraction:
+        """Half the diagonal, rounded up."""
+        return _root_up(sum((axis.beta**2 for axis in self.axes), Fraction(0)))
+
+    def beta_at(self, index: Any) -> Fraction:  # noqa: ARG002  (one for all)
+        return self.beta
+
+    def centres(self, index: NDArray[Any]) -> NDArray[np.float64]:
+        """The middle of each cell, a row each."""
+        whole = index.astype(np.int64) if index.size else np.empty((0, self.dimensions), dtype=np.int64)
+        columns = [
+            axis.centres(index[:, i] if isinstance(axis, Exact) else whole[:, i]) for i, axis in enumerate(self.axes)
+        ]
+        return np.stack([column.astype(np.float64) for column in columns], axis=1)
+
+    def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
+        """The lowest and the highest corner of each cell."""
+        whole = index.astype(np.int64)
+        sides = [
+            axis.edges_of(index[:, i] if isinstance(axis, Exact) else whole[:, i]) for i, axis in enumerate(self.axes)
+        ]
+        return [
+            Bucket(tuple(side.lower for side in cell), tuple(side.upper for side in cell))
+            for cell in zip(*sides, strict=True)
+        ]
+
+
+Partition: TypeAlias = Buckets | Grid
+
+
+def _root_up(square: Fraction) -> Fraction:
+    """A square root, rounded up in the thirtieth decimal unless it is exact."""
+    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if top * top == square.numerator and bottom * bottom == square.denominator:
+        return Fraction(top, bottom)
+    scale = 10**30
+    return Fraction(math.isqrt(math.ceil(square * scale * scale)) + 1, scale)
+
+
+def _unit(kind: Kind, *lengths: Fraction) -> str:
+    """What errors are told in: days of dates; of moments, the longest measure that all lengths are multiples of."""
+    if kind == "date":
+        return "days"
+    if kind != "moment":
+        return ""
+    return next(name for name, micros in MEASURES.items() if all(length % micros == 0 for length in lengths))
+
+
+def _half(kind: Kind, span: tuple[Fraction, Fraction], unit: str) -> Fraction:
+    """How far the values between two ends can be from the middle, in the unit that errors are told in."""
+    first, last = span
+    if kind == "date":  # the middle is a day too
+        return Fraction(math.ceil((last - first) / 2))
+    if kind == "moment":
+        return (last - first + 1) / 2 / MEASURES[unit]
+    return (last - first) / 2
+
+
+def _middles(kind: Kind, spans: list[tuple[Fraction, Fraction]]) -> NDArray[Any]:
+    return times(kind, np.array([int(first + last + 1) // 2 for first, last in spans], dtype=np.int64))
+
+
+def _ends(kind: Kind, spans: list[tuple[Fraction, Fraction]]) -> list[Bucket]:
+    ends = times(kind, np.array([int(end) for span in spans for end in span], dtype=np.int64)).tolist()
+    return [Bucket(*pair) for pair in zip(ends[::2], ends[1::2], strict=True)]
 
 
 def _confine(values: NDArray[Any], bounds: tuple[Fraction, Fraction] | None, outside: Outside) -> NDArray[Any]:
@@ -361,10 +567,15 @@ def _confine(values: NDArray[Any], bounds: tuple[Fraction, Fraction] | None, out
     return clamped
 
 
-def as_dates(days: NDArray[Any]) -> NDArray[Any]:
-    """Days since 1970-01-01 as dates."""
-    out = np.empty(len(days), dtype=object)
-    out[:] = [dt.date.fromordinal(int(day) + EPOCH) for day in days]
+def times(kind: Kind, index: NDArray[Any]) -> NDArray[Any]:
+    """Days or microseconds since 1970-01-01 as dates or datetimes, the nearest that there are."""
+    out = np.empty(len(index), dtype=object)
+    if kind == "date":
+        out[:] = [dt.date.fromordinal(min(max(int(day), FIRST_DAY), LAST_DAY) + EPOCH) for day in index]
+    else:
+        start = dt.datetime(1970, 1, 1)
+        inside = (min(max(int(micros), FIRST_MOMENT), LAST_MOMENT) for micros in index)
+        out[:] = [start + dt.timedelta(microseconds=micros) for micros in inside]
     return out
 
 

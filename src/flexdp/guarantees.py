@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, Number, float_up, upper_text
 from flexdp.errors import InputError
@@ -50,10 +51,16 @@ class Privacy:
         object.__setattr__(self, "given", given)
 
     @property
+    def unit(self) -> str:
+        """Whose presence is protected: a record, or what the neighbours differ by."""
+        start = "add or remove one "
+        return self.neighbours.removeprefix(start) if self.neighbours.startswith(start) else "record"
+
+    @property
     def odds(self) -> str:
         """ε in words: how sure an observer who was undecided can become, rounded up."""
         return (
-            f"an observer who was 50% sure that a given record is in the data is at most "
+            f"an observer who was 50% sure that a given {self.unit} is in the data is at most "
             f"{_certainty(self.epsilon)}% sure afterwards"
         )
 
@@ -61,7 +68,7 @@ class Privacy:
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
         exception = f", except with chance {delta}" if self.delta else ""
         condition = f" {self.given}" if self.given else ""
-        return f"ε = {epsilon}, δ = {delta} for each record{condition}: {self.odds}{exception}."
+        return f"ε = {epsilon}, δ = {delta} for each {self.unit}{condition}: {self.odds}{exception}."
 
 
 def _certainty(epsilon: Fraction) -> str:
@@ -85,6 +92,7 @@ class Accuracy:
     ``max_drop``, the most records that each bucket can have lost. ``relative`` says that β is a fraction of the
     answer's own size. ``moved`` is how far input values may have been moved before an answer that is exact for
     them, the promise for statistics that no small output error can express. ``unit`` is what β counts in ("days").
+    ``counted`` is what counts as one ("record", or a privacy unit) and ``place`` what can lose ``max_drop`` of them.
     ``distortion`` and ``metric`` say what α and β are measured in; guarantees combine only where these agree.
 
     >>> print(Accuracy(alpha=.02, beta=2.5))
@@ -102,6 +110,8 @@ class Accuracy:
     unit: str
     distortion: str
     metric: str
+    counted: str
+    place: str
 
     def __init__(
         self,
@@ -115,6 +125,8 @@ class Accuracy:
         unit: str = "",
         distortion: str = DROP,
         metric: str = DIFFERENCE,
+        counted: str = "record",
+        place: str = "each bucket",
     ) -> None:
         if alpha is None and max_drop is None:
             raise InputError("alpha must be a fraction where max_drop is not given; got None for both.")
@@ -128,20 +140,19 @@ class Accuracy:
         object.__setattr__(self, "unit", unit)
         object.__setattr__(self, "distortion", distortion)
         object.__setattr__(self, "metric", metric)
+        object.__setattr__(self, "counted", counted)
+        object.__setattr__(self, "place", place)
 
     def but(self, *, alpha: Number | None, beta: Number, relative: bool | None = None) -> Accuracy:
         """The same guarantee with another α and β, where more is known."""
-        return Accuracy(
-            alpha=alpha,
-            beta=beta,
-            gamma=self.gamma,
-            relative=self.relative if relative is None else relative,
-            max_drop=self.max_drop,
-            moved=self.moved,
-            unit=self.unit,
-            distortion=self.distortion,
-            metric=self.metric,
-        )
+        changed: dict[str, Any] = {"alpha": alpha, "beta": beta}
+        if relative is not None:
+            changed["relative"] = relative
+        return replace(self, **changed)
+
+    def of(self, counted: str, place: str) -> Accuracy:
+        """The same guarantee, told of other things than records and of other places than buckets."""
+        return replace(self, counted=counted, place=place)
 
     @property
     def left_out(self) -> str:
@@ -149,8 +160,8 @@ class Accuracy:
         if self.distortion == MOVE:
             return "no record"
         if self.max_drop is None:
-            return f"at most {percent_text(self.alpha or 0)} of the records"
-        records = f"at most {self.max_drop} record{'' if self.max_drop == 1 else 's'} from each bucket"
+            return f"at most {percent_text(self.alpha or 0)} of the {self.counted}s"
+        records = f"at most {self.max_drop} {self.counted}{'' if self.max_drop == 1 else 's'} from {self.place}"
         share = None if self.alpha is None else percent_text(self.alpha)
         return records if share in (None, "100%") else f"{records} (together at most {share} of them)"
 

@@ -139,6 +139,8 @@ def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
         return object_keys(cells)
     if all(isinstance(k, dt.date) and not isinstance(k, dt.datetime) for k in cells):
         return object_keys(cells)
+    if all(isinstance(k, dt.datetime) and k.tzinfo is None for k in cells):
+        return object_keys(cells)
     if all(isinstance(k, tuple) and k and all(isinstance(part, Real) for part in k) for k in cells):
         if len({len(k) for k in cells}) == 1:
             return _finite(np.array(cells, dtype=np.float64))

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from flexdp._parameters import DELTA, EPSILON, Number, number_text, shown
 from flexdp.errors import CertificateError, InputError
 
-__all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "DropNoise", "Evidence", "prove", "smallest_reach"]
+__all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "DropNoise", "Evidence", "fresh_salt", "prove", "smallest_reach"]
 
 LARGEST_REACH = 10**6
 SMALLEST_EPSILON = Fraction(1, 10**9)  # below it the noise is uniform for every purpose; refused, not rounded
@@ -115,6 +115,11 @@ def prove(
         forward=sum(max(0, b * w - a * v) for w, v in zip(weights, shifted_up, strict=True)),
         backward=sum(max(0, b * w - a * v) for w, v in zip(weights, shifted_down, strict=True)),
     )
+
+
+def fresh_salt() -> str:
+    """What makes the choice of a unit's bars unforeseeable: 128 bits of the operating system's generator."""
+    return os.urandom(16).hex()
 
 
 class DropNoise:

@@ -22,17 +22,16 @@ def public_column(source: Any, column: str, *, data_is_public: bool, **parameter
             "data-is-public must be said: a comparison shows true answers beside noisy ones, so it is for data that "
             "anybody may see. Add --data-is-public if it is; of private data, make a release instead."
         )
-    request = prepare(source, column, **parameters)
-    bars = request.partition.count
+    (question,) = prepare(source, column, **parameters).questions
+    (buckets,) = question.shape.partitions
+    bars = buckets.count
     if bars is None:
-        raise InputError(
-            "bounds and width (or edges) must be given: every mechanism needs to know the bars in advance."
-        )
+        raise InputError("bounds and width (or edges) must be given: all mechanisms must know the bars in advance.")
     if bars > MOST_BARS:
         raise InputError(f"width must make at most {MOST_BARS} bars; got {bars}. Choose a larger one.")
     from flexdp.tables import count
 
-    counted = count(request.table, request.column, request.kind, request.partition)
+    (counted,) = count(question.table, [question.counting])
     row = np.zeros(bars, dtype=np.int64)
-    row[counted.keys.astype(np.int64) - request.partition.first] = counted.counts
+    row[counted.parts[0].astype(np.int64) - buckets.first] = counted.counts
     return Fixed(row, str(column))

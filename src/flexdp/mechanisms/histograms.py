@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from flexdp._continuous import shifted_truncated_laplace
 from flexdp._parameters import EPSILON, Domain, Number, float_up, sum_up, whole
 from flexdp.bucketing import make_buckets
-from flexdp.buckets import EPOCH, Buckets, Kind, Width
+from flexdp.buckets import EPOCH, Buckets, Grid, Kind, Partition, Width
 from flexdp.calculus import ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
@@ -59,7 +59,7 @@ def Bucketing(  # noqa: N802
     outside: str = "clamp",
     kind: Kind = "number",
     dimensions: int = 1,
-    partition: Buckets | None = None,
+    partition: Partition | None = None,
 ) -> Mechanism:
     """Move every record to its bucket's centre: (0, β, 0)-accurate for the identity; neighbours stay neighbours.
 
@@ -74,19 +74,23 @@ def Bucketing(  # noqa: N802
     buckets = partition or make_buckets(
         kind, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside
     )
-    space = _histograms(dimensions)
-    if dimensions > 1 and not isinstance(buckets, Width):
+    if isinstance(buckets, Grid):
+        dimensions = buckets.dimensions
+    elif dimensions > 1 and not isinstance(buckets, Width):
         raise InputError("width must be given in more than one dimension; relative buckets and edges are for one.")
-    error = _times_root(buckets.beta, dimensions)
+    space = _histograms(dimensions)
+    error = buckets.beta if isinstance(buckets, Grid) else _times_root(buckets.beta, dimensions)
     accuracy = Accuracy(
         alpha=0,
         beta=error,
         relative=buckets.relative,
-        unit="days" if buckets.kind == "date" else "",
+        unit=buckets.unit,
         metric=space.metric,
     )
 
     def run(histogram: Histogram) -> Histogram:
+        if isinstance(buckets, Grid):
+            return _to_cells(histogram, buckets)
         keys = _coordinates(histogram, buckets, dimensions)
         inside = _readable(buckets, keys)
         kept = inside if keys.ndim == 1 else inside.all(axis=1)
@@ -115,8 +119,22 @@ def Bucketing(  # noqa: N802
             merges=True,
         ),
         relation=(ONE_RECORD, ONE_RECORD),
-        bars=None if buckets.count is None else buckets.count**dimensions,
+        bars=None if buckets.count is None else buckets.count ** (1 if isinstance(buckets, Grid) else dimensions),
     )
+
+
+def _to_cells(histogram: Histogram, grid: Grid) -> Histogram:
+    """Every point to the middle of its cell."""
+    if not isinstance(histogram, Histogram) or histogram.keys.ndim != 2 or histogram.keys.shape[1] != grid.dimensions:
+        raise InputError(f"histogram must have keys of {grid.dimensions} dimension(s).")
+    kept = np.ones(len(histogram), dtype=bool)
+    for i, axis in enumerate(grid.axes):
+        kept &= _readable(axis, histogram.keys[:, i])
+    columns = []
+    for i, axis in enumerate(grid.axes):
+        values = histogram.keys[kept, i]
+        columns.append(axis.centres(axis.locate(values if axis.kind == "number" else values.astype(np.int64))))
+    return Histogram(np.stack([column.astype(np.float64) for column in columns], axis=1), histogram.counts[kept])
 
 
 def _coordinates(histogram: object, buckets: Buckets, dimensions: int) -> NDArray[Any]:
@@ -130,6 +148,11 @@ def _coordinates(histogram: object, buckets: Buckets, dimensions: int) -> NDArra
         if not all(isinstance(key, dt.date) for key in keys):
             raise InputError("histogram must have dates for keys.")
         return np.array([key.toordinal() - EPOCH for key in keys], dtype=np.int64)
+    if buckets.kind == "moment":
+        if not all(isinstance(key, dt.datetime) for key in keys):
+            raise InputError("histogram must have moments for keys.")
+        start = dt.datetime(1970, 1, 1)
+        return np.array([(key - start) // dt.timedelta(microseconds=1) for key in keys], dtype=np.int64)
     if buckets.kind in ("text", "boolean"):
         return keys
     if not all(isinstance(key, Real) for key in keys.ravel()[:1]) or keys.dtype.kind == "b":

@@ -9,24 +9,38 @@ import datetime as dt
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.buckets import EPOCH, FIRST_DAY, LARGEST_INTEGER, LAST_DAY, Buckets, Kind, Width
+from flexdp._zones import local_times
+from flexdp.buckets import (
+    EPOCH,
+    FIRST_DAY,
+    FIRST_MOMENT,
+    LARGEST_INTEGER,
+    LAST_DAY,
+    LAST_MOMENT,
+    MICROS_PER_DAY,
+    Kind,
+    Width,
+)
 from flexdp.errors import InputError
-from flexdp.histogram import Histogram, canonical_keys
-from flexdp.tables.columns import Column
-from flexdp.tables.duckdb import connection, run
-from flexdp.tables.sql import column_query
+from flexdp.histogram import Histogram, canonical_keys, object_keys
+from flexdp.tables.columns import Column, pick
+from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.duckdb.run import connection, counted, run
+from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.sql import Reading, count_query
 
-__all__ = ["ArrayTable", "CellTable", "open_array"]
+__all__ = ["ArrayTable", "CellTable", "MemoryTable", "open_array"]
 
 _CHUNK = 1 << 16
 _MOST_BINS = 1 << 22  # beyond it a dense array of bins costs more than counting sparsely
@@ -34,39 +48,57 @@ _LARGEST_WHOLE_DOUBLE = 1e37
 _NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*", re.ASCII)
 _INTEGER = re.compile(r"[ \t]*[+-]?[0-9]{1,37}[ \t]*", re.ASCII)
 _DATE = re.compile(r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*", re.ASCII)
+_MOMENT = re.compile(
+    r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*", re.ASCII
+)
 
 
 def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool = False) -> ArrayTable | CellTable:
     """A column from an array. ``numbers`` reads integers as numbers, for sources whose dtypes follow their cells."""
     if values.ndim != 1:
         raise InputError("source must be a one-dimensional array; choose one column of it.")
+    present = None
     if isinstance(values, np.ma.MaskedArray):
-        values = values.compressed()
+        present, values = ~np.ma.getmaskarray(values), np.ma.getdata(values)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     code, word = values.dtype.kind, str(values.dtype)
     if code == "O":
-        return CellTable(values.tolist, Column(name=name, type_name="object", kind=None, undeclared=True))
+        return CellTable(_cells(values, present), Column(name=name, type_name="object", kind=None, undeclared=True))
     if code == "U":
-        return CellTable(values.tolist, Column(name=name, type_name="text", kind="text"))
+        return CellTable(_cells(values, present), Column(name=name, type_name="text", kind="text"))
     if code in "iu":
         kind: Kind | None = "number" if numbers else "integer"
     else:
         kind = {"f": "number", "b": "boolean"}.get(code)  # type: ignore[assignment]
     if code == "M" and np.datetime_data(values.dtype)[0] != "generic":
         daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
-        return ArrayTable(
-            values, Column(name=name, type_name=word, kind="date" if daily else None, timestamp=not daily)
-        )
-    return ArrayTable(values, Column(name=name, type_name=word, kind=kind))
+        kind = "date" if daily else "moment"
+        return ArrayTable(values, Column(name=name, type_name=word, kind=kind, timestamp=not daily), present)
+    follows = numbers and code in "iuf"
+    return ArrayTable(values, Column(name=name, type_name=word, kind=kind, follows=follows), present)
+
+
+def _cells(values: NDArray[Any], present: NDArray[np.bool_] | None) -> Callable[[], list[Any]]:
+    if present is None:
+        return values.tolist
+    return lambda: [cell if there else None for cell, there in zip(values.tolist(), present, strict=True)]
+
+
+class Aligned(NamedTuple):
+    """A column ready for an engine: one cell per record, and which of them are there."""
+
+    cells: NDArray[Any]
+    present: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True)
 class ArrayTable:
-    """An array whose dtype declares what it holds."""
+    """An array whose dtype declares what it holds; ``present`` marks the cells that are not missing."""
 
     values: NDArray[Any] = field(repr=False)  # records: never in a text form
     declared: Column
+    present: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -75,31 +107,44 @@ class ArrayTable:
     def column(self, name: object) -> Column:  # noqa: ARG002  (there is but one)
         return self.declared
 
-    def query(self, column: Column, kind: Kind, buckets: Buckets) -> str:
+    def query(self, counting: Counting) -> str:
         """The SQL that counts, over a table ``source`` with one column ``value``."""
-        # What the cells are, which for frames whose dtypes follow their cells is not what the column declares.
-        stored: Kind = "number" if self.values.dtype.kind == "f" else "integer"
-        wide = self.values.dtype == np.uint64
-        return column_query("source", "value", replace(column, kind=stored, wide=wide), kind, buckets)
+        return count_query("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind))
 
-    def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
+    def reading(self, cell: str, kind: Kind) -> Reading:
+        """How the engine reads a cell of :meth:`aligned`."""
+        if self.values.dtype.kind == "M":
+            return Reading(cell)
+        # What the cells are, which for frames whose dtypes follow their cells is not what the column declares.
+        stored: Kind = {"f": "number", "b": "boolean"}.get(self.values.dtype.kind, "integer")  # type: ignore[assignment]
+        wide = self.values.dtype == np.uint64
+        return read_cell(cell, replace(self.declared, kind=stored, wide=wide, type_name="DOUBLE"), kind)
+
+    def aligned(self, kind: Kind) -> Aligned:
+        """One cell per record."""
+        present = self.present
+        if self.values.dtype.kind == "M":
+            ticks, inside = _times(self.values, kind)
+            return Aligned(ticks, inside if present is None else inside & present)
+        return Aligned(np.ascontiguousarray(_standard(self.values)), present)
+
+    def count(self, counting: Counting) -> Counted:
         """Buckets and how many records each holds."""
-        code = self.values.dtype.kind
+        axis = counting.values[0]
+        buckets, values = axis.buckets, self.values if self.present is None else self.values[self.present]
+        code = values.dtype.kind
         if code == "M":
-            return _tally(buckets.locate(_days(self.values)))
+            ticks, inside = _times(values, axis.kind if axis.zone is None else "moment")
+            ticks = ticks[inside]
+            if axis.zone is not None:
+                ticks = local_times(ticks, axis.zone) // (MICROS_PER_DAY if axis.kind == "date" else 1)
+            return _tally(buckets.locate(ticks))
         if code == "b":
-            return _tally(self.values)
+            return _tally(values)
         if isinstance(buckets, Width) and _is_dense(buckets):
-            return _bincount(self.values, buckets)
-        array = np.ascontiguousarray(_standard(self.values))
-        statement = self.query(column, kind, buckets)
-        with connection() as con:
-            con.register("source", {"value": array})
-            try:
-                out = run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
-            finally:
-                con.unregister("source")
-        return out["bucket"], out["records"]
+            return _bincount(values, buckets)
+        cells = {"value": np.ascontiguousarray(_standard(values))}
+        return run_registered(cells, self.query(counting), 1)
 
 
 @dataclass(frozen=True)
@@ -116,48 +161,143 @@ class CellTable:
     def column(self, name: object) -> Column:  # noqa: ARG002  (there is but one)
         return self.declared
 
-    def query(self, column: Column, kind: Kind, buckets: Buckets) -> str:
+    def query(self, counting: Counting) -> str:
         """The SQL that would count the same cells, as texts in a table ``source`` with one column ``value``."""
-        return column_query("source", "value", replace(column, undeclared=True), kind, buckets)
+        undeclared = replace(self.declared, undeclared=True)
+        return count_query("source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind))
 
-    def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:  # noqa: ARG002
-        """Buckets and how many records each holds."""
+    def aligned(self, kind: Kind) -> Aligned:
+        """One cell per record, what is not readable marked as missing."""
         values = _read(self.cells(), kind)
-        if kind in ("text", "boolean"):
-            tally = Counter(values)
-            return canonical_keys(list(tally)), np.array(list(tally.values()), dtype=np.int64)
+        present = np.array([value is not None for value in values], dtype=bool)
         if kind == "number":
-            return _tally(buckets.locate(np.array(values, dtype=np.float64)))
-        return _tally(buckets.locate(canonical_keys(values)))
+            cells = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
+            return Aligned(cells, present)
+        if kind == "boolean":
+            return Aligned(np.array([bool(value) for value in values], dtype=bool), present)
+        if kind in ("date", "moment"):
+            return Aligned(np.array([value or 0 for value in values], dtype=np.int64), present)
+        return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
+
+    def reading(self, cell: str, kind: Kind) -> Reading:
+        """How the engine reads a cell of :meth:`aligned`; integers, which may be of any size, travel as texts."""
+        return Reading(f"CAST({cell} AS HUGEINT)", True) if kind == "integer" else Reading(cell)
+
+    def count(self, counting: Counting) -> Counted:
+        """Buckets and how many records each holds."""
+        axis = counting.values[0]
+        values = [value for value in _read(self.cells(), axis.kind) if value is not None]
+        if axis.kind in ("text", "boolean"):
+            tally = Counter(values)
+            return Counted((canonical_keys(list(tally)),), np.array(list(tally.values()), dtype=np.int64))
+        if axis.kind == "number":
+            return _tally(axis.buckets.locate(np.array(values, dtype=np.float64)))
+        return _tally(axis.buckets.locate(canonical_keys(values)))
 
 
-def _tally(index: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    counted = Histogram.from_values(index)
-    return counted.keys, counted.counts
+@dataclass(frozen=True)
+class MemoryTable:
+    """Columns of equal length in memory. One alone is counted as it is; several go through an engine together."""
+
+    parts: Sequence[ArrayTable | CellTable] = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(part.declared for part in self.parts)
+
+    def column(self, name: object) -> Column:
+        return pick(self.columns, name)
+
+    def query(self, counting: Counting) -> str:
+        if _is_single(counting):
+            return self._part(counting.values[0].column).query(counting)
+        return self._joint(counting)[1]
+
+    def count(self, counting: Counting) -> Counted:
+        if _is_single(counting):
+            return self._part(counting.values[0].column).count(counting)
+        cells, statement = self._joint(counting)
+        return run_registered(cells(), statement, len(counting.axes))
+
+    def _part(self, column: Column) -> ArrayTable | CellTable:
+        return next(part for part in self.parts if part.declared == column)
+
+    def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
+        """What to register, made only when it is counted; and the query over it."""
+        kinds = [(axis.column, axis.kind if axis.zone is None else "moment") for axis in counting.axes]
+        if counting.units is not None:
+            kinds.append((counting.units.column, counting.units.kind))
+        places = {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(kinds))}
+
+        def cells() -> dict[str, NDArray[Any]]:
+            out = {}
+            for (column, kind), name in places.items():
+                aligned = self._part(column).aligned(kind)
+                out[name] = aligned.cells
+                present = aligned.present
+                out[f"{name}_present"] = np.ones(len(aligned.cells), dtype=bool) if present is None else present
+            return out
+
+        def read(column: Column, kind: Kind) -> Reading:
+            name, part = places[column, kind], self._part(column)
+            reading = part.reading(name, kind)
+            return Reading(f"CASE WHEN {name}_present THEN {reading.value} END", reading.wide)
+
+        return cells, count_query("source", counting, DUCKDB, read)
+
+
+def _is_single(counting: Counting) -> bool:
+    return len(counting.axes) == 1 and counting.units is None
+
+
+def run_registered(cells: Mapping[str, NDArray[Any]], statement: str, axes: int) -> Counted:
+    """Count arrays in an engine of our own, as a table ``source``."""
+    with connection() as con:
+        con.register("source", dict(cells))
+        try:
+            return counted(run(lambda: con.execute(statement).fetchnumpy(), con.interrupt), axes)
+        finally:
+            con.unregister("source")
+
+
+def _tally(index: NDArray[Any]) -> Counted:
+    histogram = Histogram.from_values(index)
+    return Counted((histogram.keys,), histogram.counts)
 
 
 _PER_DAY = {"h": 24, "m": 1440, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
-_PER_DAY |= {"ps": 86400 * 10**12, "fs": 86400 * 10**15}
+_PER_DAY |= {"ps": 86400 * 10**12, "fs": 86400 * 10**15, "as": 86400 * 10**18}
 _DAYS_IN = {"D": 1, "W": 7}
 
 
-def _days(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Days since 1970-01-01 by integer division, because numpy's own casts overflow silently."""
-    values = values[~np.isnat(values)]
+def _times(values: NDArray[Any], kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Whole days or microseconds since 1970-01-01, rounded down, and which of them lie in the years that are read.
+
+    By integer division, because numpy's own casts overflow silently.
+    """
     unit, step = np.datetime_data(values.dtype)
     ticks = values.astype(np.int64)
+    inside = ~np.isnat(values)
+    per_day = 1 if kind == "date" else MICROS_PER_DAY
     if unit in ("Y", "M"):
         reach = 12 * 10**4 if unit == "M" else 10**4
-        near = values[np.abs(ticks) <= reach // step]
-        days = near.astype("datetime64[D]").astype(np.int64)
+        inside &= np.abs(ticks) <= reach // step
+        near = np.where(inside, values, np.zeros(1, dtype=values.dtype))
+        out = near.astype("datetime64[D]").astype(np.int64) * per_day
     elif unit in _DAYS_IN:
-        days = ticks[np.abs(ticks) <= LAST_DAY] * (_DAYS_IN[unit] * step)
-    elif unit == "as":  # 2^63 attoseconds are nine seconds
-        days = np.where(ticks < 0, -1, 0)
+        inside &= np.abs(ticks) <= LAST_DAY
+        out = np.where(inside, ticks, 0) * (_DAYS_IN[unit] * step * per_day)
     else:
-        days = (ticks.astype(object) * step if step > 1 else ticks) // _PER_DAY[unit]
-    inside = days[(days >= FIRST_DAY) & (days <= LAST_DAY)]
-    return inside.astype(np.int64)
+        ratio = Fraction(step * per_day, _PER_DAY[unit])  # what one tick is, in the unit wanted
+        if ratio.numerator > 1:
+            inside &= np.abs(ticks) <= (LAST_DAY + 1) * per_day // ratio.numerator * ratio.denominator
+            ticks = np.where(inside, ticks, 0)
+            whole: Any = ticks.astype(object) if ratio.denominator > 1 else ticks
+            out = np.asarray(whole * ratio.numerator // ratio.denominator, dtype=np.int64)
+        else:
+            out = ticks // min(ratio.denominator, 2**63 - 1)
+    first, last = (FIRST_DAY, LAST_DAY) if kind == "date" else (FIRST_MOMENT, LAST_MOMENT)
+    return out, inside & (out >= first) & (out <= last)
 
 
 def _standard(values: NDArray[Any]) -> NDArray[Any]:
@@ -175,7 +315,7 @@ def _is_dense(buckets: Width) -> bool:
     return not buckets.whole or all(abs(bound) < 2**62 for bound in buckets.bounds)
 
 
-def _bincount(values: NDArray[Any], buckets: Width) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _bincount(values: NDArray[Any], buckets: Width) -> Counted:
     """Dense counting between public bounds, in chunks that stay in the cache."""
     bins = buckets.count or 1
     totals = np.zeros(bins + 1, dtype=np.int64)
@@ -184,7 +324,7 @@ def _bincount(values: NDArray[Any], buckets: Width) -> tuple[NDArray[Any], NDArr
         totals += np.bincount(prepare(values[start : start + _CHUNK]), minlength=bins + 1)
     totals[bins - 1] += totals[bins]  # the upper bound itself, and what rounds up to it
     index = np.flatnonzero(totals[:bins])
-    return index, totals[index]
+    return Counted((index,), totals[index])
 
 
 def _prepare_doubles(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp]]:
@@ -243,16 +383,15 @@ def _as_int64(chunk: NDArray[Any], high: int) -> NDArray[np.int64]:
 
 
 def _read(cells: Iterable[Any], kind: Kind) -> list[Any]:
-    """The cells that are readable as ``kind``; everything else is missing."""
-    reader = {"number": _number, "integer": _integer, "text": _text, "date": _day, "boolean": _boolean}[kind]
+    """The cells read as ``kind``, one by one; None where a cell is not readable."""
+    reader = _READERS[kind]
     out = []
     for cell in cells:
         try:
             value = reader(cell)
         except Exception:  # noqa: BLE001  (whatever a cell raises when it is read, it is missing)
-            continue
-        if value is not None:
-            out.append(value)
+            value = None
+        out.append(value)
     return out
 
 
@@ -307,10 +446,42 @@ def _day(cell: Any) -> int | None:
         except ValueError:
             return None
     if isinstance(cell, np.datetime64):
-        days = _days(np.array([cell]))
-        return int(days[0]) if len(days) else None
+        return _tick(cell, "date")
     return cell.toordinal() - EPOCH if isinstance(cell, dt.date) and cell == cell else None
 
 
 def _boolean(cell: Any) -> bool | None:
     return bool(cell) if isinstance(cell, bool | np.bool_) else None
+
+
+def _moment(cell: Any) -> int | None:
+    """Microseconds of a moment without a time zone, or of the first one of a day."""
+    if isinstance(cell, str):
+        if _MOMENT.fullmatch(cell) is None:
+            return None
+        try:
+            cell = dt.datetime.fromisoformat(cell.strip(" \t"))
+        except ValueError:
+            return None
+    if isinstance(cell, np.datetime64):
+        return _tick(cell, "moment")
+    if isinstance(cell, dt.datetime):
+        plain = dt.datetime(cell.year, cell.month, cell.day, cell.hour, cell.minute, cell.second, cell.microsecond)
+        same = cell == cell and cell.tzinfo is None
+        return (plain - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1) if same else None
+    return (cell.toordinal() - EPOCH) * MICROS_PER_DAY if isinstance(cell, dt.date) and cell == cell else None
+
+
+def _tick(cell: np.datetime64, kind: Kind) -> int | None:
+    ticks, inside = _times(np.array([cell]), kind)
+    return int(ticks[0]) if inside[0] else None
+
+
+_READERS: dict[Kind, Callable[[Any], Any]] = {
+    "number": _number,
+    "integer": _integer,
+    "text": _text,
+    "date": _day,
+    "moment": _moment,
+    "boolean": _boolean,
+}

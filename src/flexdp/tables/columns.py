@@ -13,12 +13,15 @@ from flexdp.errors import InputError
 
 __all__ = ["Column", "no_column", "pick", "reading"]
 
-_KINDS = ("integer", "number", "text", "date")
+_KINDS = ("integer", "number", "text", "date", "moment")
 _CONVERSIONS = {
     "integer": ("number",),
     "number": ("integer",),
-    "text": ("integer", "number", "date"),
+    "text": ("integer", "number", "date", "moment"),
+    "date": ("moment",),
+    "moment": ("date",),
 }
+_EVERYWHERE = {("integer", "number"), ("moment", "date")}  # conversions that every engine makes alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +30,10 @@ class Column:
 
     ``kind`` is None where the source declares nothing (text files, lists, object columns) or something that is not
     read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the
-    caller says nothing, None where the caller must say. ``engine_name`` is what the engine calls the column, where
-    that is not its name.
+    caller says nothing, None where the caller must say. ``timestamp`` is a moment, ``zoned`` one whose time zone is
+    known. ``follows`` is a number whose type follows its cells: an integer until one is missing. ``strict`` is a column
+    that is read as it is declared and no other way. ``engine_name`` is what the engine calls it, where that is not its
+    name.
     """
 
     name: str | None
@@ -38,6 +43,9 @@ class Column:
     default: Kind | None = None
     wide: bool = False
     timestamp: bool = False
+    zoned: bool = False
+    strict: bool = False
+    follows: bool = False
     engine_name: str = ""
 
     @property
@@ -84,22 +92,16 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
         if chosen is None:
             raise InputError(
                 f"kind is missing: {column.label} declares no type, and what the cells hold may not decide. "
-                "Say kind='integer', 'number', 'text' or 'date'."
+                "Say kind='integer', 'number', 'text', 'date' or 'moment'."
             )
         return chosen
-    if column.timestamp:
-        if asked != "date":
-            raise InputError(
-                f"{column.label} is declared as {column.type_name}; moments are read by their day: say kind='date'."
-            )
-        return "date"
     if column.kind is None:
         raise InputError(
             f"{column.label} is declared as {column.type_name[:40]}, which cannot be released; "
-            "choose a column of numbers, texts, dates or booleans."
+            "choose a column of numbers, texts, dates, moments or booleans."
         )
     if asked is None or asked == column.kind:
         return column.kind
-    if asked not in _CONVERSIONS.get(column.kind, ()):
+    if asked not in _CONVERSIONS.get(column.kind, ()) or (column.strict and (column.kind, asked) not in _EVERYWHERE):
         raise InputError(f"kind={asked!r} does not fit {column.label}, which is declared as {column.type_name[:40]}.")
     return asked

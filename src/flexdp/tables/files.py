@@ -15,16 +15,19 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from flexdp._parameters import shown
-from flexdp.buckets import Buckets, Kind
+from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.tables.columns import Column, pick
-from flexdp.tables.duckdb import connection, engine_column, run
-from flexdp.tables.sql import column_query, identifier, text
+from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.duckdb.run import connection, counted, counted_together, run
+from flexdp.tables.duckdb.types import declared, read_cell
+from flexdp.tables.sql import Reading, count_query, together_query
 
 __all__ = ["FileTable", "open_files"]
 
@@ -198,42 +201,69 @@ class FileTable:
                 raise InputError(f"{found.label} is declared with different types in different files.")
         return found
 
-    def query(self, column: Column, kind: Kind, buckets: Buckets) -> str:
+    def query(self, counting: Counting) -> str:
         """The SQL that counts; it runs nothing."""
-        source, cell = self._source(column)
-        return column_query(source, cell, column, kind, buckets)
+        source, cells = self._source(counting.columns)
+        return count_query(source, counting, DUCKDB, lambda column, kind: read_cell(cells[column], column, kind))
 
-    def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
-        """Buckets and how many records each holds."""
-        statement = self.query(column, kind, buckets)
+    def count(self, counting: Counting) -> Counted:
+        """Bars and how many records each holds."""
+        statement = self.query(counting)
         with connection() as con:
-            out = run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
-        return out["bucket"], out["records"]
+            return counted(run(lambda: con.execute(statement).fetchnumpy(), con.interrupt), len(counting.axes))
 
-    def _source(self, column: Column) -> tuple[str, str]:
-        """A FROM clause, and the expression of the column's cell over it."""
-        name = column.name or ""
+    def together(self, countings: Sequence[Counting]) -> list[Counted]:
+        """Several counts in one pass; with units, in passes over a copy of the columns that only this user can read."""
+        columns = tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
+        source, cells = self._source(columns)
+        with connection() as con:
+            if all(counting.units is None for counting in countings):
+                statement = self.together_query(countings)
+                result = run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
+                return counted_together(result, countings)
+            listed = ", ".join(f"{cells[column]} AS x{i}" for i, column in enumerate(columns))
+            copied = {column: f"x{i}" for i, column in enumerate(columns)}
+            run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {listed} FROM {source}"), con.interrupt)
+
+            def read(column: Column, kind: Kind) -> Reading:
+                return read_cell(copied[column], column, kind)
+
+            queries = [count_query("copied", counting, DUCKDB, read) for counting in countings]
+            return [
+                counted(run(partial(_fetched, con, statement), con.interrupt), len(counting.axes))
+                for statement, counting in zip(queries, countings, strict=True)
+            ]
+
+    def together_query(self, countings: Sequence[Counting]) -> str:
+        """The SQL that counts several things in one pass."""
+        columns = tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
+        source, cells = self._source(columns)
+        return together_query(source, countings, DUCKDB, lambda column, kind: read_cell(cells[column], column, kind))
+
+    def _source(self, columns: Sequence[Column]) -> tuple[str, dict[Column, str]]:
+        """A FROM clause, and the expression of each column's cell over it."""
         if self.format == "parquet":
-            return f"read_parquet({_file_list(self.files)}, hive_partitioning=false)", identifier(column.engine_name)
+            parquet = f"read_parquet({_file_list(self.files)}, hive_partitioning=false)"
+            return parquet, {column: DUCKDB.identifier(column.engine_name) for column in columns}
         if self.format == "jsonl":
-            pointer = text("/" + name.replace("~", "~0").replace("/", "~1"))
             valid = (
                 f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM {self._lines(self.files)})"
             )
-            return valid, (
-                f"CASE WHEN json_type(line, {pointer}) IN {_SCALARS} THEN json_extract_string(line, {pointer}) END"
-            )
-        layouts: dict[tuple[int, str], list[str]] = {}
+            return valid, {column: _member(column.name or "") for column in columns}
+        layouts: dict[tuple[tuple[int, ...], str], list[str]] = {}
         for file in self.files:
-            place = self.names_of(file).index(name)
-            if place > _LAST_PLACE:
-                raise InputError(f"{column.label} is beyond the {_LAST_PLACE}th of a CSV file. Convert it to Parquet.")
-            layouts.setdefault((place, self.delimiter_of(file)), []).append(file)
-        parts = [
-            f"SELECT {_field(place, delimiter)} AS cell FROM {self._lines(files)}"
-            for (place, delimiter), files in layouts.items()
-        ]
-        return "(" + " UNION ALL ".join(parts) + ")", "nullif(cell, '')"
+            names = self.names_of(file)
+            places = tuple(names.index(column.name or "") for column in columns)
+            if max(places) > _LAST_PLACE:
+                label = columns[places.index(max(places))].label
+                raise InputError(f"{label} is beyond the {_LAST_PLACE}th of a CSV file. Convert it to Parquet.")
+            layouts.setdefault((places, self.delimiter_of(file)), []).append(file)
+        parts = []
+        for (places, delimiter), files in layouts.items():
+            cells = ", ".join(f"{_field(place, delimiter)} AS cell{i}" for i, place in enumerate(places))
+            parts.append(f"SELECT {cells} FROM {self._lines(files)}")
+        source = "(" + " UNION ALL ".join(parts) + ")"
+        return source, {column: f"nullif(cell{i}, '')" for i, column in enumerate(columns)}
 
     def _lines(self, files: Sequence[str]) -> str:
         """Physical lines, header lines left out; a line that cannot be read is no line.
@@ -248,8 +278,18 @@ class FileTable:
         )
 
 
+def _fetched(con: Any, statement: str) -> Any:
+    return con.execute(statement).fetchnumpy()
+
+
+def _member(name: str) -> str:
+    """The value of a key of the JSON object in a line, as text; NULL where it is no scalar."""
+    pointer = DUCKDB.text("/" + name.replace("~", "~0").replace("/", "~1"))
+    return f"CASE WHEN json_type(line, {pointer}) IN {_SCALARS} THEN json_extract_string(line, {pointer}) END"
+
+
 def _file_list(files: Sequence[str]) -> str:
-    return "[" + ", ".join(text(file if file == _STDIN else glob.escape(file)) for file in files) + "]"
+    return "[" + ", ".join(DUCKDB.text(file if file == _STDIN else glob.escape(file)) for file in files) + "]"
 
 
 def _field(place: int, delimiter: str) -> str:
@@ -257,10 +297,11 @@ def _field(place: int, delimiter: str) -> str:
     mark = "".join(rf"\x{{{ord(char):x}}}" for char in delimiter)
     quoted = '"(?:[^"]|"")*"'
     plain = rf'[^"{mark}]*'
-    pattern = text(rf"^(?:(?:{quoted}|{plain}){mark}){{{place}}}({quoted}|{plain})(?:{mark}|$)")
+    pattern = DUCKDB.text(rf"^(?:(?:{quoted}|{plain}){mark}){{{place}}}({quoted}|{plain})(?:{mark}|$)")
     matched = f"regexp_extract(line, {pattern}, 1)"
     unquoted = f"""CASE WHEN {matched} LIKE '"%' THEN replace({matched}[2:-2], '""', '"') ELSE {matched} END"""
-    return f"CASE WHEN contains(line, '\"') THEN {unquoted} ELSE split_part(line, {text(delimiter)}, {place + 1}) END"
+    split = f"split_part(line, {DUCKDB.text(delimiter)}, {place + 1})"
+    return f"CASE WHEN contains(line, '\"') THEN {unquoted} ELSE {split} END"
 
 
 def _is_pipe() -> bool:
@@ -300,14 +341,14 @@ def _parquet_columns(con: Any, file: str) -> list[Column]:
     """Names and types from the footer alone."""
     import duckdb as engine
 
-    listed = text(glob.escape(file))
+    listed = DUCKDB.text(glob.escape(file))
     try:
-        declared = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
+        described = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
         tree = con.execute(f"SELECT name, num_children FROM parquet_schema({listed})").fetchall()
     except engine.Error:
         raise InputError(f"{_label(file)} is not a Parquet file, or is damaged.") from None
     names = _top_level(tree)
-    return [engine_column(name, row[1], row[0]) for name, row in zip(names, declared, strict=True)]
+    return [declared(name, row[1], row[0]) for name, row in zip(names, described, strict=True)]
 
 
 def _top_level(tree: list[tuple[str, int | None]]) -> list[str]:

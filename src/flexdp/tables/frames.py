@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from flexdp.buckets import Buckets, Kind
+from flexdp._parameters import shown
+from flexdp.buckets import Kind
 from flexdp.errors import InputError
-from flexdp.tables.arrays import ArrayTable, CellTable, open_array
+from flexdp.tables.arrays import ArrayTable, CellTable, MemoryTable, open_array
 from flexdp.tables.columns import Column, no_column, pick
-from flexdp.tables.duckdb import connection, engine_column, run
-from flexdp.tables.sql import column_query, identifier
+from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.duckdb.run import connection, counted, counted_together, run
+from flexdp.tables.duckdb.types import declared, read_cell
+from flexdp.tables.sql import Reading, count_query, together_query
 
 __all__ = [
     "EngineTable",
-    "PandasTable",
     "library_of",
+    "open_pandas",
     "open_pandas_series",
     "open_polars",
     "open_pyarrow",
@@ -45,34 +48,13 @@ def library_of(source: object) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class PandasTable:
+def open_pandas(frame: Any) -> MemoryTable:
     """A pandas frame. Its numbers are numbers, whether one missing cell has made them floats or not."""
-
-    frame: Any = field(repr=False)  # records: never in a text form
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        return tuple(self._table(i).declared for i in range(len(self.frame.columns)))
-
-    def _table(self, place: int) -> ArrayTable | CellTable:
-        return open_pandas_series(self.frame.iloc[:, place], name=str(self.frame.columns[place]))
-
-    def _place(self, name: object) -> int:
-        names = [
-            Column(name=str(label) if isinstance(label, str) else None, type_name="", kind=None)
-            for label in self.frame.columns
-        ]
-        return names.index(pick(names, name))
-
-    def column(self, name: object) -> Column:
-        return self._table(self._place(name)).declared
-
-    def query(self, column: Column, kind: Kind, buckets: Buckets) -> str:
-        return self._table(self._place(column.name)).query(column, kind, buckets)
-
-    def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
-        return self._table(self._place(column.name)).count(column, kind, buckets)
+    parts = []
+    for place, label in enumerate(frame.columns):
+        if isinstance(label, str):
+            parts.append(open_pandas_series(frame.iloc[:, place], name=label))
+    return MemoryTable(tuple(parts))
 
 
 def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | CellTable:
@@ -82,12 +64,15 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
         return open_array(series.to_numpy(), name=name, numbers=True)
     word = str(dtype)
     letter = getattr(dtype, "kind", "O")
-    if letter in "iufb":  # nullable and Arrow-backed numbers: the missing ones are left out here
-        present = series[series.notna().to_numpy()]
-        plain = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}[letter]
-        return open_array(present.to_numpy(dtype=plain), name=name, numbers=True)
-    if word.startswith("datetime64"):
-        return CellTable(list, Column(name=name, type_name="timestamp with a time zone", kind=None))
+    if letter in "iufb":  # nullable and Arrow-backed numbers: the missing ones are marked here
+        plain: Any = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}[letter]
+        missing = series.isna().to_numpy()
+        filled = series.to_numpy(dtype=plain, na_value=plain(0))
+        return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True)
+    if word.startswith("datetime64"):  # with a time zone: the moment itself, by the clocks of UTC
+        moments = series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+        kind = Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
+        return ArrayTable(moments, kind)
     if word.startswith(("str", "large_string")):
         return CellTable(series.tolist, Column(name=name, type_name="text", kind="text"))
     if word == "category" or letter == "O":
@@ -105,15 +90,42 @@ class _Stream:
         return self._source.__arrow_c_stream__(requested_schema)
 
 
+class _Batches:
+    """The batches of a lazy frame as one Arrow stream, made while they are read."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow
+
+        empty = self._frame.clear().collect().to_arrow()
+        batches = (batch for frame in self._frame.collect_batches() for batch in frame.to_arrow().to_batches())
+        reader = pyarrow.RecordBatchReader.from_batches(empty.schema, batches)
+        return reader.__arrow_c_stream__(requested_schema)
+
+
 def open_polars(source: Any, column: object) -> EngineTable:
-    """A polars frame or series."""
-    if hasattr(source, "collect"):
-        raise InputError("source is a lazy frame; collect it first, or pass the file it scans.")
+    """A polars frame, lazy frame or series."""
+    if hasattr(source, "collect_batches"):
+        return _lazy(source)
     if hasattr(source, "to_frame"):
         no_column(column, "a series")
-        return _registered(_Stream(source.to_frame("value")), None)
-    name = pick(_named(source.columns), column).name
-    return _registered(_Stream(source.get_column(name).to_frame("value")), name)
+        return _registered(_Stream(source.to_frame("value")), single="value")
+    return _registered(None, names=source.columns, select=lambda names: _Stream(source.select(names)))
+
+
+def _lazy(source: Any) -> EngineTable:
+    """A lazy frame: its own engine reads it in batches, with only the columns that are needed."""
+
+    def select(names: list[str]) -> Any:
+        return _Batches(source.select(names))
+
+    schema = source.collect_schema()
+    empty = source.clear
+    return _registered(
+        None, names=list(schema.names()), select=select, describe=lambda names: _Stream(empty().select(names).collect())
+    )
 
 
 def open_pyarrow(source: Any, column: object) -> EngineTable:
@@ -122,59 +134,61 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
 
     if isinstance(source, pyarrow.Array | pyarrow.ChunkedArray):
         no_column(column, "an array")
-        return _registered(pyarrow.table({"value": source}), None)
+        return _registered(pyarrow.table({"value": source}), single="value")
     if isinstance(source, pyarrow.RecordBatch):
         source = pyarrow.Table.from_batches([source])
     if not isinstance(source, pyarrow.Table):
         if not hasattr(source, "scanner"):
             raise InputError(f"source is a pyarrow {type(source).__name__}; pass a table, for example its read_all().")
-        name = pick(_named(source.schema.names), column).name
-        return _registered(source, name, inner=str(name))
+        return _registered(source, names=source.schema.names)
     names = source.schema.names
-    name = pick(_named(names), column).name
-    return _registered(source.select([names.index(name)]).rename_columns(["value"]), name)
+    return _registered(None, names=names, select=lambda some: source.select([names.index(name) for name in some]))
 
 
-def open_relation(source: Any, column: object) -> EngineTable:
+def open_relation(source: Any) -> EngineTable:
     """A DuckDB relation, counted on its own connection."""
     try:
-        names, types = list(source.columns), list(source.types)
+        names, types = list(source.columns), [str(each) for each in source.types]
     except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
         raise InputError("source is a relation that can no longer be read; is its connection open?") from None
-    name = pick(_named(names), column).name
-    type_name = str(types[names.index(name)])
-    declared = engine_column(name, type_name)
 
-    def count(statement: str) -> dict[str, Any]:
+    def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
         # The connection is the caller's, so a running query cannot be interrupted from here.
         return run(lambda: source.query(_RELATION, statement).fetchnumpy(), lambda: None)
 
-    return EngineTable(declared, str(name), count, table=_RELATION)
+    return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, table=_RELATION)
 
 
-def _named(names: Sequence[Any]) -> list[Column]:
-    return [Column(name=str(name), type_name="", kind=None) for name in names]
+def _registered(
+    table: Any,
+    *,
+    names: Sequence[str] = (),
+    select: Callable[[list[str]], Any] | None = None,
+    describe: Callable[[list[str]], Any] | None = None,
+    single: str | None = None,
+) -> EngineTable:
+    """A table that DuckDB reads while it counts: all of it, or what ``select`` makes of the columns needed."""
+    pick_columns = select or (lambda _names: table)
+    look = describe or pick_columns
 
+    def type_of(name: str) -> str:
+        import duckdb as engine
 
-def _registered(table: Any, name: str | None, inner: str = "value") -> EngineTable:
-    import duckdb as engine
+        try:
+            with connection() as con, _as_source(con, look([name])):
+                rows = con.execute("DESCRIBE source").fetchall()
+        except engine.Error:
+            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.") from None
+        found = next((row[1] for row in rows if row[0] == name), None)
+        if found is None:
+            raise InputError("column has the name of another one but for upper and lower case; rename one of them.")
+        return str(found)
 
-    try:
-        with connection() as con, _as_source(con, table):
-            rows = con.execute("DESCRIBE source").fetchall()
-    except engine.Error:
-        raise InputError(
-            "source has a column of a type that cannot be read; pass only the column to release."
-        ) from None
-    type_name = next((row[1] for row in rows if row[0] == inner), None)
-    if type_name is None:
-        raise InputError("column has the name of another one but for upper and lower case; rename one of them.")
-
-    def count(statement: str) -> dict[str, Any]:
-        with connection() as con, _as_source(con, table):
+    def execute(statement: str, columns: Sequence[str]) -> dict[str, Any]:
+        with connection() as con, _as_source(con, pick_columns(list(columns))):
             return run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
 
-    return EngineTable(engine_column(name, type_name), inner, count)
+    return EngineTable((single,) if single else tuple(names), type_of, execute, single=single is not None)
 
 
 @contextmanager
@@ -188,25 +202,45 @@ def _as_source(con: Any, table: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class EngineTable:
-    """A column of a table that DuckDB sees, under the name it has there."""
+    """A table that DuckDB sees under one name. ``single`` is a lone column, which has no name of its own."""
 
-    declared: Column
-    inner: str
-    execute: Callable[[str], dict[str, Any]]
+    names: tuple[str, ...]
+    type_of: Callable[[str], str]
+    execute: Callable[[str, Sequence[str]], dict[str, Any]]
     table: str = "source"
+    single: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return (self.declared,)
+        return tuple(self.column(name) for name in dict.fromkeys(self.names))
 
-    def column(self, name: object) -> Column:  # noqa: ARG002  (it was chosen when the table was opened)
-        return self.declared
+    def column(self, name: object) -> Column:
+        """The declared column of that name; its type is looked up only now."""
+        if self.single:
+            return declared(None, self.type_of(self.names[0]), self.names[0])
+        pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
+        return declared(str(name), self.type_of(str(name)), str(name))
 
-    def query(self, column: Column, kind: Kind, buckets: Buckets) -> str:
+    def query(self, counting: Counting) -> str:
         """The SQL that counts; it runs nothing."""
-        return column_query(self.table, identifier(self.inner), column, kind, buckets)
+        return count_query(self.table, counting, DUCKDB, self._read)
 
-    def count(self, column: Column, kind: Kind, buckets: Buckets) -> tuple[Any, Any]:
-        """Buckets and how many records each holds."""
-        out = self.execute(self.query(column, kind, buckets))
-        return out["bucket"], out["records"]
+    def count(self, counting: Counting) -> Counted:
+        """Bars and how many records each holds."""
+        out = self.execute(self.query(counting), [column.engine_name for column in counting.columns])
+        return counted(out, len(counting.axes))
+
+    def together(self, countings: Sequence[Counting]) -> list[Counted]:
+        """Several counts in one pass; those by unit one after the other."""
+        if any(counting.units is not None for counting in countings):
+            return [self.count(counting) for counting in countings]
+        columns = dict.fromkeys(column.engine_name for counting in countings for column in counting.columns)
+        return counted_together(self.execute(self.together_query(countings), list(columns)), countings)
+
+    def together_query(self, countings: Sequence[Counting]) -> str:
+        """The SQL that counts several things in one pass."""
+        return together_query(self.table, countings, DUCKDB, self._read)
+
+    @staticmethod
+    def _read(column: Column, kind: Kind) -> Reading:
+        return read_cell(DUCKDB.identifier(column.engine_name), column, kind)

@@ -1,225 +1,418 @@
-"""The one query that touches records, as DuckDB SQL: read a cell, test it, find its bucket, count.
+"""The one query that touches records: read the cells, test them, find the bar, bound the units, count.
 
-Whatever a record holds, the query neither fails nor lets it decide anything but its own bar. Values are tested
-before they are rounded or cast; the engine gets decisions it can make exactly (comparison, IEEE arithmetic on
-doubles, integer division), never ones that differ between engines.
+Whatever a record holds, the query neither fails nor lets it decide anything but its own bar. Values are tested before
+they are rounded or cast, and the engine gets only decisions that all engines make alike. Each step is one nested
+SELECT, innermost first:
+
+======= =======================================================================================================
+rows    every column read as its kind, NULL where a cell is not readable (the engine's ``types.py`` knows how)
+kept    the records that count: all columns readable, none outside, the group one of the declared
+layers  what a bucket takes more than one expression to find
+keyed   one column ``b0, b1, …`` for each part of a bar, and the unit ``u``
+bounded with privacy units: each unit once in each bar, in at most so many bars
+counted one row per non-empty bar, with its ``records``
+======= =======================================================================================================
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
+from flexdp._zones import offsets
 from flexdp.buckets import (
+    FIRST_DAY,
+    FIRST_MOMENT,
     LARGEST_DOUBLE,
     LARGEST_INTEGER,
+    MICROS_PER_DAY,
     SMALLEST_NORMAL,
-    Buckets,
     Edges,
     Exact,
+    Grid,
     Kind,
     LogWidth,
+    Months,
     Width,
 )
 from flexdp.tables.columns import Column
+from flexdp.tables.counting import Axis, Counting, Units
+from flexdp.tables.dialect import Dialect
 
-__all__ = ["column_query", "count_query", "identifier", "text"]
+__all__ = ["ReadCell", "Reading", "count_query", "together_query"]
 
-_NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
-_INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
-_WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
-_DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
 _SURE = 1e-6  # how far a logarithm must be from a whole number to be believed without comparing
+_LARGEST_MEAN = 1e307  # beyond it a sum of shares might overflow
 
 
-def identifier(name: str) -> str:
-    """A quoted column or table name."""
-    return '"' + name.replace('"', '""') + '"'
+class Reading(NamedTuple):
+    """A cell read as a kind: an expression over the source that is NULL where the cell is not one.
 
-
-def text(value: str) -> str:
-    """A quoted string literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def double(value: float | Fraction) -> str:
-    """A literal that DuckDB reads as exactly this double."""
-    digits = repr(float(value))
-    return digits if "e" in digits else digits + "e0"
-
-
-def column_query(source: str, cell: str, column: Column, kind: Kind, buckets: Buckets) -> str:
-    """The whole query for one column: read the cell as ``kind``, then count by bucket."""
-    value, wide = _value(kind, cell, column)
-    return count_query(source, value, buckets=buckets, wide=wide)
-
-
-def _value(kind: Kind, cell: str, column: Column) -> tuple[str, bool]:
-    """The expression that reads a cell as ``kind``, NULL where it is not one; and whether integers exceed 64 bits."""
-    if column.type_name.upper() == "TIMESTAMP_NS":  # whose own cast to a day rounds towards 1970
-        ticks, day = f"epoch_ns({cell})", 86400 * 10**9
-        days = f"CASE WHEN {ticks} >= 0 THEN {ticks} // {day} ELSE -1 - (-1 - {ticks}) // {day} END"
-        return f"DATE '1970-01-01' + CAST({days} AS INTEGER)", False
-    if column.timestamp:
-        return f"TRY_CAST({cell} AS DATE)", False
-    if column.undeclared:
-        return _text_as(kind, cell), kind == "integer"
-    if kind == column.kind:
-        # A type wider than 128 bits is tried, so that no cell can raise; texts of other types become texts.
-        target = {"integer": "HUGEINT" if column.wide else None, "text": "VARCHAR"}.get(kind)
-        return (f"TRY_CAST({cell} AS {target})" if target else cell), column.wide
-    if kind == "number" and column.kind == "integer":
-        return f"CAST({cell} AS DOUBLE)", False
-    if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
-        if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
-            digits = f"CAST({cell} AS VARCHAR)"
-            head = f"TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT)"  # none in '.00'
-            return f"CASE WHEN regexp_full_match({digits}, '{_WHOLE_DECIMAL}') THEN coalesce({head}, 0) END", True
-        whole, limit = f"CAST({cell} AS DOUBLE)", double(1e37)
-        fits = f"{whole} BETWEEN -{limit} AND {limit} AND {whole} = floor({whole})"
-        return f"CASE WHEN {fits} THEN TRY_CAST({whole} AS HUGEINT) END", True
-    return _text_as(kind, f"CAST({cell} AS VARCHAR)"), kind == "integer"
-
-
-def _text_as(kind: Kind, cell: str) -> str:
-    if kind == "number":
-        return f"CASE WHEN regexp_full_match({cell}, '{_NUMBER}') THEN TRY_CAST({cell} AS DOUBLE) END"
-    if kind == "integer":
-        return f"CASE WHEN regexp_full_match({cell}, '{_INTEGER}') THEN TRY_CAST({cell} AS HUGEINT) END"
-    if kind == "date":
-        return f"CASE WHEN regexp_full_match({cell}, '{_DATE}') THEN TRY_CAST(trim({cell}, ' \t') AS DATE) END"
-    return cell
-
-
-def count_query(source: str, value: str, *, buckets: Buckets, wide: bool = False) -> str:
-    """How many records lie in each bucket: columns ``bucket`` and ``records``, one row per non-empty bucket.
-
-    ``source`` is a FROM clause, ``value`` an expression over it that is already of the buckets' kind, ``wide``
-    whether integers may exceed 64 bits (their bucket then comes back as text).
+    Numbers are doubles, dates whole days and moments whole microseconds since 1970-01-01; ``wide`` says that integers
+    may exceed 64 bits.
     """
-    if buckets.kind == "text":  # by bytes, whatever collation the column or the connection has
-        return _grouped('v COLLATE "C"', f"SELECT {value} AS v FROM {source}", "v IS NOT NULL")
-    if buckets.kind == "boolean":
-        return _grouped("v", f"SELECT {value} AS v FROM {source}", "v IS NOT NULL")
-    if buckets.kind == "date":
-        days = f"SELECT datediff('day', DATE '1970-01-01', v) AS v FROM ({_readable_dates(source, value)})"
-        return _integers(days, buckets, wide=False)
-    if isinstance(buckets, LogWidth):
-        return _logarithmic(f"SELECT CAST({value} AS DOUBLE) AS v FROM {source}", buckets)
-    if buckets.kind == "integer":
-        return _integers(f"SELECT {value} AS v FROM {source}", buckets, wide)
-    return _doubles(f"SELECT CAST({value} AS DOUBLE) AS v FROM {source}", buckets)
+
+    value: str
+    wide: bool = False
 
 
-def _grouped(key: str, rows: str, where: str) -> str:
-    return f"SELECT {key} AS bucket, count(*) AS records\nFROM (\n  {rows}\n)\nWHERE {where}\nGROUP BY bucket"
+ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 
-def _readable_dates(source: str, value: str) -> str:
-    return f"SELECT v FROM (SELECT {value} AS v FROM {source}) WHERE v BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """How one column finds its part of the bar, over ``v{i}``.
+
+    ``layers`` are columns to be computed one after another, each with what it must be joined with; ``after`` is applied
+    to the key once it has been counted by; ``wide`` keys leave the engine as texts.
+    """
+
+    where: str
+    key: str
+    layers: Sequence[tuple[dict[str, str], str]] = ()
+    after: Callable[[str], str] | None = None
+    wide: bool = False
 
 
-def _doubles(rows: str, buckets: Exact | Width | Edges) -> str:
-    finite = f"v BETWEEN {double(-LARGEST_DOUBLE)} AND {double(LARGEST_DOUBLE)}"
-    if isinstance(buckets, Width) and buckets.bounds is None:
-        reach = double(buckets.reach)
-        return _grouped(f"floor(v / {double(buckets.width)})", rows, f"v BETWEEN -{reach} AND {reach}")
-    where, clamped = finite, "v"
-    if buckets.bounds is not None:
-        low, high = (double(bound) for bound in buckets.bounds)
-        if buckets.outside == "drop":
-            where = f"v BETWEEN {low} AND {high}"
-        elif isinstance(buckets, Exact):
-            clamped = f"greatest(least(v, {high}), {low})"
-    if isinstance(buckets, Edges):
-        return _grouped(_search("v", [double(edge) for edge in buckets.edges[1:-1]]), rows, where)
-    if isinstance(buckets, Exact):
-        return _grouped(clamped, rows, where)
-    # Clamping each row would cost as much again as counting: clamp the buckets, of which there are few.
-    inner = _grouped(f"floor((v - {double(buckets.origin)}) / {double(buckets.width)})", rows, where)
-    last = double((buckets.count or 1) - 1)
+def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
+    """How many records, or units, lie in each bar: columns ``b0, b1, …`` and ``records``, a row per non-empty bar."""
+    units, d = counting.units, dialect
+    readings = [read(axis.column, _read_as(axis)) for axis in counting.axes]
+    cells = [f"{reading.value} AS v{i}" for i, reading in enumerate(readings)]
+    if units is not None:
+        cells.append(f"{_unit(units, d, read)} AS u")
+    steps = [
+        _step(d, i, axis, reading.wide, per_row=units is not None)
+        for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
+    ]
+    rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, d, with_units=units is not None)
+    tests = [step.where for step in steps]
+    if units is not None:
+        tests.append("u IS NOT NULL")
+        if units.per_unit == "mean":
+            rows, tests = _means(rows, tests, d), [steps[0].where]
+    if counting.declared is not None:
+        tests.append(_among(counting.groups, counting.declared, d))
+    return _counted(_keyed(rows, tests, steps, units is not None), steps, counting, d)
+
+
+def together_query(source: str, countings: Sequence[Counting], dialect: Dialect, read: ReadCell) -> str:
+    """Several counts in one pass over the records, none of them by unit.
+
+    Columns ``c{p}_b{i}`` are the parts of the bars of count p, ``whose`` says of which count a row is. A record that is
+    not readable in one column still counts in the others, so tests become missing values instead of conditions.
+    """
+    d = dialect
+    axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
+    readings = [read(axis.column, _read_as(axis)) for _, axis in axes]
+    cells = ", ".join(f"{reading.value} AS v{i}" for i, reading in enumerate(readings))
+    rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], d, with_units=False)
+    steps = [
+        _step(d, i, axis, reading.wide, per_row=True)
+        for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
+    ]
+    tests = [step.where for step in steps]
+    start = 0
+    for counting in countings:
+        if counting.declared is not None:
+            tests[start] += f" AND {_among(counting.groups, counting.declared, d, start)}"
+        start += len(counting.axes)
+    inner = ", ".join(f"CASE WHEN {test} THEN v{i} END AS v{i}" for i, test in enumerate(tests))
+    keyed = f"(SELECT {inner} FROM ({rows}) AS t) AS t"
+    for columns, join in (layer for step in steps for layer in step.layers):
+        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+        keyed = f"(SELECT *, {added} FROM {keyed}) AS t{join}"
+    places = [sum(1 for q, _ in axes[:i] if q == p) for i, (p, _) in enumerate(axes)]
+    names = [f"c{p}_b{place}" for (p, _), place in zip(axes, places, strict=True)]
+    # A missing cell is missing in its key, too: an ELSE branch would make a bucket of it.
+    keys = ", ".join(f"CASE WHEN v{i} IS NOT NULL THEN {step.key} END AS {names[i]}" for i, step in enumerate(steps))
+    sets = [[name for name, (q, _) in zip(names, axes, strict=True) if q == p] for p in range(len(countings))]
+    whose = "CASE " + " ".join(f"WHEN GROUPING({own[0]}) = 0 THEN {p}" for p, own in enumerate(sets)) + " END"
+    grouped = ", ".join(f"({', '.join(own)})" for own in sets)
+    shown = [d.as_text(name) if step.wide else name for name, step in zip(names, steps, strict=True)]
+    listed = ", ".join(f"{expression} AS {name}" for expression, name in zip(shown, names, strict=True))
     return (
-        f"SELECT greatest(least(bucket, {last}), 0e0) AS bucket, sum(records)::BIGINT AS records\n"
-        f"FROM (\n{inner}\n)\nGROUP BY ALL"
+        f"SELECT {whose} AS whose, {listed}, count(*) AS records\n"
+        f"FROM (SELECT {keys} FROM {keyed}) AS k\nGROUP BY GROUPING SETS ({grouped})"
     )
 
 
-def _integers(rows: str, buckets: Buckets, wide: bool) -> str:
-    """Integer arithmetic throughout: 64 bits where everything fits, else 128."""
-    where = f"v BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if wide else "v IS NOT NULL"
-    value = "v"
+def _read_as(axis: Axis) -> Kind:
+    """Days of a zone are found from moments."""
+    return "moment" if axis.zone is not None else axis.kind
+
+
+def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
+    """Moments of a zone as its clocks show them; when those were put forward or back is public knowledge."""
+    if all(axis.zone is None for axis in axes):
+        return rows
+    columns = []
+    for i, axis in enumerate(axes):
+        shifts = [(0, 0)] if axis.zone is None else offsets(axis.zone)
+        shift = _search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
+        local = f"v{i} + {shift}"
+        if axis.zone is not None and axis.kind == "date":  # never negative, counted from the first day that is read
+            days = d.quotient(f"{local} - ({FIRST_MOMENT - MICROS_PER_DAY})", MICROS_PER_DAY)
+            local = f"{days} + ({FIRST_DAY - 1})"
+        columns.append(f"v{i}" if axis.zone is None else f"{local} AS v{i}")
+    return f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}) AS z"
+
+
+def _keyed(rows: str, tests: Sequence[str], steps: Sequence[_Step], with_units: bool) -> str:
+    inner = f"({rows}) AS t\n  WHERE {' AND '.join(tests)}"
+    for columns, join in (layer for step in steps for layer in step.layers):
+        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+        inner = f"(SELECT *, {added} FROM {inner}) AS t{join}"
+    keys = [f"{step.key} AS b{i}" for i, step in enumerate(steps)] + (["u"] if with_units else [])
+    return f"SELECT {', '.join(keys)}\n  FROM {inner}"
+
+
+def _counted(keyed: str, steps: Sequence[_Step], counting: Counting, d: Dialect) -> str:
+    bars = [f"b{i}" for i in range(len(steps))]
+    if counting.units is not None:
+        keyed = _bounded(keyed, steps, counting, counting.units, d)
+    names = ", ".join(bars)
+    counted = f"SELECT {names}, count(*) AS records\nFROM (\n  {keyed}\n) AS k\nGROUP BY {names}"
+    if counting.units is None and any(step.after for step in steps):
+        # Clamping each row would cost as much again as counting: clamp the buckets, of which there are few.
+        clamped = [f"{step.after(bar) if step.after else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
+        counted = (
+            f"SELECT {names}, {d.as_integer('sum(records)')} AS records\n"
+            f"FROM (SELECT {', '.join(clamped)}, records FROM (\n{counted}\n) AS c) AS a\nGROUP BY {names}"
+        )
+    if any(step.wide for step in steps):
+        shown = [f"{d.as_text(bar) if step.wide else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
+        counted = f"SELECT {', '.join(shown)}, records FROM (\n{counted}\n) AS w"
+    return counted
+
+
+def _bounded(keyed: str, steps: Sequence[_Step], counting: Counting, units: Units, d: Dialect) -> str:
+    """Each unit once in each bar, and in no more bars than allowed."""
+    bars = [f"b{i}" for i in range(len(steps))]
+    names, value = ", ".join(bars), bars[-1]
+    if units.per_unit == "mean":
+        return keyed
+    if units.per_unit in ("max", "min") and not counting.groups:
+        return f"SELECT {units.per_unit}({value}) AS {value} FROM ({keyed}) AS e GROUP BY u"
+    bounded = f"SELECT DISTINCT u, {names} FROM ({keyed}) AS e"
+    hashed = _hash(units, counting.axes, d)
+    if units.per_unit in ("max", "min"):
+        hashed = f"{value} {'DESC' if units.per_unit == 'max' else 'ASC'}, {hashed}"
+        return d.first(bars, bounded, hashed)
+    return d.chosen(bars, bounded, hashed, units.most)
+
+
+def _hash(units: Units, axes: Sequence[Axis], d: Dialect) -> str:
+    """md5 of salt, unit and bar; texts with their lengths, so that no two bars of a unit read alike."""
+    parts = [d.text(units.salt + ":"), "u" if units.kind == "text" else d.as_text("u")]
+    for i, axis in enumerate(axes):
+        bar = f"b{i}"
+        parts += [d.text(":"), d.as_text(bar) if axis.kind != "text" else bar]
+        if axis.kind == "text":
+            parts[-1:] = [d.as_text(d.length(bar)), d.text("."), bar]
+    return d.md5(" || ".join(parts))
+
+
+def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
+    value = read(units.column, units.kind).value
+    return d.binary(value) if units.kind == "text" else value
+
+
+def _means(rows: str, tests: Sequence[str], d: Dialect) -> str:
+    """One row per unit, with the mean of its values; summed in their own order, it depends on nothing else."""
+    limit = d.double(_LARGEST_MEAN)
+    kept = f"SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM ({rows}) AS m WHERE {' AND '.join(tests)}"
+    kept += f" AND v0 BETWEEN -{limit} AND {limit}"
+    return f"SELECT u, {d.mean('v0', 'v0 / n')} AS v0 FROM ({kept}) AS s GROUP BY u"
+
+
+def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
+    """Whether a record's group is one of the declared ones."""
+    names = [d.binary(f"v{i}") if axis.kind == "text" else f"v{i}" for i, axis in enumerate(groups, start)]
+    literals = [[_literal(value, d) for value in group] for group in declared]
+    if len(groups) == 1:
+        return f"{names[0]} IN ({', '.join(group[0] for group in literals)})"
+    return (
+        "("
+        + " OR ".join(
+            "(" + " AND ".join(f"{n} = {v}" for n, v in zip(names, group, strict=True)) + ")" for group in literals
+        )
+        + ")"
+    )
+
+
+def _literal(value: object, d: Dialect) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    return d.text(value) if isinstance(value, str) else str(value)
+
+
+def _step(d: Dialect, i: int, axis: Axis, wide: bool, *, per_row: bool) -> _Step:
+    v, buckets = f"v{i}", axis.buckets
+    if isinstance(buckets, Grid):
+        raise TypeError("a grid is counted by its axes")
+    if buckets.kind == "text":
+        return _Step(where=f"{v} IS NOT NULL", key=d.binary(v))
+    if buckets.kind == "boolean":
+        return _Step(where=f"{v} IS NOT NULL", key=v)
+    if isinstance(buckets, LogWidth):
+        return _logarithmic(d, i, buckets, buckets.kind == "integer")
+    if isinstance(buckets, Months):
+        return _months(d, i, buckets)
+    if buckets.kind == "number":
+        return _doubles(d, v, buckets, per_row)
+    return _integers(d, v, buckets, wide)
+
+
+def _finite(d: Dialect, v: str) -> str:
+    return f"{v} BETWEEN {d.double(-LARGEST_DOUBLE)} AND {d.double(LARGEST_DOUBLE)}"  # neither NaN nor infinite
+
+
+def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) -> _Step:
+    where, clamped = _finite(d, v), v
+    if isinstance(buckets, Width) and buckets.bounds is None:
+        reach = buckets.reach
+        return _Step(
+            where=f"{v} BETWEEN {d.double(-reach)} AND {d.double(reach)}",
+            key=d.floor(f"{v} / {d.double(buckets.width)}"),
+        )
+    after = isinstance(buckets, Width) and d.clamps_after and not per_row
+    if buckets.bounds is not None:
+        low, high = (d.double(bound) for bound in buckets.bounds)
+        if buckets.outside == "drop":
+            where = f"{v} BETWEEN {low} AND {high}"
+        elif not after and not isinstance(buckets, Edges):
+            clamped = d.greatest(d.least(v, high), low)
+    if isinstance(buckets, Edges):
+        return _Step(where=where, key=_search(v, [d.double(edge) for edge in buckets.edges[1:-1]]))
+    if isinstance(buckets, Exact):
+        return _Step(
+            where=where, key=f"CASE WHEN {v} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
+        )
+    index = d.floor(f"({clamped} - {d.double(buckets.origin)}) / {d.double(buckets.width)}")
+    last = (buckets.count or 1) - 1
+    if after:
+        return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
+    return _Step(where=where, key=d.least(index, d.as_integer(str(last))))  # one ulp below may round up to the end
+
+
+def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> _Step:
+    """Integer arithmetic throughout: 64 bits where everything fits, else the wide type."""
+    where = f"{v} BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if wide else f"{v} IS NOT NULL"
+    value = v
     if buckets.bounds is not None:
         lower, upper = (int(bound) for bound in buckets.bounds)
         wide = wide or max(abs(lower), abs(upper)) >= 2**62
         if buckets.outside == "drop":
-            where += f" AND v BETWEEN {lower} AND {upper}"
+            where += f" AND {v} BETWEEN {lower} AND {upper}"
         else:
-            value = f"greatest(least(v, {upper}), {lower})"
+            value = d.greatest(d.least(v, str(upper)), str(lower))
     if isinstance(buckets, Edges):
-        return _grouped(_search("v", [str(int(edge)) for edge in buckets.edges[1:-1]]), rows, where)
+        return _Step(where=where, key=_search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
     if isinstance(buckets, Width):
         width = int(buckets.width)
         wide = wide or width >= 2**63
         if buckets.bounds is not None:
-            value = f"({_integer(value, wide)} - {int(buckets.origin)}) // {width}"
+            value = d.quotient(f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}", width, wide=wide)
         elif width > 1:
-            cell = _integer("v", wide)
-            value = f"CASE WHEN v >= 0 THEN {cell} // {width} ELSE -1 - (-1 - {cell}) // {width} END"
-    key = f"CAST({value} AS VARCHAR)" if wide else f"CAST({value} AS BIGINT)"
-    return _grouped(key, rows, where)
+            n, origin = d.as_integer(v, wide=wide), int(buckets.origin)
+            up = d.quotient(f"{n} - {origin}" if origin else n, width, wide=wide)
+            down = d.quotient(f"{origin - 1} - {n}", width, wide=wide)
+            value = f"CASE WHEN {v} >= {origin} THEN {up} ELSE -1 - {down} END"
+    return _Step(where=where, key=d.as_integer(value, wide=wide), wide=wide)
 
 
-def _integer(cell: str, wide: bool) -> str:
-    return f"CAST({cell} AS {'HUGEINT' if wide else 'BIGINT'})"
+def _months(d: Dialect, i: int, buckets: Months) -> _Step:
+    """The month of a day, counted from January of the year 0, in integers: the year is taken to begin in March."""
+    v = value = f"v{i}"
+    where = f"{v} IS NOT NULL"
+    if buckets.bounds is not None:
+        lower, upper = (int(bound) for bound in buckets.bounds)
+        if buckets.outside == "drop":
+            where = f"{v} BETWEEN {lower} AND {upper}"
+        else:
+            value = d.greatest(d.least(v, str(upper)), str(lower))
+    z, doe, yoe, doy = (f"{name}{i}" for name in ("z", "doe", "yoe", "doy"))
+    days = d.quotient(f"{d.as_integer(value)} + {buckets.day_zero}", buckets.per_day)
+
+    def over(expression: str, divisor: int) -> str:
+        return d.quotient(expression, divisor)
+
+    parts = [
+        {z: days},
+        {doe: f"{z} - 146097 * ({over(z, 146097)})"},
+        {yoe: over(f"{doe} - {over(doe, 1460)} + {over(doe, 36524)} - {over(doe, 146096)}", 365)},
+        {doy: f"{doe} - (365 * {yoe} + {over(yoe, 4)} - {over(yoe, 100)})"},
+    ]
+    month = f"12 * (400 * ({over(z, 146097)}) + {yoe}) + {over(f'5 * {doy} + 2', 153)} + 2"
+    return _Step(where=where, key=d.as_integer(over(month, buckets.months)), layers=[(part, "") for part in parts])
 
 
-def _search(value: str, cuts: Sequence[str]) -> str:
+def _search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str) -> str:
     """How many of the ascending cuts are ≤ value, as a balanced tree of comparisons."""
 
     def between(low: int, high: int) -> str:
         if low == high:
-            return str(low)
+            return leaf(low)
         middle = (low + high) // 2
         return f"CASE WHEN {value} < {cuts[middle]} THEN {between(low, middle)} ELSE {between(middle + 1, high)} END"
 
     return between(0, len(cuts))
 
 
-def _logarithmic(rows: str, buckets: LogWidth) -> str:
-    """The logarithm only suggests a bucket; near an edge, the edge itself decides."""
-    fine = len(buckets.fine)
-    where, value = f"v BETWEEN {double(-LARGEST_DOUBLE)} AND {double(LARGEST_DOUBLE)}", "v"
+def _logarithmic(d: Dialect, i: int, buckets: LogWidth, whole: bool) -> _Step:
+    v = d.as_double(f"v{i}") if whole else f"v{i}"
+    where, value = (f"v{i} IS NOT NULL" if whole else _finite(d, v)), v
     if buckets.bounds is not None:
-        low, high = (double(bound) for bound in buckets.bounds)
+        low, high = (d.double(bound) for bound in buckets.bounds)
         if buckets.outside == "drop":
-            where = f"v BETWEEN {low} AND {high}"
+            where += f" AND {v} BETWEEN {low} AND {high}"
         else:
-            value = f"greatest(least(v, {high}), {low})"
-    last = len(buckets.ladder) - 2
+            value = d.greatest(d.least(v, high), low)
+    w, s, rung = f"w{i}", f"s{i}", f"rung{i}"
+    first: list[tuple[dict[str, str], str]] = [({w: value}, ""), ({s: f"abs({w})"}, "")]
+    find = _guessed if d.has_logarithm else _compared
+    key = f"CASE WHEN {s} < {d.double(SMALLEST_NORMAL)} THEN 0 WHEN {w} < 0 THEN -1 - {rung} ELSE 1 + {rung} END"
+    return _Step(where=where, key=d.as_integer(key), layers=[*first, *find(d, i, s, rung, buckets)])
 
-    def edge(k: str) -> str:
-        return f"coarse[({k}) // {fine} + 1] * fine[({k}) % {fine} + 1]"
 
+def _guessed(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[tuple[dict[str, str], str]]:
+    """The logarithm only suggests a bucket; near an edge, the edge itself decides."""
+    fine, last = len(buckets.fine), len(buckets.ladder) - 2
     slope, start = 1 / math.log(buckets.ratio), math.log(SMALLEST_NORMAL)
+    p, k = f"p{i}", f"k{i}"
     tables = (
-        f"(SELECT [{', '.join(map(double, buckets.coarse))}] AS coarse, "
-        f"[{', '.join(map(double, buckets.fine))}] AS fine)"
+        f", (SELECT [{', '.join(map(d.double, buckets.coarse))}] AS coarse{i}, "
+        f"[{', '.join(map(d.double, buckets.fine))}] AS fine{i}) AS e{i}"
     )
-    guess = (
-        f"SELECT v, abs(v) AS size, "
-        f"CASE WHEN abs(v) >= {double(SMALLEST_NORMAL)} "
-        f"THEN (ln(abs(v)) - {double(start)}) * {double(slope)} ELSE 0.5e0 END AS position\n"
-        f"  FROM (SELECT {value} AS v FROM ({rows}) WHERE {where})"
+
+    def edge(place: str) -> str:
+        return f"coarse{i}[({place}) // {fine} + 1] * fine{i}[({place}) % {fine} + 1]"
+
+    position = (
+        f"CASE WHEN {s} >= {d.double(SMALLEST_NORMAL)} "
+        f"THEN (ln({s}) - {d.double(start)}) * {d.double(slope)} ELSE 0.5e0 END"
     )
-    rung = (
-        f"CASE WHEN position - k BETWEEN {_SURE!r} AND {1 - _SURE!r} THEN k "
-        f"WHEN k < {last} AND size >= {edge('k + 1')} THEN k + 1 WHEN size < {edge('k')} THEN k - 1 ELSE k END"
+    chosen = (
+        f"CASE WHEN {p} - {k} BETWEEN {_SURE!r} AND {1 - _SURE!r} THEN {k} "
+        f"WHEN {k} < {last} AND {s} >= {edge(f'{k} + 1')} THEN {k} + 1 WHEN {s} < {edge(k)} THEN {k} - 1 ELSE {k} END"
     )
-    sign = f"CASE WHEN size < {double(SMALLEST_NORMAL)} THEN 0 WHEN v < 0 THEN -1 - rung ELSE 1 + rung END"
-    return (
-        f"SELECT CAST({sign} AS BIGINT) AS bucket, count(*) AS records\nFROM (\n"
-        f"  SELECT v, size, {rung} AS rung\n  FROM (\n"
-        f"  SELECT v, size, position, CAST(greatest(least(floor(position), {double(last)}), 0e0) AS INTEGER) AS k\n"
-        f"  FROM (\n  {guess}\n  )), {tables}\n)\nGROUP BY bucket"
-    )
+    place = f"CAST(greatest(least(floor({p}), {d.double(last)}), 0e0) AS INTEGER)"
+    return [({p: position}, ""), ({k: place}, tables), ({rung: chosen}, "")]
+
+
+def _compared(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[tuple[dict[str, str], str]]:
+    """Two trees of comparisons: with the coarse edges, then with their multiples."""
+    coarse, fine = buckets.coarse, buckets.fine
+    cuts = [d.double(edge) for edge in coarse[1:]]
+    a, c = f"a{i}", f"c{i}"
+    last = len(coarse) - 1
+    ends = sum(float(coarse[-1]) * float(step) < LARGEST_DOUBLE for step in fine)
+    multiples = [f"{c} * {d.double(step)}" for step in fine[1:]]
+    within = f"CASE WHEN {a} = {last} THEN {_search(s, multiples[: ends - 1])} ELSE {_search(s, multiples)} END"
+    return [
+        ({a: _search(s, cuts), c: _search(s, cuts, lambda k: d.double(coarse[k]))}, ""),
+        ({rung: f"{a} * {len(fine)} + {within}"}, ""),
+    ]

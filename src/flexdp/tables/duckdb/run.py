@@ -1,26 +1,24 @@
-"""DuckDB, the default engine: a private connection, its declared types, and a query that can be stopped."""
+"""A private connection, and a query that can be stopped."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from flexdp.buckets import Kind
-from flexdp.errors import DataError, InputError
-from flexdp.tables.columns import Column
+import numpy as np
 
-__all__ = ["connection", "engine_column", "run"]
+from flexdp.errors import DataError, InputError
+from flexdp.tables.counting import Counted, Counting
+
+__all__ = ["connection", "counted", "counted_together", "run"]
 
 _T = TypeVar("_T")
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 1.5
-_NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-_WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
-_TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 _SETTINGS = {
     "memory_limit": "600MB",  # what is larger spills to the private directory
     "preserve_insertion_order": "false",
@@ -79,33 +77,18 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     return outcome[0]
 
 
-def engine_column(name: str | None, type_name: str, engine_name: str = "") -> Column:
-    """A column as a DuckDB type declares it."""
-    kind, wide = _declared(type_name.upper())
-    return Column(
-        name=name,
-        type_name=type_name,
-        kind=kind,
-        wide=wide,
-        timestamp=type_name.upper() in _TIMESTAMPS,
-        engine_name=engine_name,
-    )
+def counted(columns: dict[str, Any], axes: int) -> Counted:
+    """The columns of a count query's result."""
+    return Counted(tuple(columns[f"b{i}"] for i in range(axes)), columns["records"])
 
 
-def _declared(name: str) -> tuple[Kind | None, bool]:
-    """The kind of a DuckDB type, None where it is none of ours; and whether integers exceed 64 bits."""
-    if name in _NARROW:
-        return "integer", False
-    if name in _WIDE:
-        return "integer", True
-    if name.startswith("DECIMAL(") and name.endswith(")"):
-        return ("integer", True) if name.endswith(",0)") else ("number", False)
-    if name in ("FLOAT", "DOUBLE"):
-        return "number", False
-    if name in ("VARCHAR", "UUID") or (name.startswith("ENUM") and not name.endswith("[]")):
-        return "text", False
-    if name == "DATE":
-        return "date", False
-    if name == "BOOLEAN":
-        return "boolean", False
-    return None, False
+def counted_together(columns: dict[str, Any], countings: Sequence[Counting]) -> list[Counted]:
+    """The result of a query that counts several things at once, taken apart; rows of missing values are no bars."""
+    out = []
+    for p, counting in enumerate(countings):
+        parts = [columns[f"c{p}_b{i}"] for i in range(len(counting.axes))]
+        mine = np.asarray(columns["whose"] == p)
+        for part in parts:
+            mine &= ~np.ma.getmaskarray(part)
+        out.append(Counted(tuple(np.ma.getdata(part)[mine] for part in parts), np.ma.getdata(columns["records"])[mine]))
+    return out

@@ -1,0 +1,84 @@
+"""Bars: an immutable multiset whose keys have several parts, a column each: groups, and buckets of one or more columns.
+
+A histogram has one key a bar; a release by group, or over several columns, has more. What is read off is always a
+histogram again: of one group, of all groups together, or of one column of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.histogram import Histogram, canonical_keys
+
+__all__ = ["Bars"]
+
+
+class Bars:
+    """Parts of keys, column by column, and how many records each bar holds. Equal bars are one, sorted by their parts.
+
+    The text form never shows the content, which may be private.
+    """
+
+    __slots__ = ("_counts", "_parts")
+
+    def __init__(self, parts: Sequence[Any], counts: Any) -> None:
+        columns = [canonical_keys(part) for part in parts]
+        if len(columns) == 1:
+            alone = Histogram(columns[0], counts)
+            self._parts: tuple[NDArray[Any], ...] = (alone.keys,)
+            self._counts = alone.counts
+            return
+        codes, levels = [], []
+        for column in columns:
+            distinct, code = np.unique(column, return_inverse=True)
+            levels.append(distinct)
+            codes.append(code.reshape(-1).astype(np.int64))
+        table = np.stack(codes, axis=1).astype(np.float64) if len(columns[0]) else np.empty((0, len(columns)))
+        joint = Histogram(table, counts)  # sorts, sums equal bars, forgets empty ones
+        places = joint.keys.astype(np.int64).reshape(-1, len(columns))
+        self._parts = tuple(level[places[:, i]] for i, level in enumerate(levels))
+        self._counts = joint.counts
+        for part in self._parts:
+            part.flags.writeable = False
+
+    @property
+    def parts(self) -> tuple[NDArray[Any], ...]:
+        """The parts of the keys, one array each; read-only."""
+        return self._parts
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records each bar holds; read-only."""
+        return self._counts
+
+    def with_counts(self, counts: NDArray[np.int64]) -> Bars:
+        """The same bars with other counts; those without records are no bars."""
+        return Bars(self._parts, counts)
+
+    def rows(self, parts: slice) -> list[tuple[Any, ...]]:
+        """Some parts of each bar's key, as plain Python values."""
+        return list(zip(*(part.tolist() for part in self._parts[parts]), strict=True))
+
+    def histogram(self, places: Sequence[int], chosen: slice = slice(None)) -> Histogram:
+        """The bars by the parts at some places, all others summed over; several parts make points."""
+        parts = [self._parts[place][chosen] for place in places]
+        keys = parts[0] if len(parts) == 1 else np.stack([part.astype(np.float64) for part in parts], axis=1)
+        return Histogram(keys, self._counts[chosen])
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bars):
+            return NotImplemented
+        same = len(self._parts) == len(other._parts) and np.array_equal(self._counts, other._counts)
+        return same and all(np.array_equal(a, b) for a, b in zip(self._parts, other._parts, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "<Bars>"

@@ -1,0 +1,87 @@
+"""From what a release may spend to the noise of its bars, and of its total where that is published too.
+
+With k the most bars a unit can be in, each bar gets ε/k and 1 − (1 − δ)^{1/k}. With ``certify`` a share of both goes to
+an upper bound of n, the number of contributions: n + J, J from a table of its own, also when n is 0. One unit changes n
+by at most k, and a table that is (ε₀, δ₀)-private for steps of one is (kε₀, δ₀·S_k)-private for steps of k,
+S_k = 1 + e^{ε₀} + … + e^{(k−1)ε₀}; so it is made for ε/k and δ/S_k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+
+from flexdp._parameters import DELTA, EPSILON, Domain, Number, whole
+from flexdp.guarantees import Privacy
+from flexdp.noise import DropNoise
+from flexdp.planning import per_bar
+
+__all__ = ["Budget"]
+
+SHARE = Domain(
+    name="certify",
+    low=Fraction(0),
+    high=Fraction(1),
+    remedy="It is the share of the budget that buys the bound, for example certify=0.05.",
+)
+UNITS = "max_buckets_per_unit"
+
+
+@dataclass(frozen=True, init=False)
+class Budget:
+    """(ε, δ) of one release for one unit, split between its bars and, where asked, its total.
+
+    >>> Budget(1, "1e-6", most=2).bars.q
+    54
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    most: int
+    share: Fraction | None
+
+    def __init__(self, epsilon: Number, delta: Number, *, most: int = 1, certify: Number | None = None) -> None:
+        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
+        object.__setattr__(self, "delta", DELTA.check(delta))
+        object.__setattr__(self, "most", whole(UNITS, most))
+        object.__setattr__(self, "share", None if certify is None else SHARE.check(certify))
+        self.bars, self.total  # noqa: B018  (a budget that no table can meet is refused now)
+
+    @cached_property
+    def bars(self) -> DropNoise:
+        """What each bar loses."""
+        rest = 1 - (self.share or 0)
+        each = per_bar(self.epsilon * rest, self.delta * rest, self.most)
+        return DropNoise(each.epsilon, each.delta)
+
+    @cached_property
+    def total(self) -> DropNoise | None:
+        """What is added to the number of contributions, where a bound of it is published."""
+        if self.share is None:
+            return None
+        step = self.epsilon * self.share / self.most
+        return DropNoise(step, self.delta * self.share / _growth(step, self.most))
+
+    def privacy(self, unit: str = "record") -> Privacy:
+        """What is promised to each unit."""
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
+
+
+def _growth(step: Fraction, times: int) -> Fraction:
+    """An upper bound of 1 + e^step + … + e^{(times−1)·step}."""
+    if times == 1:
+        return Fraction(1)
+    context = Context(prec=60, rounding=ROUND_CEILING)
+    exponent = context.divide(Decimal(step.numerator), Decimal(step.denominator))
+    ratio = Fraction(context.exp(exponent)) * (1 + Fraction(1, 10**50))  # right to its last digit, then a little more
+    total, power = Fraction(0), Fraction(1)
+    for _ in range(times):
+        total += power
+        power = Fraction(context.multiply(_decimal(power, context), _decimal(ratio, context)))
+    return Fraction(_decimal(total, context))
+
+
+def _decimal(number: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -1,0 +1,296 @@
+"""From what a caller asks to one count that can be run: everything that can be refused is refused here.
+
+Nothing in this module reads a record. What decides is the parameters and what the table declares.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flexdp._parameters import Domain, shown, whole
+from flexdp._zones import check_zone
+from flexdp.bucketing import make_buckets, make_grid
+from flexdp.buckets import EPOCH, Buckets, Exact, Kind, Partition
+from flexdp.errors import InputError
+
+if TYPE_CHECKING:
+    from flexdp.tables import Axis, Column, Counting, Table, Units
+
+__all__ = ["Question", "Shape", "UnitRule", "declared_groups", "group_index", "make_question"]
+
+BETA = Domain(
+    name="beta", low=Fraction(0), remedy="It is how far a point may be from the middle of its cell, for example beta=1."
+)
+_GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "date": dt.date}
+_UNIT_KINDS = ("integer", "text", "date")
+_PER_UNIT = ("max", "min", "mean", "random")
+_MOST_GROUPS = 1000
+_PER_COLUMN = ("width", "relative", "edges", "bounds", "kind")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRule:
+    """Whose privacy is promised, and how much of each unit counts."""
+
+    name: str
+    most: int
+    per_unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What a release is about: names, kinds and partitions; everything of it that is public before the data is read."""
+
+    columns: tuple[str | None, ...]
+    kinds: tuple[Kind, ...]
+    partitions: tuple[Buckets, ...]
+    zone: str | None = None
+    by: tuple[str, ...] = ()
+    by_kinds: tuple[Kind, ...] = ()
+    groups: tuple[tuple[Any, ...], ...] | None = None
+    unit: UnitRule | None = None
+
+    @property
+    def partition(self) -> Partition:
+        """The buckets of one column, or the cells of several."""
+        return self.partitions[0] if len(self.partitions) == 1 else make_grid(self.partitions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A table, what is to be counted in it, and what will be public about that."""
+
+    table: Table
+    counting: Counting
+    shape: Shape
+
+
+def make_question(
+    table: Table,
+    columns: Sequence[object],
+    *,
+    buckets: Mapping[str, Any],
+    zone: object,
+    by: object,
+    groups: object,
+    unit: object,
+    max_buckets_per_unit: object,
+    per_unit: object,
+) -> Question:
+    """Check a request against everything declared. ``buckets`` are the parameters of how values are bucketed."""
+    from flexdp.tables import Axis, Counting
+
+    declared = [table.column(name) for name in columns]
+    axes = _axes(declared, buckets, zone, means=per_unit == "mean")
+    if len(axes) > 1:
+        make_grid([axis.buckets for axis in axes])
+    group_axes = [
+        Axis(column=found, kind=(kind := _group_kind(found)), buckets=Exact(kind)) for found in _by(table, by)
+    ]
+    _refuse_twice([*declared, *(axis.column for axis in group_axes)])
+    among = None if groups is None else declared_groups(groups, [axis.kind for axis in group_axes])
+    units = _units(table, unit, max_buckets_per_unit, per_unit, axes, group_axes)
+    index = None if among is None else tuple(group_index(group) for group in among)
+    counting = Counting(values=tuple(axes), groups=tuple(group_axes), declared=index, units=units)
+    rule = None
+    if units is not None:
+        rule = UnitRule(name=units.column.name or "", most=units.most, per_unit=units.per_unit)
+    shape = Shape(
+        columns=tuple(column.name for column in declared),
+        kinds=tuple(axis.kind for axis in axes),
+        partitions=tuple(axis.buckets for axis in axes),
+        zone=next((axis.zone for axis in axes if axis.zone is not None), None),
+        by=tuple(axis.column.name or "" for axis in group_axes),
+        by_kinds=tuple(axis.kind for axis in group_axes),
+        groups=among,
+        unit=rule,
+    )
+    return Question(table=table, counting=counting, shape=shape)
+
+
+def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, *, means: bool) -> list[Axis]:
+    """Each column with its own kind and buckets; one parameter may be given for all."""
+    from flexdp.tables import Axis, reading
+
+    beta, outside = buckets.get("beta"), buckets.get("outside", "clamp")
+    names = [column.name for column in declared]
+    given = {name: _per_column(name, buckets.get(name), names) for name in _PER_COLUMN}
+    if beta is not None:
+        if len(declared) < 2:
+            raise InputError("beta fits several columns; of one, give width, which is twice beta.")
+        if any(value is not None for name in ("width", "relative", "edges") for value in given[name]):
+            raise InputError("beta and width exclude each other; give one of them.")
+        given["width"] = [_side(BETA.check(beta), len(declared))] * len(declared)
+    out = []
+    for place, column in enumerate(declared):
+        own = {name: values[place] for name, values in given.items()}
+        asked = own.pop("kind")
+        kind = reading(column, asked, bucketed=any(value is not None for value in own.values()))
+        if means:
+            if kind not in ("integer", "number"):
+                raise InputError(f"per_unit='mean' needs a column of numbers, and {column.label} is {kind}.")
+            kind = "number" if asked is None or asked == "number" else kind
+            if kind != "number":
+                raise InputError("per_unit='mean' needs kind='number': the mean of whole numbers need not be one.")
+        partition = make_buckets(kind, outside=outside, **own)
+        if column.zoned and zone is None:
+            raise InputError(
+                f"zone is missing: {column.label} holds moments with a time zone, and days and hours begin at "
+                "different times in different zones. Say zone='UTC' or, for example, zone='Europe/Berlin'."
+            )
+        out.append(Axis(column=column, kind=kind, buckets=partition, zone=check_zone(zone) if column.zoned else None))
+    if zone is not None and not any(column.zoned for column in declared):
+        raise InputError("zone fits a column of moments with a time zone only; leave it out.")
+    return out
+
+
+def _per_column(name: str, value: Any, columns: Sequence[str | None]) -> list[Any]:
+    """A parameter for each of the columns: given by name, in their order, or once for all."""
+    count = len(columns)
+    if isinstance(value, Mapping):
+        unknown = [key for key in value if key not in columns]
+        if unknown:
+            raise InputError(f"{name} names {shown(unknown[0])}, which is not among the released columns.")
+        return [value.get(column) for column in columns]
+    if count == 1 or not isinstance(value, list | tuple):
+        return [value] * count
+    nested = name not in ("edges", "bounds") or all(isinstance(part, list | tuple | None) for part in value)
+    if not nested:
+        return [value] * count
+    if len(value) != count:
+        raise InputError(f"{name} must be given once for all of the {count} columns, or for each; got {len(value)}.")
+    return list(value)
+
+
+def _side(beta: Fraction, dimensions: int) -> Fraction:
+    """The side of a cube whose half-diagonal is at most β: 2β/√d, rounded down."""
+    scale = 10**15
+    root = next(
+        r
+        for r in (Fraction(int((dimensions * scale * scale) ** 0.5) + step, scale) for step in range(-2, 4))
+        if r * r >= dimensions
+    )
+    return 2 * beta / root
+
+
+def _by(table: Table, by: object) -> list[Column]:
+    if by is None:
+        return []
+    names = [by] if isinstance(by, str) else by
+    if not isinstance(names, list | tuple) or not names:
+        raise InputError(f"by must be the name of a column, or a list of names; got {shown(by)}.")
+    return [table.column(name) for name in names]
+
+
+def _label_kind(column: Column) -> Kind | None:
+    """How a column that only tells records apart is read: undeclared ones as texts, numbers of frames as integers."""
+    if column.undeclared:
+        return "text"
+    return "integer" if column.follows else column.kind
+
+
+def _group_kind(column: Column) -> Kind:
+    kind = _label_kind(column)
+    if kind not in _GROUP_KINDS:
+        raise InputError(
+            f"by needs columns of texts, integers, dates or booleans, and {column.label} is declared as "
+            f"{column.type_name[:40]}. Group by another column, or release it as one of several columns."
+        )
+    return kind
+
+
+def _refuse_twice(columns: Sequence[Column]) -> None:
+    if len(set(columns)) < len(columns):
+        raise InputError("column and by must name each column once.")
+
+
+def declared_groups(groups: object, kinds: Sequence[Kind]) -> tuple[tuple[Any, ...], ...]:
+    """The groups that were declared, each a tuple with a value for each column of ``by``."""
+    if not kinds:
+        raise InputError("groups needs by=, the column that holds them.")
+    if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Sequence) or not len(groups):
+        raise InputError("groups must be a list of the values to publish, for example groups=['A', 'B'].")
+    if len(groups) > _MOST_GROUPS:
+        raise InputError(f"groups must be at most {_MOST_GROUPS}; leave it out, and groups are found as they are.")
+    out = []
+    for group in groups:
+        parts = (group,) if len(kinds) == 1 and not isinstance(group, tuple | list) else tuple(group)
+        if len(parts) != len(kinds):
+            raise InputError(f"groups must have {len(kinds)} values each, one for each column of by.")
+        out.append(tuple(_group_value(part, kind) for part, kind in zip(parts, kinds, strict=True)))
+    if len(set(out)) < len(out):
+        raise InputError("groups must differ; name each once.")
+    return tuple(sorted(out))
+
+
+def _group_value(value: Any, kind: Kind) -> Any:
+    if kind == "date" and isinstance(value, str):
+        try:
+            value = dt.date.fromisoformat(value)
+        except ValueError:
+            value = None
+    if kind == "integer" and isinstance(value, str) and value.lstrip("-").isdigit():
+        value = int(value)
+    if kind == "boolean" and value in ("true", "false"):
+        value = value == "true"
+    fits = isinstance(value, _GROUP_KINDS[kind]) and isinstance(value, bool) == (kind == "boolean")
+    if not fits or isinstance(value, dt.datetime):
+        raise InputError(f"groups must hold values of the column's kind, {kind}; got {shown(value)}.")
+    return value
+
+
+def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A group as the engine numbers it: dates as days since 1970-01-01."""
+    return tuple(part.toordinal() - EPOCH if isinstance(part, dt.date) else part for part in group)
+
+
+def _units(
+    table: Table,
+    unit: object,
+    most: object,
+    per_unit: object,
+    values: Sequence[Axis],
+    groups: Sequence[Axis],
+) -> Units | None:
+    from flexdp.tables import Units
+
+    if unit is None:
+        for name, value in (("max_buckets_per_unit", most), ("per_unit", per_unit)):
+            if value is not None:
+                raise InputError(f"{name} needs unit=, the column that tells whose records they are.")
+        return None
+    column = table.column(unit)
+    if column in [axis.column for axis in values]:
+        raise InputError(f"unit must not be the released column: {column.label} would publish the units themselves.")
+    if column in [axis.column for axis in groups]:
+        raise InputError(f"unit must not be in by: every {column.label} would be a group of its own.")
+    kind = _label_kind(column)
+    if kind not in _UNIT_KINDS:
+        raise InputError(
+            f"unit must be a column of integers, texts or dates, and {column.label} is declared as "
+            f"{column.type_name[:40]}. Use another column, or a view that casts it."
+        )
+    if per_unit is None:
+        if most is None:
+            raise InputError(
+                "max_buckets_per_unit is missing: in how many buckets one unit may count, which has no default. "
+                "Or say per_unit='max', 'min', 'mean' or 'random' for one value of each."
+            )
+        return Units(column=column, kind=kind, most=whole("max_buckets_per_unit", most))
+    if not isinstance(per_unit, str) or per_unit not in _PER_UNIT:
+        raise InputError(f"per_unit must be 'max', 'min', 'mean' or 'random'; got {shown(per_unit)}.")
+    if most is not None and whole("max_buckets_per_unit", most) != 1:
+        raise InputError("max_buckets_per_unit must be 1 with per_unit, which keeps one value of each; leave it out.")
+    chosen = next(word for word in ("max", "min", "mean", "random") if word == per_unit)
+    if chosen != "random" and len(values) > 1:
+        raise InputError(f"per_unit={per_unit!r} needs one released column; of several, say per_unit='random'.")
+    if chosen != "random" and values[0].kind in ("text", "boolean"):
+        raise InputError(f"per_unit={per_unit!r} needs numbers or times; of texts, say per_unit='random'.")
+    if chosen == "mean" and groups:
+        raise InputError("per_unit='mean' does not fit by: a mean over several groups lies in none of them.")
+    units = Units(column=column, kind=kind, per_unit=chosen)
+    return replace(units, per_unit=None) if chosen == "random" else units

@@ -1,0 +1,88 @@
+"""How an engine says what the count query needs. The query itself is written once, in ``sql.py``.
+
+Only decisions that every engine makes alike are asked for: comparison, IEEE arithmetic on doubles, integer arithmetic,
+md5. Each dialect is written by hand, because automatic translation was seen to change meaning without a word, and is
+executed by the tests on its engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+__all__ = ["Dialect"]
+
+
+class Dialect:
+    """The words of one engine; these are PostgreSQL's, and most of them everybody's."""
+
+    name = "postgres"
+    double_type = "DOUBLE PRECISION"
+    text_type = "TEXT"
+    wide_type: str | None = "NUMERIC"  # integers beyond 64 bits; None where there are none
+    clamps_after = False  # whether clamping a row costs so much that buckets are clamped instead, after counting
+    has_logarithm = False  # whether a logarithm may suggest a relative bucket before its edges decide
+
+    def identifier(self, name: str) -> str:
+        """A quoted column or table name."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def text(self, value: str) -> str:
+        """A quoted string literal."""
+        return "'" + value.replace("'", "''") + "'"
+
+    def double(self, value: float | Fraction) -> str:
+        """A literal that the engine reads as exactly this double."""
+        return f"CAST('{float(value)!r}' AS {self.double_type})"
+
+    def as_double(self, expression: str) -> str:
+        """An integer as a double."""
+        return f"CAST({expression} AS {self.double_type})"
+
+    def as_text(self, expression: str) -> str:
+        """An integer, a text or a boolean as a text."""
+        return f"CAST({expression} AS {self.text_type})"
+
+    def as_integer(self, expression: str, *, wide: bool = False) -> str:
+        """A whole number as an integer of 64 bits, or of the wide type."""
+        return f"CAST({expression} AS {self.wide_type if wide else 'BIGINT'})"
+
+    def floor(self, expression: str) -> str:
+        """The floor of a double that is known to be small enough."""
+        return f"floor({expression})"
+
+    def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:
+        """An integer that is not negative, divided by a positive one, rounded down."""
+        return f"div({expression}, {divisor})" if wide else f"({expression}) / {divisor}"
+
+    def least(self, first: str, second: str) -> str:
+        return f"least({first}, {second})"
+
+    def greatest(self, first: str, second: str) -> str:
+        return f"greatest({first}, {second})"
+
+    def binary(self, expression: str) -> str:
+        """A text compared by its bytes, whatever collation the column or the connection has."""
+        return f'{expression} COLLATE "C"'
+
+    def length(self, expression: str) -> str:
+        """How many characters a text has."""
+        return f"length({expression})"
+
+    def md5(self, expression: str) -> str:
+        """The hexadecimal digest of a text, in lower case."""
+        return f"md5({expression})"
+
+    def mean(self, value: str, share: str) -> str:
+        """The sum of ``share`` in the order of ``value``, so that it depends on the group's values alone."""
+        return f"sum({share} ORDER BY {value})"
+
+    def chosen(self, bars: Sequence[str], bounded: str, hashed: str, most: int) -> str:
+        """Of each unit ``u``, the ``most`` bars with the smallest hash."""
+        order = ", ".join([hashed, *bars])
+        ranked = f"SELECT {', '.join(bars)}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        return f"SELECT {', '.join(bars)} FROM ({ranked} FROM ({bounded}) AS d) AS r WHERE place <= {most}"
+
+    def first(self, bars: Sequence[str], bounded: str, order: str) -> str:
+        """Of each unit ``u``, the first bar in that order."""
+        return self.chosen(bars, bounded, order, 1)

@@ -1,0 +1,122 @@
+"""What DuckDB's types declare, and how a cell of each is read."""
+
+from __future__ import annotations
+
+from flexdp.buckets import FIRST_MOMENT, LAST_MOMENT, Kind
+from flexdp.tables.columns import Column
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.sql import Reading
+
+__all__ = ["declared", "read_cell"]
+
+_NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+_WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
+_TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+_ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"}
+_NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
+_INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
+_WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
+_DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
+_MOMENT = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*"
+_DAY_ZERO = "DATE '1970-01-01'"
+
+
+def declared(name: str | None, type_name: str, engine_name: str = "") -> Column:
+    """A column as a DuckDB type declares it."""
+    word = type_name.upper()
+    kind, wide = _kind(word)
+    return Column(
+        name=name,
+        type_name=type_name,
+        kind=kind,
+        wide=wide,
+        timestamp=word in _TIMESTAMPS or word in _ZONED,
+        zoned=word in _ZONED,
+        engine_name=engine_name,
+    )
+
+
+def _kind(name: str) -> tuple[Kind | None, bool]:
+    """The kind of a DuckDB type, None where it is none of ours; and whether integers exceed 64 bits."""
+    if name in _NARROW:
+        return "integer", False
+    if name in _WIDE:
+        return "integer", True
+    if name.startswith("DECIMAL(") and name.endswith(")"):
+        return ("integer", True) if name.endswith(",0)") else ("number", False)
+    if name in ("FLOAT", "DOUBLE"):
+        return "number", False
+    if name in ("VARCHAR", "UUID") or (name.startswith("ENUM") and not name.endswith("[]")):
+        return "text", False
+    if name == "DATE":
+        return "date", False
+    if name in _TIMESTAMPS or name in _ZONED:
+        return "moment", False
+    if name == "BOOLEAN":
+        return "boolean", False
+    return None, False
+
+
+def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
+    """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    if column.timestamp:
+        return _moment(cell, column, kind)
+    if column.undeclared:
+        return Reading(_text_as(kind, cell), kind == "integer")
+    if kind == column.kind:
+        if kind == "date":
+            return Reading(_days(cell))
+        if kind == "number":
+            return Reading(f"CAST({cell} AS DOUBLE)")
+        # A type wider than 128 bits is tried, so that no cell can raise; texts of other types become texts.
+        target = {"integer": "HUGEINT" if column.wide else None, "text": "VARCHAR"}.get(kind)
+        return Reading(f"TRY_CAST({cell} AS {target})" if target else cell, column.wide)
+    if kind == "number" and column.kind == "integer":
+        return Reading(f"CAST({cell} AS DOUBLE)")
+    if kind == "moment" and column.kind == "date":
+        return Reading(f"{_days(cell)} * 86400000000")
+    if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
+        if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
+            digits = f"CAST({cell} AS VARCHAR)"
+            head = f"TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT)"  # none in '.00'
+            whole = f"regexp_full_match({digits}, '{_WHOLE_DECIMAL}')"
+            return Reading(f"CASE WHEN {whole} THEN coalesce({head}, 0) END", True)
+        value, limit = f"CAST({cell} AS DOUBLE)", DUCKDB.double(1e37)
+        fits = f"{value} BETWEEN -{limit} AND {limit} AND {value} = floor({value})"
+        return Reading(f"CASE WHEN {fits} THEN TRY_CAST({value} AS HUGEINT) END", True)
+    return Reading(_text_as(kind, f"CAST({cell} AS VARCHAR)"), kind == "integer")
+
+
+def _days(date: str) -> str:
+    inside = f"{date} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+    return f"CASE WHEN {inside} THEN datediff('day', {_DAY_ZERO}, {date}) END"
+
+
+def _moment(cell: str, column: Column, kind: Kind) -> Reading:
+    """Whole microseconds; as a date, whole days. Both are rounded down, also before 1970."""
+    if column.type_name.upper() == "TIMESTAMP_NS":
+        micros = _floored(f"epoch_ns({cell})", 1000)
+    else:
+        stamp = cell if column.zoned or column.type_name.upper() == "TIMESTAMP" else f"TRY_CAST({cell} AS TIMESTAMP)"
+        # An infinite moment has a number, too: it lies outside the years that are read.
+        micros = f"epoch_us({stamp})"
+    inside = f"CASE WHEN {micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {micros} END"
+    return Reading(inside if kind == "moment" else _floored(f"({inside})", 86400 * 10**6))
+
+
+def _floored(ticks: str, divisor: int) -> str:
+    return f"CASE WHEN {ticks} >= 0 THEN {ticks} // {divisor} ELSE -1 - (-1 - {ticks}) // {divisor} END"
+
+
+def _text_as(kind: Kind, cell: str) -> str:
+    if kind == "number":
+        return f"CASE WHEN regexp_full_match({cell}, '{_NUMBER}') THEN TRY_CAST({cell} AS DOUBLE) END"
+    if kind == "integer":
+        return f"CASE WHEN regexp_full_match({cell}, '{_INTEGER}') THEN TRY_CAST({cell} AS HUGEINT) END"
+    if kind == "date":
+        date = f"TRY_CAST(trim({cell}, ' \t') AS DATE)"
+        return f"CASE WHEN regexp_full_match({cell}, '{_DATE}') THEN {_days(date)} END"
+    if kind == "moment":
+        stamp = f"TRY_CAST(trim({cell}, ' \t') AS TIMESTAMP)"
+        return f"CASE WHEN regexp_full_match({cell}, '{_MOMENT}') THEN epoch_us({stamp}) END"
+    return cell
