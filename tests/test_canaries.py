@@ -72,6 +72,7 @@ def test_a_lone_value_never_shows(
         released = flexdp.release(source, column, epsilon="0.5", delta="1e-12", **said)
         outputs = [released.to_json(), repr(released), str(released.__dict__), str(released.certificate())]
         outputs += [str(answer) + repr(answer) for answer in (released.max(), released.support(), released.counts())]
+        outputs += [released.to_html(), released._repr_html_(), released.max()._repr_html_()]
         outputs += [repr(released.histogram), released.to_frame("pandas").to_string()]
         for text in outputs:
             clean(text)

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import click
 
 from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
+from flexdp._planner import pair_of, plan_command, report_command
 from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
@@ -128,16 +129,6 @@ cli.add_command(experiment)
 cli.add_command(compare)
 
 
-def _pair_of(value: str) -> tuple[str, str]:
-    """LO:HI, of which either may be a time of day with colons of its own."""
-    parts = value.split(":")
-    middle = len(parts) // 2
-    low, high = ":".join(parts[:middle]).strip(), ":".join(parts[middle:]).strip()
-    if len(parts) % 2 or not low or not high:
-        raise InputError("bounds must be written LO:HI, for example --bounds 0:120.")
-    return low, high
-
-
 def _listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
     return None if value is None else [part.strip() for part in value.split(",")]
 
@@ -202,11 +193,11 @@ def _prepared(source: tuple[str, ...], column: str, **options: Any) -> Any:
 def _each(name: str, value: Any, columns: list[str]) -> Any:
     """One value for all columns, or one for each, separated by commas."""
     if value is None or len(columns) == 1:
-        return value if name == "width" or value is None else _pair_of(value)
+        return value if name == "width" or value is None else pair_of(value)
     parts = value.split(",")
     if len(parts) not in (1, len(columns)):
         raise InputError(f"{name} must be one for all, or one for each of the {len(columns)} columns, with commas.")
-    read = [part.strip() if name == "width" else _pair_of(part) for part in parts]
+    read = [part.strip() if name == "width" else pair_of(part) for part in parts]
     return read if len(parts) > 1 else read[0]
 
 
@@ -228,7 +219,7 @@ def _table_options(function: _F) -> _F:
 )
 @click.option("--certify", metavar="S", help="Share of the budget for a bound of all that was left out, e.g. 0.05.")
 @click.option("--split", metavar="S,S,…", callback=_listed, help="With --separately: the share of each column.")
-@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json or .csv).")
+@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
     run: _Run,
@@ -246,6 +237,8 @@ def release(
 ) -> int:
     """Publish COLUMN of one or more FILEs ('-' reads standard input). Every run spends (ε, δ) again."""
     request = _prepared(source, column, **options).spend(epsilon, delta, certify=certify, split=split)
+    if request.separately and output is not None and output.lower().endswith(".html"):
+        raise InputError("output of columns released separately must be .json or .csv; report makes a page of each.")
     questions = parse_stats(stats, request)
     unwritten: OSError | None = None
     try:
@@ -322,6 +315,10 @@ def demo(epsilon: str, delta: str, as_json: bool) -> int:
 
     run(epsilon, delta, as_json=as_json)
     return 0
+
+
+cli.add_command(plan_command)
+cli.add_command(report_command)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ import copy
 import inspect
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -554,6 +556,28 @@ class Release(Readable):
         }
         document["bars"] = bars
         return document
+
+    def to_html(self) -> str:
+        """The report of this release as one HTML file that asks for nothing from outside, made from its JSON alone."""
+        from flexdp.report.page import page
+
+        return page(self._document(), self)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"path must name a file, for example 'age.html'; got {shown(path)}.")
+        try:
+            Path(path).write_text(self.to_html(), encoding="utf-8", newline="")
+        except (OSError, ValueError):
+            raise InputError(
+                f"path {shown(str(path))} cannot be written. Check the folder and its permissions."
+            ) from None
+
+    def _repr_html_(self) -> str:
+        from flexdp.report.notebook import release_card
+
+        return release_card(self._document(), self)
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Release:
