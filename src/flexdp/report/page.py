@@ -184,7 +184,7 @@ def _groups(release: Released, document: Document) -> str:
         caption += f" The first {_MOST_ROWS} of {len(groups)} groups."
     return (
         '<section><h2>By group</h2><div class="scroll" tabindex="0" role="region" aria-label="Answers by group">'
-        f"{_table(head, rows)}</div><p class="lead">{markup(caption)}</p></section>\n"
+        f'{_table(head, rows)}</div><p class="lead">{markup(caption)}</p></section>\n'
     )
 
 
