@@ -42,9 +42,9 @@ def connection() -> Iterator[Any]:
         try:
             # How far a count has come tells how many records there are: no progress is shown, also where the engine
             # would by default. (In a notebook without widgets there is no bar, and turning it off is an error.)
-            con.execute("SET enable_progress_bar_print = false")
-            with suppress(duckdb.Error):
-                con.execute("SET enable_progress_bar = false")
+            for setting in ("enable_progress_bar_print", "enable_progress_bar"):
+                with suppress(duckdb.Error):
+                    con.execute(f"SET {setting} = false")
             yield con
         finally:
             with suppress(duckdb.Error):  # still busy: an interrupted read that nothing can wake
