@@ -22,14 +22,23 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
     "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap", "baselines.esa",
     "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints", "baselines",
-    "budgets", "tables.columns", "tables.counting", "tables.dialect", "tables.sql",
+    "budgets", "tables.columns", "tables.counting", "tables.dialect", "tables.sql", "tables.running", "tables.served",
     "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run",
-    "tables.arrays", "tables.files", "tables.frames", "tables", "requests",
+    "tables.sqlite", "tables.sqlite.dialect", "tables.sqlite.types", "tables.sqlite.run", "tables.sqlite.source",
+    "tables.postgres", "tables.postgres.dialect", "tables.postgres.types", "tables.postgres.run",
+    "tables.postgres.source",
+    "tables.spark", "tables.spark.dialect", "tables.spark.types", "tables.spark.run", "tables.spark.source",
+    "tables.dbapi", "tables.dbapi.run", "tables.dbapi.source",
+    "tables.arrays", "tables.files", "tables.frames", "tables.shown", "tables", "requests",
     "answers", "views", "release", "_output", "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files", "tables.frames"},
     "pyarrow": {"tables.frames"},
+    "sqlite3": {"tables.sqlite.run"},
+    "psycopg": {"tables.postgres.run"},
+    "pyspark": {"tables.spark.run"},
+    "sqlglot": {"tables.shown"},
     "scipy": {"_transport"},
     "numba": {"_line"},
 }
@@ -102,7 +111,20 @@ def test_noise_in_doubles_is_for_study_only() -> None:
 
 
 def test_importing_flexdp_loads_no_engine() -> None:
-    names = ("duckdb", "scipy", "numba", "pandas", "polars", "pyarrow", "click", "rich")
+    names = (
+        "duckdb",
+        "sqlite3",
+        "psycopg",
+        "pyspark",
+        "sqlglot",
+        "scipy",
+        "numba",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "click",
+        "rich",
+    )
     code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

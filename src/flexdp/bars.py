@@ -63,7 +63,7 @@ class Bars:
         """Some parts of each bar's key, as plain Python values."""
         return list(zip(*(part.tolist() for part in self._parts[parts]), strict=True))
 
-    def histogram(self, places: Sequence[int], chosen: slice = slice(None)) -> Histogram:  # noqa: B008
+    def histogram(self, places: Sequence[int], chosen: slice = slice(None)) -> Histogram:
         """The bars by the parts at some places, all others summed over; several parts make points."""
         parts = [self._parts[place][chosen] for place in places]
         keys = parts[0] if len(parts) == 1 else np.stack([part.astype(np.float64) for part in parts], axis=1)

@@ -20,6 +20,8 @@ class Dialect:
     double_type = "DOUBLE PRECISION"
     text_type = "TEXT"
     wide_type: str | None = "NUMERIC"  # integers beyond 64 bits; None where there are none
+    divides_wide = True  # whether those can be divided exactly
+    has_grouping_sets = True  # whether several counts can be made in one pass
     clamps_after = False  # whether clamping a row costs so much that buckets are clamped instead, after counting
     has_logarithm = False  # whether a logarithm may suggest a relative bucket before its edges decide
 
@@ -50,6 +52,10 @@ class Dialect:
     def floor(self, expression: str) -> str:
         """The floor of a double that is known to be small enough."""
         return f"floor({expression})"
+
+    def over(self, expression: str, divisor: float) -> str:
+        """A double divided by a positive one."""
+        return f"{expression} / {self.double(divisor)}"
 
     def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:
         """An integer that is not negative, divided by a positive one, rounded down."""

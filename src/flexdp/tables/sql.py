@@ -23,8 +23,11 @@ from typing import NamedTuple, TypeAlias
 
 from flexdp._zones import offsets
 from flexdp.buckets import (
+    FIRST_MOMENT,
     LARGEST_DOUBLE,
     LARGEST_INTEGER,
+    LAST_MOMENT,
+    MICROS_PER_DAY,
     SMALLEST_NORMAL,
     Edges,
     Exact,
@@ -34,6 +37,7 @@ from flexdp.buckets import (
     Months,
     Width,
 )
+from flexdp.errors import InputError
 from flexdp.tables.columns import Column
 from flexdp.tables.counting import Axis, Counting, Units
 from flexdp.tables.dialect import Dialect
@@ -42,6 +46,7 @@ __all__ = ["ReadCell", "Reading", "count_query", "together_query"]
 
 _SURE = 1e-6  # how far a logarithm must be from a whole number to be believed without comparing
 _LARGEST_MEAN = 1e307  # beyond it a sum of shares might overflow
+_SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
 
 
 class Reading(NamedTuple):
@@ -76,7 +81,7 @@ class _Step:
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """How many records, or units, lie in each bar: columns ``b0, b1, …`` and ``records``, a row per non-empty bar."""
     units, d = counting.units, dialect
-    readings = [read(axis.column, axis.kind) for axis in counting.axes]
+    readings = [_read_axis(axis, read) for axis in counting.axes]
     cells = [f"{reading.value} AS v{i}" for i, reading in enumerate(readings)]
     if units is not None:
         cells.append(f"{_unit(units, d, read)} AS u")
@@ -84,7 +89,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
         _step(d, i, axis, reading.wide, per_row=units is not None)
         for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
     ]
-    rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, with_units=units is not None)
+    rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, d, with_units=units is not None)
     tests = [step.where for step in steps]
     if units is not None:
         tests.append("u IS NOT NULL")
@@ -103,9 +108,9 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     """
     d = dialect
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
-    readings = [read(axis.column, axis.kind) for _, axis in axes]
+    readings = [_read_axis(axis, read) for _, axis in axes]
     cells = ", ".join(f"{reading.value} AS v{i}" for i, reading in enumerate(readings))
-    rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], with_units=False)
+    rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], d, with_units=False)
     steps = [
         _step(d, i, axis, reading.wide, per_row=True)
         for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
@@ -136,16 +141,29 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def _local(rows: str, axes: Sequence[Axis], *, with_units: bool) -> str:
+def _read_axis(axis: Axis, read: ReadCell) -> Reading:
+    """A cell as its kind; which day a moment lies on is known only once its clocks are."""
+    return read(axis.column, axis.kind if axis.zone is None else "moment")
+
+
+def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
     """Moments of a zone as its clocks show them; when those were put forward or back is public knowledge."""
     if all(axis.zone is None for axis in axes):
         return rows
-    columns = []
-    for i, axis in enumerate(axes):
-        shifts = [(0, 0)] if axis.zone is None else offsets(axis.zone)
-        shift = _search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
-        columns.append(f"v{i}" if shift == "0" else f"v{i} + {shift} AS v{i}")
+    columns = [f"v{i}" if axis.zone is None else f"{_by_clock(d, i, axis)} AS v{i}" for i, axis in enumerate(axes)]
     return f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}) AS z"
+
+
+def _by_clock(d: Dialect, i: int, axis: Axis) -> str:
+    """A moment by the clocks of its zone, or the day they show; clocks may lead out of the years that are read."""
+    shifts = offsets(axis.zone or "UTC")
+    shift = _search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
+    moment = f"v{i}" if shift == "0" else f"(v{i} + {shift})"
+    shown = moment
+    if axis.kind == "date":
+        up, down = d.quotient(moment, MICROS_PER_DAY), d.quotient(f"-1 - {moment}", MICROS_PER_DAY)
+        shown = f"CASE WHEN {moment} >= 0 THEN {up} ELSE -1 - {down} END"
+    return f"CASE WHEN {moment} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {shown} END"
 
 
 def _keyed(rows: str, tests: Sequence[str], steps: Sequence[_Step], with_units: bool) -> str:
@@ -196,11 +214,23 @@ def _hash(units: Units, axes: Sequence[Axis], d: Dialect) -> str:
     """md5 of salt, unit and bar; texts with their lengths, so that no two bars of a unit read alike."""
     parts = [d.text(units.salt + ":"), "u" if units.kind == "text" else d.as_text("u")]
     for i, axis in enumerate(axes):
-        bar = f"b{i}"
-        parts += [d.text(":"), d.as_text(bar) if axis.kind != "text" else bar]
-        if axis.kind == "text":
-            parts[-1:] = [d.as_text(d.length(bar)), d.text("."), bar]
+        parts += [d.text(":"), *_hashed(d, f"b{i}", axis)]
     return d.md5(" || ".join(parts))
+
+
+def _hashed(d: Dialect, bar: str, axis: Axis) -> list[str]:
+    """A part of a bar as texts that all engines write alike."""
+    if axis.kind == "text":
+        return [d.as_text(d.length(bar)), d.text("."), bar]
+    if axis.kind == "boolean":
+        return [d.as_text(f"CASE WHEN {bar} THEN 1 ELSE 0 END")]
+    if axis.kind == "number" and isinstance(axis.buckets, Exact):
+        # Digits of a double differ between engines. Values that these two integers do not tell apart go by size.
+        near = d.greatest(d.least(bar, d.double(2.0**53)), d.double(-(2.0**53)))
+        rest = d.floor(f"({near} - {d.floor(near)}) * {d.double(2.0**53)}")
+        return [d.as_text(d.as_integer(d.floor(near))), d.text("."), d.as_text(d.as_integer(rest))]
+    # A floor may still be a double; wide integers are none.
+    return [d.as_text(d.as_integer(bar) if axis.kind == "number" else bar)]
 
 
 def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
@@ -213,7 +243,10 @@ def _means(rows: str, tests: Sequence[str], d: Dialect) -> str:
     limit = d.double(_LARGEST_MEAN)
     kept = f"SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM ({rows}) AS m WHERE {' AND '.join(tests)}"
     kept += f" AND v0 BETWEEN -{limit} AND {limit}"
-    return f"SELECT u, {d.mean('v0', 'v0 / n')} AS v0 FROM ({kept}) AS s GROUP BY u"
+    # What is next to nothing counts as nothing, because some engines fail where a quotient becomes zero.
+    tiny = d.double(_SMALLEST_SHARED)
+    share = f"CASE WHEN v0 BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} ELSE v0 / n END"
+    return f"SELECT u, {d.mean('v0', share)} AS v0 FROM ({kept}) AS s GROUP BY u"
 
 
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
@@ -264,7 +297,7 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         reach = buckets.reach
         return _Step(
             where=f"{v} BETWEEN {d.double(-reach)} AND {d.double(reach)}",
-            key=d.floor(f"{v} / {d.double(buckets.width)}"),
+            key=d.floor(d.over(v, float(buckets.width))),
         )
     after = isinstance(buckets, Width) and d.clamps_after and not per_row
     if buckets.bounds is not None:
@@ -279,7 +312,7 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return _Step(
             where=where, key=f"CASE WHEN {v} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
         )
-    index = d.floor(f"({clamped} - {d.double(buckets.origin)}) / {d.double(buckets.width)}")
+    index = d.floor(d.over(f"({clamped} - {d.double(buckets.origin)})", float(buckets.width)))
     last = (buckets.count or 1) - 1
     if after:
         return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
@@ -292,16 +325,17 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
     value = v
     if buckets.bounds is not None:
         lower, upper = (int(bound) for bound in buckets.bounds)
-        wide = wide or max(abs(lower), abs(upper)) >= 2**62
         if buckets.outside == "drop":
             where += f" AND {v} BETWEEN {lower} AND {upper}"
-        else:
+        if buckets.outside != "drop" or wide:
             value = d.greatest(d.least(v, str(upper)), str(lower))
+        wide = max(abs(lower), abs(upper)) >= 2**62  # what lies between needs no more bits than they do
     if isinstance(buckets, Edges):
         return _Step(where=where, key=_search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
+    if wide:
+        _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", isinstance(buckets, Width))
     if isinstance(buckets, Width):
         width = int(buckets.width)
-        wide = wide or width >= 2**63
         if buckets.bounds is not None:
             value = d.quotient(f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}", width, wide=wide)
         elif width > 1:
@@ -310,6 +344,20 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
             down = d.quotient(f"{origin - 1} - {n}", width, wide=wide)
             value = f"CASE WHEN {v} >= {origin} THEN {up} ELSE -1 - {down} END"
     return _Step(where=where, key=d.as_integer(value, wide=wide), wide=wide)
+
+
+def _refuse_wide(d: Dialect, parameter: str, divides: bool) -> None:
+    """Parameters that ask an engine for integers that it has not got, or cannot divide."""
+    if d.wide_type is None:
+        raise InputError(
+            f"{parameter} must lie within ±2^62 on {d.name}, which has no wider integers; "
+            "give narrower ones, or leave them out."
+        )
+    if divides and not d.divides_wide:
+        raise InputError(
+            f"{parameter} needs integers beyond 64 bits to be divided, which {d.name} cannot do exactly; "
+            "give bounds within ±2^62, or edges, or cast the column to BIGINT."
+        )
 
 
 def _months(d: Dialect, i: int, buckets: Months) -> _Step:
