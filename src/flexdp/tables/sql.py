@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from flexdp._zones import offsets
@@ -40,7 +41,7 @@ from flexdp.buckets import (
 from flexdp.errors import InputError
 from flexdp.tables.columns import Column
 from flexdp.tables.counting import Axis, Counting, Units
-from flexdp.tables.dialect import Dialect
+from flexdp.tables.dialect import Dialect, Lookup
 
 __all__ = ["ReadCell", "Reading", "count_query", "together_query"]
 
@@ -97,7 +98,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
             rows, tests = _means(rows, tests, d), [steps[0].where]
     if counting.declared is not None:
         tests.append(_among(counting.groups, counting.declared, d))
-    return _counted(_keyed(rows, tests, steps, units is not None), steps, counting, d)
+    return _counted(_keyed(rows, tests, steps, d, with_units=units is not None), steps, counting, d)
 
 
 def together_query(source: str, countings: Sequence[Counting], dialect: Dialect, read: ReadCell) -> str:
@@ -125,7 +126,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     keyed = f"(SELECT {inner} FROM ({rows}) AS t) AS t"
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        keyed = f"(SELECT *, {added} FROM {keyed}) AS t{join}"
+        keyed = f"(SELECT *, {added} FROM {keyed}{d.fence}) AS t{join}"
     places = [sum(1 for q, _ in axes[:i] if q == p) for i, (p, _) in enumerate(axes)]
     names = [f"c{p}_b{place}" for (p, _), place in zip(axes, places, strict=True)]
     # A missing cell is missing in its key, too: an ELSE branch would make a bucket of it.
@@ -147,30 +148,35 @@ def _read_axis(axis: Axis, read: ReadCell) -> Reading:
 
 
 def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
-    """Moments of a zone as its clocks show them; when those were put forward or back is public knowledge."""
+    """Moments of a zone as its clocks show them, or the days; clocks may lead out of the years that are read."""
     if all(axis.zone is None for axis in axes):
         return rows
-    columns = [f"v{i}" if axis.zone is None else f"{_by_clock(d, i, axis)} AS v{i}" for i, axis in enumerate(axes)]
-    return f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}) AS z"
+    for column_of in (_by_clock, partial(_shown, d)):
+        columns = [f"v{i}" if axis.zone is None else f"{column_of(i, axis)} AS v{i}" for i, axis in enumerate(axes)]
+        rows = f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}{d.fence}) AS z"
+    return rows
 
 
-def _by_clock(d: Dialect, i: int, axis: Axis) -> str:
-    """A moment by the clocks of its zone, or the day they show; clocks may lead out of the years that are read."""
+def _by_clock(i: int, axis: Axis) -> str:
+    """A moment by the clocks of its zone; when those were put forward or back is public knowledge."""
     shifts = offsets(axis.zone or "UTC")
     shift = _search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
-    moment = f"v{i}" if shift == "0" else f"(v{i} + {shift})"
-    shown = moment
+    return f"v{i}" if shift == "0" else f"v{i} + {shift}"
+
+
+def _shown(d: Dialect, i: int, axis: Axis) -> str:
+    shown = f"v{i}"
     if axis.kind == "date":
-        up, down = d.quotient(moment, MICROS_PER_DAY), d.quotient(f"-1 - {moment}", MICROS_PER_DAY)
-        shown = f"CASE WHEN {moment} >= 0 THEN {up} ELSE -1 - {down} END"
-    return f"CASE WHEN {moment} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {shown} END"
+        up, down = d.quotient(f"v{i}", MICROS_PER_DAY), d.quotient(f"-1 - v{i}", MICROS_PER_DAY)
+        shown = f"CASE WHEN v{i} >= 0 THEN {up} ELSE -1 - {down} END"
+    return f"CASE WHEN v{i} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {shown} END"
 
 
-def _keyed(rows: str, tests: Sequence[str], steps: Sequence[_Step], with_units: bool) -> str:
+def _keyed(rows: str, tests: Sequence[str], steps: Sequence[_Step], d: Dialect, *, with_units: bool) -> str:
     inner = f"({rows}) AS t\n  WHERE {' AND '.join(tests)}"
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        inner = f"(SELECT *, {added} FROM {inner}) AS t{join}"
+        inner = f"(SELECT *, {added} FROM {inner}{d.fence}) AS t{join}"
     keys = [f"{step.key} AS b{i}" for i, step in enumerate(steps)] + (["u"] if with_units else [])
     return f"SELECT {', '.join(keys)}\n  FROM {inner}"
 
@@ -409,34 +415,36 @@ def _logarithmic(d: Dialect, i: int, buckets: LogWidth, whole: bool) -> _Step:
             value = d.greatest(d.least(v, high), low)
     w, s, rung = f"w{i}", f"s{i}", f"rung{i}"
     first: list[tuple[dict[str, str], str]] = [({w: value}, ""), ({s: f"abs({w})"}, "")]
-    find = _guessed if d.has_logarithm else _compared
+    coarse, fine = (
+        d.lookup(f"{name}{i}", [d.double(edge) for edge in edges])
+        for name, edges in (("coarse", buckets.coarse), ("fine", buckets.fine))
+    )
+    found = _guessed(d, i, s, rung, buckets, coarse, fine) if coarse and fine else _compared(d, i, s, rung, buckets)
     key = f"CASE WHEN {s} < {d.double(SMALLEST_NORMAL)} THEN 0 WHEN {w} < 0 THEN -1 - {rung} ELSE 1 + {rung} END"
-    return _Step(where=where, key=d.as_integer(key), layers=[*first, *find(d, i, s, rung, buckets)])
+    return _Step(where=where, key=d.as_integer(key), layers=[*first, *found])
 
 
-def _guessed(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[tuple[dict[str, str], str]]:
+def _guessed(
+    d: Dialect, i: int, s: str, rung: str, buckets: LogWidth, coarse: Lookup, fine: Lookup
+) -> list[tuple[dict[str, str], str]]:
     """The logarithm only suggests a bucket; near an edge, the edge itself decides."""
-    fine, last = len(buckets.fine), len(buckets.ladder) - 2
+    steps, last = len(buckets.fine), len(buckets.ladder) - 2
     slope, start = 1 / math.log(buckets.ratio), math.log(SMALLEST_NORMAL)
     p, k = f"p{i}", f"k{i}"
-    tables = (
-        f", (SELECT [{', '.join(map(d.double, buckets.coarse))}] AS coarse{i}, "
-        f"[{', '.join(map(d.double, buckets.fine))}] AS fine{i}) AS e{i}"
-    )
 
     def edge(place: str) -> str:
-        return f"coarse{i}[({place}) // {fine} + 1] * fine{i}[({place}) % {fine} + 1]"
+        return f"{coarse.at(d.quotient(place, steps))} * {fine.at(f'({place}) % {steps}')}"
 
     position = (
         f"CASE WHEN {s} >= {d.double(SMALLEST_NORMAL)} "
-        f"THEN (ln({s}) - {d.double(start)}) * {d.double(slope)} ELSE 0.5e0 END"
+        f"THEN (ln({s}) - {d.double(start)}) * {d.double(slope)} ELSE {d.double(0.5)} END"
     )
     chosen = (
-        f"CASE WHEN {p} - {k} BETWEEN {_SURE!r} AND {1 - _SURE!r} THEN {k} "
+        f"CASE WHEN {p} - {k} BETWEEN {d.double(_SURE)} AND {d.double(1 - _SURE)} THEN {k} "
         f"WHEN {k} < {last} AND {s} >= {edge(f'{k} + 1')} THEN {k} + 1 WHEN {s} < {edge(k)} THEN {k} - 1 ELSE {k} END"
     )
-    place = f"CAST(greatest(least(floor({p}), {d.double(last)}), 0e0) AS INTEGER)"
-    return [({p: position}, ""), ({k: place}, tables), ({rung: chosen}, "")]
+    nearest = d.floor(d.greatest(d.least(p, d.double(last)), d.double(0.0)))
+    return [({p: position}, ""), ({k: f"CAST({nearest} AS INTEGER)"}, coarse.join + fine.join), ({rung: chosen}, "")]
 
 
 def _compared(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[tuple[dict[str, str], str]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from fractions import Fraction
 
 from flexdp.errors import InputError
-from flexdp.tables.dialect import Dialect
+from flexdp.tables.dialect import Dialect, Lookup
 
 __all__ = ["SPARK"]
 
@@ -17,6 +19,7 @@ class _Spark(Dialect):
     double_type = "DOUBLE"
     text_type = "STRING"
     wide_type = "DECIMAL(38, 0)"
+    fence = ""  # Spark copies nothing that is dear to compute
     divides_wide = False  # a quotient of decimals has fewer digits than they have
 
     def identifier(self, name: str) -> str:
@@ -27,6 +30,12 @@ class _Spark(Dialect):
     def text(self, value: str) -> str:
         """Quotes, backslashes and dollars mean what the session is set to, so anything unusual goes as bytes."""
         return f"'{value}'" if _PLAIN.fullmatch(value) else f"CAST(X'{value.encode().hex().upper()}' AS STRING)"
+
+    def double(self, value: float | Fraction) -> str:
+        return f"{float(value)!r}D"
+
+    def lookup(self, name: str, values: Sequence[str]) -> Lookup:  # noqa: ARG002
+        return Lookup(lambda place: f"array({', '.join(values)})[{place}]")
 
     def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:  # noqa: ARG002
         return f"(({expression}) DIV {divisor})"

@@ -19,6 +19,7 @@ class _SQLite(Dialect):
     double_type = "REAL"
     wide_type = None
     has_grouping_sets = False
+    fence = " LIMIT -1"
 
     def double(self, value: float | Fraction) -> str:
         """Integers and powers of two alone, because SQLite does not round decimals to the nearest double."""
