@@ -29,7 +29,7 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "tables.postgres.source",
     "tables.spark", "tables.spark.dialect", "tables.spark.types", "tables.spark.run", "tables.spark.source",
     "tables.dbapi", "tables.dbapi.run", "tables.dbapi.source",
-    "tables.arrays", "tables.files", "tables.frames", "tables.shown", "tables", "requests",
+    "tables.arrays", "tables.files", "tables.frames", "tables.dialects", "tables", "requests",
     "answers", "views", "release", "_output", "_demo", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
@@ -38,7 +38,7 @@ ENGINES = {
     "sqlite3": {"tables.sqlite.run"},
     "psycopg": {"tables.postgres.run"},
     "pyspark": {"tables.spark.run"},
-    "sqlglot": {"tables.shown"},
+    "sqlglot": {"tables.dialects"},
     "scipy": {"_transport"},
     "numba": {"_line"},
 }

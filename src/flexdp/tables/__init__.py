@@ -16,6 +16,7 @@ from flexdp.tables.arrays import CellTable, open_array
 from flexdp.tables.columns import Column, no_column, reading
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.dbapi.source import check_engine, open_dbapi
+from flexdp.tables.dialects import show
 from flexdp.tables.files import open_files
 from flexdp.tables.frames import (
     is_duckdb,
@@ -29,7 +30,6 @@ from flexdp.tables.frames import (
 )
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
-from flexdp.tables.shown import show
 from flexdp.tables.spark.source import is_frame, open_spark
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import ENDINGS, open_sqlite
