@@ -31,6 +31,8 @@ __all__ = ["main"]
 
 NOTHING_SURVIVED = 4
 
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -134,6 +136,7 @@ def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None
 _FORMAT = click.option("--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the name does not tell.")
 _DELIMITER = click.option("--delimiter", metavar="C", callback=_tab, help="Of CSV files; default: told by the header.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+_IN_DATABASE = click.option("--table", metavar="T", help="Of a database: postgresql://…, or a .db or .sqlite file.")
 _TABLE = (
     click.argument("source", metavar="FILE...", nargs=-1, required=True),
     click.argument("column"),
@@ -153,14 +156,21 @@ _TABLE = (
         type=click.Choice(["integer", "number", "text", "date"]),
         help="How to read a column that declares no type.",
     ),
+    _IN_DATABASE,
     _DELIMITER,
     _FORMAT,
     _JSON,
 )
 
 
-def _source(files: tuple[str, ...]) -> Any:
-    return files[0] if len(files) == 1 else files
+def _source(files: tuple[str, ...], table: str | None) -> Any:
+    if table is None:
+        return files[0] if len(files) == 1 else files
+    if len(files) > 1:
+        raise InputError("table needs one database; give one address or file.")
+    if not files[0].startswith(("postgresql://", "postgres://")) and not files[0].lower().endswith(_DATABASES):
+        raise InputError("table fits a database only: postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.")
+    return files[0], table
 
 
 def _table_options(function: _F) -> _F:
@@ -193,12 +203,16 @@ def release(
     as_json: bool,
     output: str | None,
     certify: str | None,
+    table: str | None,
     **options: Any,
 ) -> int:
-    """Publish COLUMN of one or more FILEs ('-' reads standard input). Every run spends (ε, δ) again."""
+    """Publish COLUMN of one or more FILEs ('-' reads standard input), or of a database's table.
+
+    Every run spends (ε, δ) again.
+    """
     from flexdp.release import prepare
 
-    request = prepare(_source(source), column, **options).spend(epsilon, delta, certify=certify)
+    request = prepare(_source(source, table), column, **options).spend(epsilon, delta, certify=certify)
     questions = parse_stats(stats, request.kind)
     unwritten: OSError | None = None
     try:
@@ -236,14 +250,26 @@ def _status(message: str) -> Any:
 
 @cli.command()
 @click.argument("source", metavar="FILE...", nargs=-1, required=True)
+@_IN_DATABASE
 @_DELIMITER
 @_FORMAT
 @_JSON
-def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, as_json: bool) -> int:  # noqa: A002
-    """List the columns that the FILEs declare: names and types, nothing that a record holds."""
+def columns(
+    source: tuple[str, ...],
+    table: str | None,
+    delimiter: str | None,
+    format: str | None,  # noqa: A002
+    as_json: bool,
+) -> int:
+    """List the columns that FILEs or a database's table declare: names and types, nothing that a record holds."""
+    from flexdp.tables import open_table
     from flexdp.tables.files import open_files
 
-    declared = open_files(source, format, delimiter, echo=True).columns
+    if table is not None or len(source) == 1:
+        place = _source(source, table)
+        declared = open_table(place, file_format=format, delimiter=delimiter).columns
+    else:
+        declared = open_files(source, format, delimiter, echo=True).columns
     if as_json:
         click.echo(json.dumps([{"name": c.name, "type": c.type_name, "kind": c.kind} for c in declared]))
     elif not declared:
@@ -255,12 +281,19 @@ def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, 
 
 @cli.command()
 @_table_options
-def query(source: tuple[str, ...], column: str, as_json: bool, **options: Any) -> int:
+@click.option(
+    "--dialect", metavar="D", help="Show how another engine would say it: postgres, sqlite, spark, snowflake, …"
+)
+def query(
+    source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any
+) -> int:
     """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
     from flexdp.release import prepare
 
-    text = prepare(_source(source), column, **options).query()
-    click.echo(json.dumps({"dialect": "duckdb", "sql": text}) if as_json else text)
+    request = prepare(_source(source, table), column, **options)
+    text = request.query(dialect)
+    own = getattr(getattr(request.questions[0].table, "dialect", None), "name", "duckdb")
+    click.echo(json.dumps({"dialect": dialect or own, "sql": text}) if as_json else text)
     return 0
 
 

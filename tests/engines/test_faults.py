@@ -1,4 +1,4 @@
-"""What goes wrong after data was touched looks alike on every engine: one error, none of the engine's words, no release."""
+"""What goes wrong after data was touched looks alike on every engine: one error, no word of the engine, no release."""
 
 from __future__ import annotations
 
