@@ -1,4 +1,4 @@
-"""The SQL of each dialect, word for word. Run with FLEXDP_SNAPSHOTS=write to write the files anew, then read the diff."""
+"""The SQL of each dialect, word for word. FLEXDP_SNAPSHOTS=write writes the files anew; then read the diff."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
         while not done.wait(_POLL_SECONDS):
             pass
     except BaseException:
-        interrupt()
+        threading.Thread(target=_insist, args=(interrupt, done), name="flexdp-stop", daemon=True).start()
         done.wait(_GRACE_SECONDS)
         raise
     if not outcome:
@@ -66,6 +66,13 @@ def counted_together(columns: dict[str, Any], countings: Sequence[Counting]) -> 
             mine &= ~np.ma.getmaskarray(part)
         out.append(Counted(tuple(np.ma.getdata(part)[mine] for part in parts), np.ma.getdata(columns["records"])[mine]))
     return out
+
+
+def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
+    """Interrupt until it has had an effect: what has not begun yet cannot be stopped the first time."""
+    interrupt()
+    while not done.wait(_POLL_SECONDS):
+        interrupt()
 
 
 def run_here(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
