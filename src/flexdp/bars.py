@@ -56,8 +56,9 @@ class Bars:
         return self._counts
 
     def with_counts(self, counts: NDArray[np.int64]) -> Bars:
-        """The same bars with other counts; those without records are no bars."""
-        return Bars(self._parts, counts)
+        """The same bars with other counts; those without records are no bars, and leave no trace, not even a dtype."""
+        kept = counts > 0
+        return Bars([part[kept] if part.dtype != object else part[kept].tolist() for part in self._parts], counts[kept])
 
     def rows(self, parts: slice) -> list[tuple[Any, ...]]:
         """Some parts of each bar's key, as plain Python values."""

@@ -180,8 +180,13 @@ class CellTable:
         return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
 
     def reading(self, cell: str, kind: Kind) -> Reading:
-        """How the engine reads a cell of :meth:`aligned`; integers, which may be of any size, travel as texts."""
-        return Reading(f"CAST({cell} AS HUGEINT)", True) if kind == "integer" else Reading(cell)
+        """How the engine reads a cell of :meth:`aligned`; integers, which may be of any size, travel as texts.
+
+        The type of a text is said, because the engine gives a column of which no cell is readable another one.
+        """
+        if kind == "integer":
+            return Reading(f"CAST({cell} AS HUGEINT)", True)
+        return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
 
     def count(self, counting: Counting) -> Counted:
         """Buckets and how many records each holds."""
