@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,7 @@ import pytest
 from conftest import private_bars
 
 import flexdp
-from flexdp import Release
+from flexdp import DataError, InputError, Release
 from flexdp.bars import Bars
 from flexdp.release import prepare
 
@@ -93,3 +97,148 @@ def test_moments_with_a_zone_of_any_size_are_read_or_left_out(unit: str, per_day
     read = near if unit == "us" else [*near, *far]  # as nanoseconds, these lie in the years that are read
     expected = Counter((tick // per_day,) for tick in read)
     assert tally(pa.table({"t": moments}), "t", width="1 day", zone="UTC") == expected
+
+
+def test_what_a_lazy_frame_raises_is_not_repeated(tmp_path: Path) -> None:
+    """Polars' own text estimates rows and quotes cells."""
+    path = tmp_path / "cells.csv"
+    path.write_text("x,y\n1,2\nSECRET7,3\n")
+    planned = pl.scan_csv(path)
+    for source in (planned.select("nope"), pl.scan_csv(tmp_path / "none.csv"), pl.scan_parquet(path)):
+        with pytest.raises(InputError, match="lazy frame that cannot be planned") as caught:
+            flexdp.release(source, "x", **SURE)
+        assert caught.value.__context__ is None
+    for source in (
+        planned.with_columns(pl.col("x").cast(pl.Int64)),
+        pl.scan_csv(path, schema={"x": pl.Int64, "y": pl.Int64}),
+    ):
+        with pytest.raises(DataError) as failed:
+            flexdp.release(source, "x", **SURE)
+        assert failed.value.__context__ is None
+
+
+def test_a_document_with_a_part_changed_is_refused() -> None:
+    frame = pl.DataFrame({"x": [i % 40 for i in range(2000)], "g": ["a", "b"] * 1000, "id": list(range(2000))})
+    bounded = flexdp.release(frame, "x", width=10, bounds=(0, 39), by="g", groups=["a", "b"], **SURE)
+    by_unit = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, **SURE)
+
+    def bars(document: Any) -> None:
+        document["bars"]["group"] = [[{"b": "c"}.get(group, group)] for (group,) in document["bars"]["group"]]
+
+    changes: list[tuple[Release, Any]] = [
+        (bounded, bars),  # a group that was not declared, in a release that certifies a fraction
+        (bounded, lambda document: document.update(by=["x"])),
+        (bounded, lambda document: document.update(column=None)),
+        (by_unit, lambda document: document["privacy"].update(per_unit="max")),
+        (by_unit, lambda document: document["privacy"].update(unit="x")),
+        (by_unit, lambda document: document.update(zone="UTC")),
+        (by_unit, lambda document: document.update(zone={"UTC": 1})),
+    ]
+    for release, change in changes:
+        document = json.loads(release.to_json())
+        assert Release.from_json(json.dumps(document)).to_json() == release.to_json()
+        change(document)
+        with pytest.raises(InputError):
+            Release.from_json(json.dumps(document))
+    moments = pl.DataFrame({"t": [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)] * 100})
+    zoned = json.loads(flexdp.release(moments, "t", width="1 day", zone="UTC", **SURE).to_json())
+    Release.from_json(json.dumps(zoned))
+    with pytest.raises(InputError):
+        Release.from_json(json.dumps({**zoned, "zone": "a\nb"}))
+
+
+def test_sentences_name_what_was_left_out_before_the_noise() -> None:
+    """Records of other groups, points outside the bounds, and a unit's values but one are not in the data meant."""
+    rows = {"x": [5] * 100 + [25] * 100, "y": [1] * 200, "g": ["a"] * 100 + ["b"] * 100, "id": [*range(100)] * 2}
+    frame = pl.DataFrame(rows)
+    declared = flexdp.release(frame, "x", width=10, bounds=(0, 30), by="g", groups=["a"], **SURE)
+    assert declared.max().value == 4.5 and "values of the declared groups limited to 0–30 is" in str(declared.max())
+    assert "records that lie in none of the groups" in str(declared.certificate())
+    largest = flexdp.release(frame, "x", width=10, unit="id", per_unit="max", by="g", **SURE)
+    assert list(largest.groups) == ["b"]
+    assert "largest readable value of each id where that is one of g b is" in str(largest.by_group()["b"].max())
+    twice = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, by="g", **SURE)
+    assert "in at most 2 buckets of all groups together" in str(twice.by_group()["a"].max())
+    points = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), (-1, 1)], **SURE)
+    assert "points limited to 0–20 × -1 to 1 has" in str(points.support())
+    dropped = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), None], outside="drop", **SURE)
+    assert "points within 0–20 × any has" in str(dropped.support())
+    assert "points in y, the others within their bounds, is" in str(dropped.marginal("y").max())
+
+
+def test_a_group_that_was_found_can_be_debiased() -> None:
+    frame = pl.DataFrame({"x": [5] * 200, "g": ["a"] * 200})
+    release = flexdp.release(frame, "x", width=10, bounds=(0, 39), by="g", **SURE)
+    (answer,) = release.by_group().counts(debias=True).values()
+    assert answer.value == {4.5: release.cells.counts[0] + float(release.noise.mean_drop())}
+    (plain,) = release.by_group().counts().values()
+    assert "at most 27 too low" in str(plain) and plain.accuracy.alpha is None
+    assert release.by_group()["a"].median().interval is None  # the group was not public
+    with pytest.raises(InputError, match="declare them"):
+        release.counts(debias=True)
+
+
+def test_groups_named_like_columns_of_frames_stay_apart() -> None:
+    rows = {
+        "key": ["a"] * 100,
+        "key (group)": ["b"] * 100,
+        "value": ["c"] * 100,
+        "value (group)": ["d"] * 100,
+        "x": [5] * 100,
+    }
+    release = flexdp.release(pl.DataFrame(rows), "x", width=10, by=list(rows)[:4], **SURE)
+    bars = release.to_frame("polars").row(0)
+    assert bars[:4] == ("a", "b", "c", "d") and bars[-1] == release.cells.counts[0]
+    answers = release.by_group().max().to_frame("polars").row(0)
+    assert answers[:5] == ("a", "b", "c", "d", 4.5)
+
+
+def test_a_bound_that_was_paid_for_is_found_once_for_all_groups() -> None:
+    """Ten thousand groups are asked in the time of their number, not of its square."""
+    groups = np.repeat([f"group {i:05d}" for i in range(10_000)], 40)
+    release = flexdp.release(
+        pl.DataFrame({"x": [5] * len(groups), "g": groups}), "x", width=10, by="g", certify=0.1, **SURE
+    )
+    started = time.process_time()
+    few = release.by_group()
+    assert [few[group].max().value for group in release.groups[:100]] == [4.5] * 100
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("column", "parameters", "words"),
+    [
+        ("x", {"by": "n", "groups": ["²"]}, "kind, integer"),
+        ("x", {"by": "n", "groups": ["--5"]}, "kind, integer"),
+        ("x", {"by": ["g", "n"], "groups": [5]}, "2 values each"),
+        ("x", {"by": ["g", "n"], "groups": ["a1"]}, "2 values each"),
+        ("x", {"by": "g", "groups": [("a", "b")]}, "1 value each"),
+        ("x", {"by": "g", "groups": ["\ud800"]}, "UTF-8"),
+        (["x", "x"], {"separately": True}, "each column once"),
+        ("x", {"unit": "id", "max_buckets_per_unit": 10**9}, "smaller max_buckets_per_unit"),
+        ("x", {"width": "1 day"}, "kind='date' or kind='moment'"),
+    ],
+)
+def test_mistakes_are_refused_with_a_remedy(column: Any, parameters: dict[str, Any], words: str) -> None:
+    frame = pl.DataFrame({"x": [1], "g": ["a"], "n": [1], "id": [1]})
+    with pytest.raises(InputError, match=words):
+        flexdp.release(frame, column, **SURE, **parameters)
+
+
+@pytest.mark.parametrize("source", [[1.0], np.zeros(3), pd.Series([1.0]), pl.Series([1.0]), pa.array([1.0])], ids=type)
+def test_a_single_column_has_no_groups_or_units(source: Any) -> None:
+    for role in ({"by": "g"}, {"unit": "g", "max_buckets_per_unit": 1}):
+        with pytest.raises(InputError, match="'g' does not exist: the source is a single column"):
+            flexdp.release(source, width=1, **role, **SURE)
+
+
+def test_a_table_without_names_is_told_how_to_get_them() -> None:
+    for column in (None, ["a", "b"]):
+        with pytest.raises(InputError, match="name its columns in a frame"):
+            flexdp.release(np.zeros((3, 2)), column, width=1, **SURE)
+
+
+def test_groups_may_be_numpy_values() -> None:
+    frame = pl.DataFrame({"x": [1] * 3, "n": [1, 2, 2], "b": [True, False, True]})
+    assert tally(frame, "x", by="n", groups=np.array([2])) == {(2, 1): 2}
+    assert tally(frame, "x", by="b", groups=[np.True_]) == {(True, 1): 2}

@@ -31,6 +31,8 @@ __all__ = ["main"]
 
 NOTHING_SURVIVED = 4
 
+_TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
+_TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -121,12 +123,13 @@ def cli() -> None:
 
 
 def _pair_of(value: str) -> tuple[str, str]:
-    """LO:HI, of which either may be a time of day with colons of its own."""
-    parts = value.split(":")
-    middle = len(parts) // 2
-    low, high = ":".join(parts[:middle]).strip(), ":".join(parts[middle:]).strip()
-    if len(parts) % 2 or not low or not high:
-        raise InputError("bounds must be written LO:HI, for example --bounds 0:120.")
+    """LO:HI, of which either may be a day with a time of day, which has colons of its own."""
+    times = _TIMES.fullmatch(value)
+    low, high = times.groups() if times else map(str.strip, value.split(":")) if value.count(":") == 1 else ("", "")
+    if not low or not high:
+        raise InputError(
+            "bounds must be written LO:HI, for example --bounds 0:120 or --bounds 2024-01-01:2024-12-31T18:30."
+        )
     return low, high
 
 
@@ -165,7 +168,12 @@ _TABLE = (
     ),
     click.option("--zone", metavar="Z", help="Time zone of moments that have one, e.g. Europe/Berlin."),
     click.option("--by", multiple=True, metavar="COLUMN", help="Groups; repeatable."),
-    click.option("--groups", metavar="G,G,…", callback=_listed, help="The groups to publish, which makes them public."),
+    click.option(
+        "--groups",
+        metavar="G,G,…",
+        callback=_listed,
+        help="The groups to publish, which makes them public; by several columns A:1,B:2.",
+    ),
     click.option("--unit", metavar="COLUMN", help="Whose records they are, e.g. patient_id."),
     click.option("--max-buckets-per-unit", metavar="K", help="In how many buckets one unit may count; with --unit."),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="One value of each unit."),
@@ -181,6 +189,8 @@ def _prepared(source: tuple[str, ...], column: str, **options: Any) -> Any:
 
     also, by = options.pop("also"), options.pop("by")
     names = [column, *also]
+    if options["groups"] and len(by) > 1:
+        options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(

@@ -33,7 +33,7 @@ from flexdp.buckets import (
 )
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys, object_keys
-from flexdp.tables.columns import Column, pick
+from flexdp.tables.columns import Column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection, counted, run
@@ -56,7 +56,10 @@ _MOMENT = re.compile(
 def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool = False) -> ArrayTable | CellTable:
     """A column from an array. ``numbers`` reads integers as numbers, for sources whose dtypes follow their cells."""
     if values.ndim != 1:
-        raise InputError("source must be a one-dimensional array; choose one column of it.")
+        raise InputError(
+            "source must be a one-dimensional array; choose one column of it, or name its columns in a frame, "
+            "for example pandas.DataFrame(array, columns=['a', 'b'])."
+        )
     present = None
     if isinstance(values, np.ma.MaskedArray):
         present, values = ~np.ma.getmaskarray(values), np.ma.getdata(values)
@@ -104,7 +107,9 @@ class ArrayTable:
     def columns(self) -> tuple[Column, ...]:
         return (self.declared,)
 
-    def column(self, name: object) -> Column:  # noqa: ARG002  (there is but one)
+    def column(self, name: object) -> Column:
+        """The one column there is."""
+        no_name(name)
         return self.declared
 
     def query(self, counting: Counting) -> str:
@@ -158,7 +163,9 @@ class CellTable:
     def columns(self) -> tuple[Column, ...]:
         return (self.declared,)
 
-    def column(self, name: object) -> Column:  # noqa: ARG002  (there is but one)
+    def column(self, name: object) -> Column:
+        """The one column there is."""
+        no_name(name)
         return self.declared
 
     def query(self, counting: Counting) -> str:

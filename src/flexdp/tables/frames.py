@@ -16,7 +16,7 @@ from flexdp._parameters import shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.tables.arrays import ArrayTable, CellTable, MemoryTable, open_array
-from flexdp.tables.columns import Column, no_column, pick
+from flexdp.tables.columns import Column, no_column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection, counted, counted_together, run
@@ -121,7 +121,14 @@ def _lazy(source: Any) -> EngineTable:
     def select(names: list[str]) -> Any:
         return _Batches(source.select(names))
 
-    schema = source.collect_schema()
+    try:
+        schema = source.collect_schema()
+    except Exception:  # noqa: BLE001  (its text tells of rows and may quote a cell)
+        schema = None
+    if schema is None:  # outside the handler, so that no chain of causes leads there
+        raise InputError(
+            "source is a lazy frame that cannot be planned; check its files and the columns that it names."
+        )
     empty = source.clear
     return _registered(
         None, names=list(schema.names()), select=select, describe=lambda names: _Stream(empty().select(names).collect())
@@ -172,13 +179,16 @@ def _registered(
     look = describe or pick_columns
 
     def type_of(name: str) -> str:
-        import duckdb as engine
-
+        rows = None
         try:
             with connection() as con, _as_source(con, look([name])):
                 rows = con.execute("DESCRIBE source").fetchall()
-        except engine.Error:
-            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.") from None
+        except InputError:
+            raise
+        except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+            rows = None
+        if rows is None:
+            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.")
         found = next((row[1] for row in rows if row[0] == name), None)
         if found is None:
             raise InputError("column has the name of another one but for upper and lower case; rename one of them.")
@@ -217,6 +227,7 @@ class EngineTable:
     def column(self, name: object) -> Column:
         """The declared column of that name; its type is looked up only now."""
         if self.single:
+            no_name(name)
             return declared(None, self.type_of(self.names[0]), self.names[0])
         pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
         return declared(str(name), self.type_of(str(name)), str(name))
