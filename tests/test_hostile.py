@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -242,3 +244,41 @@ def test_groups_may_be_numpy_values() -> None:
     frame = pl.DataFrame({"x": [1] * 3, "n": [1, 2, 2], "b": [True, False, True]})
     assert tally(frame, "x", by="n", groups=np.array([2])) == {(2, 1): 2}
     assert tally(frame, "x", by="b", groups=[np.True_]) == {(True, 1): 2}
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "flexdp.cli", *map(str, arguments), "--epsilon", "1", "--delta", "1e-6"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def test_counts_of_each_group_are_printed_and_what_is_not_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    path.write_text("ward,floor,age\n" + "".join(f"w{i % 70},{i % 2},5\n" for i in range(70 * 60)))
+    out = run("release", path, "age", "--width", 10, "--by", "ward", "-s", "counts")
+    assert out.stdout.count("Each count of the readable values of ward w") == 60
+    assert out.stdout.count("\n5\t") == 61  # of all groups together, and of each that is shown
+    assert "The first 60 groups are shown; --json or -o has the 10 others." in out.stderr
+    out = run(
+        "release", path, "age", "--width", 10, "--by", "ward", "--by", "floor", "--groups", "w1:1, w2:0", "-s", "max"
+    )
+    assert [line.split(" is ")[0] for line in out.stdout.splitlines()[1:]] == [
+        "The maximum of the readable values of ward w1 and floor 1",
+        "The maximum of the readable values of ward w2 and floor 0",
+    ]
+    assert "groups are shown" not in out.stderr
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ("2024-01-01T06:00:2024-12-31", "2024-01-01 06:00:00 to 2024-12-31 is"),
+        ("2024-01-01:2024-12-31 18:30:15", "2024-01-01 to 2024-12-31 18:30:15 is"),
+        ("2024-01-01T00:00:30.5:2024-12-31T18:30", "2024-01-01 00:00:30.500000 to 2024-12-31 18:30:00 is"),
+        ("1:2:3", "LO:HI"),
+    ],
+)
+def test_bounds_of_times_may_have_colons(tmp_path: Path, bounds: str, words: str) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("t\n" + "2024-03-01T12:00\n" * 100)
+    out = run("release", path, "t", "--kind", "moment", "--width", "1 month", "--bounds", bounds, "-s", "max")
+    assert words in out.stdout + out.stderr
