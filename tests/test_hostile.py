@@ -282,3 +282,18 @@ def test_bounds_of_times_may_have_colons(tmp_path: Path, bounds: str, words: str
     path.write_text("t\n" + "2024-03-01T12:00\n" * 100)
     out = run("release", path, "t", "--kind", "moment", "--width", "1 month", "--bounds", bounds, "-s", "max")
     assert words in out.stdout + out.stderr
+
+
+@pytest.mark.parametrize("name", ["date32", "date64", "timestamp[s]", "timestamp[us]", "timestamp[ns, tz=UTC]"])
+def test_times_that_arrow_keeps_for_pandas_are_read_as_arrow_s_own(name: str) -> None:
+    types = {"date32": pa.date32(), "date64": pa.date64(), "timestamp[s]": pa.timestamp("s")}
+    types |= {"timestamp[us]": pa.timestamp("us"), "timestamp[ns, tz=UTC]": pa.timestamp("ns", tz="UTC")}
+    day = {"date32": 1, "date64": 86400 * 10**3, "timestamp[s]": 86400, "timestamp[us]": 86400 * 10**6}.get(name)
+    ticks = [0, -(day or 86400 * 10**9), None, 2**31 - 1]
+    cells = pa.array(ticks, type=pa.int32() if name == "date32" else pa.int64()).view(types[name])
+    frame = pd.DataFrame({"t": pd.Series(pd.arrays.ArrowExtensionArray(cells)), "g": ["a"] * 4})
+    zone = {"zone": "Asia/Tokyo"} if "tz" in name else {}
+    for more in ({}, {"by": "g"}):
+        wanted = tally(pa.table({"t": cells, "g": ["a"] * 4}), "t", width="1 month", **zone, **more)
+        assert tally(frame, "t", width="1 month", **zone, **more) == wanted
+        assert sum(wanted.values()) == (2 if name == "date32" else 3)

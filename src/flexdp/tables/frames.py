@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexdp._parameters import shown
 from flexdp.buckets import Kind
@@ -70,14 +71,31 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
         filled = series.to_numpy(dtype=plain, na_value=plain(0))
         return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True)
     if word.startswith("datetime64"):  # with a time zone: the moment itself, by the clocks of UTC
-        moments = series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
-        kind = Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
-        return ArrayTable(moments, kind)
+        return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), _zoned(name))
+    if letter == "M":
+        moments, present = _arrow_times(series)
+        if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
+            return ArrayTable(moments, _zoned(name), present)
+        return open_array(np.ma.MaskedArray(moments, mask=~present), name=name)
     if word.startswith(("str", "large_string")):
         return CellTable(series.tolist, Column(name=name, type_name="text", kind="text"))
     if word == "category" or letter == "O":
         return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
     return CellTable(list, Column(name=name, type_name=word, kind=None))
+
+
+def _zoned(name: str | None) -> Column:
+    return Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
+
+
+def _arrow_times(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Dates and moments that Arrow keeps for pandas, as numpy's, and which of them are there."""
+    stored, cells = series.dtype.pyarrow_dtype, series.array.__arrow_array__()
+    short = str(stored).startswith("date32")
+    ticks = (cells.cast("int32") if short else cells).cast("int64").fill_null(0).to_numpy()
+    moments = ticks.view(f"datetime64[{'D' if short else getattr(stored, 'unit', 'ms')}]")
+    whole_days = str(stored).startswith("date")
+    return (moments.astype("datetime64[D]") if whole_days else moments), ~series.isna().to_numpy()
 
 
 class _Stream:
