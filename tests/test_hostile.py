@@ -17,6 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import private_bars
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import flexdp
 from flexdp import DataError, InputError, Release
@@ -297,3 +299,22 @@ def test_times_that_arrow_keeps_for_pandas_are_read_as_arrow_s_own(name: str) ->
         wanted = tally(pa.table({"t": cells, "g": ["a"] * 4}), "t", width="1 month", **zone, **more)
         assert tally(frame, "t", width="1 month", **zone, **more) == wanted
         assert sum(wanted.values()) == (2 if name == "date32" else 3)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.lists(
+        st.one_of(st.none(), st.sampled_from(["a", "A", "a ", "1", " 2.5", "é", "e\u0301", "a\0", ""])), max_size=30
+    )
+)
+def test_texts_and_categories_of_pandas_are_read_like_a_list(cells: list[str | None]) -> None:
+    """Each text is read once there, however many records have it; nothing else differs."""
+    x = np.arange(len(cells), dtype=float)
+    for dtype in ("str", "string", "category"):
+        kind = {"kind": "text"} if dtype == "category" else {}
+        frame = pd.DataFrame({"t": pd.Series(cells, dtype=dtype), "x": x})
+        assert tally(frame, "t", **kind) == Counter((cell,) for cell in cells if cell is not None)
+        numbers = Counter((float(cell),) for cell in cells if cell in ("1", " 2.5"))
+        assert tally(frame, "t", kind="number") == numbers
+        grouped = Counter((cell, float(i)) for i, cell in enumerate(cells) if cell is not None)
+        assert tally(frame, "x", by="t") == grouped

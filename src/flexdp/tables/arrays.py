@@ -154,10 +154,15 @@ class ArrayTable:
 
 @dataclass(frozen=True)
 class CellTable:
-    """Python objects, fetched when they are counted and read one by one."""
+    """Python objects, fetched when they are counted and read one by one.
+
+    With ``codes`` the cells are those that differ, each of which is read once, and a record's code is the place of its
+    own among them, −1 where it has none.
+    """
 
     cells: Callable[[], list[Any]] = field(repr=False)
     declared: Column
+    codes: Callable[[], NDArray[Any]] | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -175,7 +180,13 @@ class CellTable:
 
     def aligned(self, kind: Kind) -> Aligned:
         """One cell per record, what is not readable marked as missing."""
-        values = _read(self.cells(), kind)
+        if self.codes is None:
+            return self._readable(_read(self.cells(), kind), kind)
+        different, codes = self._readable([*_read(self.cells(), kind), None], kind), self.codes()
+        return Aligned(different.cells[codes], None if different.present is None else different.present[codes])
+
+    @staticmethod
+    def _readable(values: list[Any], kind: Kind) -> Aligned:
         present = np.array([value is not None for value in values], dtype=bool)
         if kind == "number":
             cells = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
@@ -198,7 +209,10 @@ class CellTable:
     def count(self, counting: Counting) -> Counted:
         """Buckets and how many records each holds."""
         axis = counting.values[0]
-        values = [value for value in _read(self.cells(), axis.kind) if value is not None]
+        values = _read(self.cells(), axis.kind)
+        if self.codes is not None:
+            values = object_keys([*values, None])[self.codes()].tolist()
+        values = [value for value in values if value is not None]
         if axis.kind in ("text", "boolean"):
             tally = Counter(values)
             return Counted((canonical_keys(list(tally)),), np.array(list(tally.values()), dtype=np.int64))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,13 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
             return ArrayTable(moments, _zoned(name), present)
         return open_array(np.ma.MaskedArray(moments, mask=~present), name=name)
     if word.startswith(("str", "large_string")):
-        return CellTable(series.tolist, Column(name=name, type_name="text", kind="text"))
-    if word == "category" or letter == "O":
+        texts = cache(series.factorize)  # the same text is read once, however many records have it
+        column = Column(name=name, type_name="text", kind="text")
+        return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
+    if word == "category":
+        column = Column(name=name, type_name=word, kind=None, undeclared=True)
+        return CellTable(lambda: series.cat.categories.tolist(), column, lambda: series.cat.codes.to_numpy())
+    if letter == "O":
         return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
     return CellTable(list, Column(name=name, type_name=word, kind=None))
 
