@@ -58,10 +58,13 @@ class Bars:
         return self._counts
 
     def with_counts(self, counts: NDArray[np.int64]) -> Bars:
-        """The same bars with other counts; those without records are no bars."""
+        """The same bars with other counts; those without records are no bars, and leave no trace, not even a dtype."""
         kept = counts > 0
         out = object.__new__(Bars)
-        out._parts, out._counts = tuple(part[kept] for part in self._parts), counts[kept]
+        out._parts = tuple(
+            part[kept] if part.dtype != object else canonical_keys(part[kept].tolist()) for part in self._parts
+        )
+        out._counts = counts[kept]
         return out
 
     def rows(self, parts: slice) -> list[tuple[Any, ...]]:

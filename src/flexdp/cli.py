@@ -167,7 +167,12 @@ _TABLE = (
     ),
     click.option("--zone", metavar="Z", help="Time zone of moments that have one, e.g. Europe/Berlin."),
     click.option("--by", multiple=True, metavar="COLUMN", help="Groups; repeatable."),
-    click.option("--groups", metavar="G,G,…", callback=_listed, help="The groups to publish, which makes them public."),
+    click.option(
+        "--groups",
+        metavar="G,G,…",
+        callback=_listed,
+        help="The groups to publish, which makes them public; by several columns A:1,B:2.",
+    ),
     click.option("--unit", metavar="COLUMN", help="Whose records they are, e.g. patient_id."),
     click.option("--max-buckets-per-unit", metavar="K", help="In how many buckets one unit may count; with --unit."),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="One value of each unit."),
@@ -194,6 +199,8 @@ def _prepared(source: tuple[str, ...], column: str, table: str | None, **options
 
     also, by = options.pop("also"), options.pop("by")
     names = [column, *also]
+    if options["groups"] and len(by) > 1:
+        options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(

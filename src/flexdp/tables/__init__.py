@@ -90,8 +90,9 @@ def open_table(
     if library == "duckdb":
         return open_relation(source)
     if isinstance(source, np.ndarray):
+        table = open_array(source)
         no_column(column, "an array")
-        return open_array(source)
+        return table
     if isinstance(source, list | tuple):
         no_column(column, "a list of values")
         return CellTable(lambda: list(source), Column(name=None, type_name="list", kind=None, undeclared=True))

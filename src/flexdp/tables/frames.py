@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexdp._parameters import shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.tables.arrays import ArrayTable, CellTable, MemoryTable, open_array
-from flexdp.tables.columns import Column, no_column, pick
+from flexdp.tables.columns import Column, no_column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection
@@ -74,14 +76,36 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
         filled = series.to_numpy(dtype=plain, na_value=plain(0))
         return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True)
     if word.startswith("datetime64"):  # with a time zone: the moment itself, by the clocks of UTC
-        moments = series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
-        kind = Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
-        return ArrayTable(moments, kind)
+        return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), _zoned(name))
+    if letter == "M":
+        moments, present = _arrow_times(series)
+        if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
+            return ArrayTable(moments, _zoned(name), present)
+        return open_array(np.ma.MaskedArray(moments, mask=~present), name=name)
     if word.startswith(("str", "large_string")):
-        return CellTable(series.tolist, Column(name=name, type_name="text", kind="text"))
-    if word == "category" or letter == "O":
+        texts = cache(series.factorize)  # the same text is read once, however many records have it
+        column = Column(name=name, type_name="text", kind="text")
+        return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
+    if word == "category":
+        column = Column(name=name, type_name=word, kind=None, undeclared=True)
+        return CellTable(lambda: series.cat.categories.tolist(), column, lambda: series.cat.codes.to_numpy())
+    if letter == "O":
         return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
     return CellTable(list, Column(name=name, type_name=word, kind=None))
+
+
+def _zoned(name: str | None) -> Column:
+    return Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
+
+
+def _arrow_times(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Dates and moments that Arrow keeps for pandas, as numpy's, and which of them are there."""
+    stored, cells = series.dtype.pyarrow_dtype, series.array.__arrow_array__()
+    short = str(stored).startswith("date32")
+    ticks = (cells.cast("int32") if short else cells).cast("int64").fill_null(0).to_numpy()
+    moments = ticks.view(f"datetime64[{'D' if short else getattr(stored, 'unit', 'ms')}]")
+    whole_days = str(stored).startswith("date")
+    return (moments.astype("datetime64[D]") if whole_days else moments), ~series.isna().to_numpy()
 
 
 class _Stream:
@@ -125,7 +149,14 @@ def _lazy(source: Any) -> EngineTable:
     def select(names: list[str]) -> Any:
         return _Batches(source.select(names))
 
-    schema = source.collect_schema()
+    try:
+        schema = source.collect_schema()
+    except Exception:  # noqa: BLE001  (its text tells of rows and may quote a cell)
+        schema = None
+    if schema is None:  # outside the handler, so that no chain of causes leads there
+        raise InputError(
+            "source is a lazy frame that cannot be planned; check its files and the columns that it names."
+        )
     empty = source.clear
     return _registered(
         None, names=list(schema.names()), select=select, describe=lambda names: _Stream(empty().select(names).collect())
@@ -191,13 +222,16 @@ def _registered(
     look = describe or pick_columns
 
     def type_of(name: str) -> str:
-        import duckdb as engine
-
+        rows = None
         try:
             with connection() as con, _as_source(con, look([name])):
                 rows = con.execute("DESCRIBE source").fetchall()
-        except engine.Error:
-            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.") from None
+        except InputError:
+            raise
+        except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+            rows = None
+        if rows is None:
+            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.")
         found = next((row[1] for row in rows if row[0] == name), None)
         if found is None:
             raise InputError("column has the name of another one but for upper and lower case; rename one of them.")
@@ -236,6 +270,7 @@ class EngineTable:
     def column(self, name: object) -> Column:
         """The declared column of that name; its type is looked up only now."""
         if self.single:
+            no_name(name)
             return declared(None, self.type_of(self.names[0]), self.names[0])
         pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
         return declared(str(name), self.type_of(str(name)), str(name))

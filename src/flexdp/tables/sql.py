@@ -301,9 +301,10 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
     where, clamped = _finite(d, v), v
     if isinstance(buckets, Width) and buckets.bounds is None:
         reach = buckets.reach
+        index = d.floor(d.over(v, float(buckets.width)))
         return _Step(
             where=f"{v} BETWEEN {d.double(-reach)} AND {d.double(reach)}",
-            key=d.floor(d.over(v, float(buckets.width))),
+            key=d.as_integer(index) if per_row else index,
         )
     after = isinstance(buckets, Width) and d.clamps_after and not per_row
     if buckets.bounds is not None:
@@ -316,13 +317,14 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return _Step(where=where, key=_search(v, [d.double(edge) for edge in buckets.edges[1:-1]]))
     if isinstance(buckets, Exact):
         return _Step(
-            where=where, key=f"CASE WHEN {v} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
+            where=where, key=f"CASE WHEN {clamped} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
         )
     index = d.floor(d.over(f"({clamped} - {d.double(buckets.origin)})", float(buckets.width)))
     last = (buckets.count or 1) - 1
     if after:
         return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
-    return _Step(where=where, key=d.least(index, d.as_integer(str(last))))  # one ulp below may round up to the end
+    key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end
+    return _Step(where=where, key=d.as_integer(key) if per_row else key)  # −0.0 is 0, also to a hash
 
 
 def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> _Step:
