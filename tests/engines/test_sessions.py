@@ -61,7 +61,8 @@ def test_postgres_settings_and_search_paths_do_not_matter(con: psycopg.Connectio
     assert private_counts((con, "visits"), "x", width=5) == {2.5: 5, 7.5: 5}
     assert sorted(private_counts((con, "visits"), "x")) == [i + 0.1 for i in range(10)]
     assert bars_of((con, "visits"), "x", width=10, by="w", groups=["back\\slash"]) == {("back\\slash", 0): 10}
-    assert con.execute("SHOW search_path").fetchone() == ("odd, pg_catalog, public",)
+    # As bytes, because the caller's own encoding holds again, too.
+    assert con.execute("SHOW search_path").fetchone() == (b"odd, pg_catalog, public",)
 
 
 def test_postgres_declares_domains_enumerations_and_views(con: psycopg.Connection[Any]) -> None:
