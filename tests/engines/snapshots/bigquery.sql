@@ -208,13 +208,13 @@ FROM (
         b0
       FROM (
         SELECT
-          FLOOR(
+          CAST(FLOOR(
             CASE
               WHEN v0 BETWEEN -CAST('1e-323' AS FLOAT64) AND CAST('1e-323' AS FLOAT64)
               THEN CAST('0.0' AS FLOAT64)
               ELSE v0 / CAST('5.0' AS FLOAT64)
             END
-          ) AS b0,
+          ) AS INT64) AS b0,
           u
         FROM (
           SELECT

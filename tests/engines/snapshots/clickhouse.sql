@@ -214,13 +214,13 @@ FROM (
         b0
       FROM (
         SELECT
-          FLOOR(
+          CAST(FLOOR(
             CASE
               WHEN v0 BETWEEN -CAST('1e-323' AS Nullable(Float64)) AND CAST('1e-323' AS Nullable(Float64))
               THEN CAST('0.0' AS Nullable(Float64))
               ELSE v0 / CAST('5.0' AS Nullable(Float64))
             END
-          ) AS b0,
+          ) AS Nullable(Int64)) AS b0,
           u
         FROM (
           SELECT
@@ -247,13 +247,13 @@ SELECT
   COUNT(*) AS records
 FROM (
   SELECT
-    FLOOR(
+    CAST(FLOOR(
       CASE
         WHEN v0 BETWEEN -CAST('1e-323' AS Nullable(Float64)) AND CAST('1e-323' AS Nullable(Float64))
         THEN CAST('0.0' AS Nullable(Float64))
         ELSE v0 / CAST('5.0' AS Nullable(Float64))
       END
-    ) AS b0,
+    ) AS Nullable(Int64)) AS b0,
     u
   FROM (
     SELECT

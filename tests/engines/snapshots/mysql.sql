@@ -208,13 +208,13 @@ FROM (
         b0
       FROM (
         SELECT
-          FLOOR(
+          CAST(FLOOR(
             CASE
               WHEN v0 BETWEEN -CAST('1e-323' AS DOUBLE) AND CAST('1e-323' AS DOUBLE)
               THEN CAST('0.0' AS DOUBLE)
               ELSE v0 / CAST('5.0' AS DOUBLE)
             END
-          ) AS b0,
+          ) AS SIGNED) AS b0,
           u
         FROM (
           SELECT
@@ -241,13 +241,13 @@ SELECT
   COUNT(*) AS records
 FROM (
   SELECT
-    FLOOR(
+    CAST(FLOOR(
       CASE
         WHEN v0 BETWEEN -CAST('1e-323' AS DOUBLE) AND CAST('1e-323' AS DOUBLE)
         THEN CAST('0.0' AS DOUBLE)
         ELSE v0 / CAST('5.0' AS DOUBLE)
       END
-    ) AS b0,
+    ) AS SIGNED) AS b0,
     u
   FROM (
     SELECT

@@ -208,13 +208,13 @@ FROM (
         b0
       FROM (
         SELECT
-          FLOOR(
+          CAST(FLOOR(
             CASE
               WHEN v0 BETWEEN -CAST('1e-323' AS DOUBLE PRECISION) AND CAST('1e-323' AS DOUBLE PRECISION)
               THEN CAST('0.0' AS DOUBLE PRECISION)
               ELSE v0 / CAST('5.0' AS DOUBLE PRECISION)
             END
-          ) AS b0,
+          ) AS INT) AS b0,
           u
         FROM (
           SELECT
@@ -241,13 +241,13 @@ SELECT
   COUNT(*) AS records
 FROM (
   SELECT
-    FLOOR(
+    CAST(FLOOR(
       CASE
         WHEN v0 BETWEEN -CAST('1e-323' AS DOUBLE PRECISION) AND CAST('1e-323' AS DOUBLE PRECISION)
         THEN CAST('0.0' AS DOUBLE PRECISION)
         ELSE v0 / CAST('5.0' AS DOUBLE PRECISION)
       END
-    ) AS b0,
+    ) AS INT) AS b0,
     u
   FROM (
     SELECT

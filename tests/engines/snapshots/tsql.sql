@@ -234,13 +234,13 @@ FROM (
         b0 AS b0
       FROM (
         SELECT
-          FLOOR(
+          CAST(FLOOR(
             CASE
               WHEN v0 BETWEEN -CAST('1e-323' AS FLOAT) AND CAST('1e-323' AS FLOAT)
               THEN CAST('0.0' AS FLOAT)
               ELSE v0 / CAST('5.0' AS FLOAT)
             END
-          ) AS b0,
+          ) AS BIGINT) AS b0,
           u AS u
         FROM (
           SELECT
@@ -267,13 +267,13 @@ SELECT
   COUNT_BIG(*) AS records
 FROM (
   SELECT
-    FLOOR(
+    CAST(FLOOR(
       CASE
         WHEN v0 BETWEEN -CAST('1e-323' AS FLOAT) AND CAST('1e-323' AS FLOAT)
         THEN CAST('0.0' AS FLOAT)
         ELSE v0 / CAST('5.0' AS FLOAT)
       END
-    ) AS b0,
+    ) AS BIGINT) AS b0,
     u AS u
   FROM (
     SELECT
