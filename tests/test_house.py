@@ -28,13 +28,16 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run",
     "tables.arrays", "tables.files", "tables.frames", "tables", "requests",
     "answers", "views", "report.wording", "report.page", "report.notebook", "report", "release", "_output", "_planner",
-    "_demo", "cli", "__main__", "__init__",
+    "_demo", "web", "web.entries", "web.controls", "web.example", "web.pictures", "web.page", "web.server", "web.command",
+    "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files", "tables.frames"},
     "pyarrow": {"tables.frames"},
     "scipy": {"_transport"},
     "numba": {"_line"},
+    "starlette": {"web.server"},
+    "uvicorn": {"web.server"},
 }
 
 
@@ -105,7 +108,7 @@ def test_noise_in_doubles_is_for_study_only() -> None:
 
 
 def test_importing_flexdp_loads_no_engine() -> None:
-    names = ("duckdb", "scipy", "numba", "pandas", "polars", "pyarrow", "click", "rich")
+    names = ("duckdb", "scipy", "numba", "pandas", "polars", "pyarrow", "click", "rich", "starlette", "uvicorn")
     code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
