@@ -55,8 +55,7 @@ def dial(entries: Entries, errors: dict[str, str]) -> str:
         f"{_error('epsilon', errors)}</div>"
         f'<div class="row if-loss"><label for="loss">I can bear to lose</label><div class="pair">{loss}</div>'
         f"{_error('loss', errors)}{_error('lose', errors)}</div>"
-        '<button type="submit" class="without-script">Plan</button></fieldset>'
-        '<p role="status" class="status"></p>'
+        '<button type="submit" class="without-script">Plan</button><p role="status" class="status"></p></fieldset>'
     )
 
 

@@ -27,12 +27,12 @@ STATISTICS: dict[str, tuple[str, Statistic | None]] = {
 }
 CHOICES: dict[str, dict[str, str]] = {
     "stat": {word: label for word, (label, _) in STATISTICS.items()},
-    "sizing": {"width": "wide, in the column's unit", "relative": "of a value to either side"},
+    "sizing": {"width": "units wide", "relative": "share of the value, ±"},
     "fix": {"epsilon": "I fix ε", "loss": "I fix what I can lose"},
     "lose": {
-        "lose_per_bucket": "records of each bucket",
+        "lose_per_bucket": "records per bucket",
         "lose_in_all": "records in all",
-        "lose_share": "of all records, as a share",
+        "lose_share": "as a share of all",
     },
 }
 DEFAULTS = {  # a place to begin: the page spends nothing, and a release has no default ε

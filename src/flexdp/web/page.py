@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from flexdp._escape import markup
 from flexdp._parameters import number_text
@@ -28,10 +27,11 @@ def page(entries: Entries) -> str:
     """The whole page for what was entered; a refusal stands beside its field, and the fields keep their texts."""
     try:
         advice = entries.plan()
-        errors, result = {}, _result(entries, advice)
+        errors, result, said = {}, _result(entries, advice), _said(advice)
     except InputError as refusal:
         errors = {entries.field_of(refusal): in_words(str(refusal))}
         result = f"<p>{markup('There is nothing to show until the field that is marked is corrected.')}</p>"
+        said = ""
     return "".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>flexdp: plan a release</title>',
@@ -41,7 +41,8 @@ def page(entries: Entries) -> str:
             "<header><h1>Plan a release</h1><p>Which ε, how wide the buckets, what will be lost? This page runs on "
             "your machine, reads no data and spends nothing.</p></header>\n<main>",
             f'<form action="/" method="get" autocomplete="off">{setting(entries, errors)}{dial(entries, errors)}',
-            f'<div id="result" data-errors="{len(errors)}">{result}</div></form></main></body></html>\n',
+            f'<div id="result" data-errors="{len(errors)}" data-said="{markup(said)}">{result}</div>',
+            "</form></main></body></html>\n",
         ]
     )
 
@@ -68,6 +69,18 @@ def _result(entries: Entries, advice: Advice) -> str:
     return "".join(parts)
 
 
+def _said(advice: Advice) -> str:
+    """The plan in a line, for the one who moves the slider."""
+    chosen, many = advice.chosen, len(advice.warnings)
+    warned = "" if not many else f" {many} warning{'' if many == 1 else 's'}."
+    if chosen is None:
+        return f"No ε is chosen.{warned}"
+    return (
+        f"ε = {number_text(chosen.epsilon)}: a bucket loses at most {grouped(chosen.max_drop)}; 50% sure becomes "
+        f"at most {chosen.certainty}.{warned}"
+    )
+
+
 def _twice(draw: Callable[[str, int], str], name: str) -> str:
     """A picture for wide and one for narrow screens; the style hides one of them from everybody."""
     return "".join(
@@ -82,16 +95,17 @@ def _figures(advice: Advice, headings: list[str], rows: list[list[str]]) -> str:
     said = {**dict(zip(headings, row, strict=True))}
     said.pop("")
     if advice.epsilon_origin == "solved":
-        said = {"smallest ε for it": said.pop("ε"), **said}
+        said = {"smallest ε that fits": said.pop("ε"), **said}
     items = "".join(f"<div><dt>{markup(name)}</dt><dd>{markup(value)}</dd></div>" for name, value in said.items())
     return f'<dl class="figures">{items}</dl>'
 
 
 def _command(entries: Entries, advice: Advice) -> str:
+    words = " ".join(f"<span>{markup(word)}</span>" for word in entries.release_line(advice).split(" "))
     return (
         '<div class="command"><h2 id="l-command">The command to run</h2>'
         f'<pre id="line" tabindex="0" aria-labelledby="l-command" role="region"><code id="command">'
-        f"{markup(entries.release_line(advice))}</code></pre>"
+        f"{words}</code></pre>"
         '<button type="button" id="copy" class="with-script">Copy</button></div>'
     )
 
@@ -113,7 +127,7 @@ def _promise(entries: Entries, advice: Advice) -> str:
 
 def _odds(advice: Advice, chosen: Option) -> str:
     return (
-        f"<figure><h2>What an observer can learn</h2>{icons(chosen.certainty, name='odds')}"
+        f"<figure><h2>What one can learn</h2>{icons(chosen.certainty, name='odds')}"
         f"<figcaption>{markup(advice.odds[:1].upper() + advice.odds[1:])}.</figcaption></figure>"
     )
 
@@ -145,10 +159,11 @@ def _example(entries: Entries, advice: Advice, chosen: Option) -> str:
 
 def _told(example: Simulated, statistic: Statistic | None) -> str:
     total, within = int(example.flights.counts.sum()), example.flights.within
-    share = number_text(float(f"{100 * Fraction(example.lost, total):.2g}"))
+    share = number_text(float(f"{100 * example.lost / total:.2g}"))
     said = (
-        f"Departure delays from New York in 2013, in buckets of 15 minutes, heights logarithmic. "
-        f"{grouped(example.lost)} of {grouped(total)} flights ({share}%) are left out, at most {example.max_drop} from each bucket."
+        "Departure delays from New York in 2013, in buckets of 15 minutes, heights logarithmic. "
+        f"{grouped(example.lost)} of {grouped(total)} flights ({share}%) are left out, at most {example.max_drop} from "
+        "each bucket."
     )
     if statistic is None:
         return f"{said} Every bar that is left is at most {example.max_drop} too low."

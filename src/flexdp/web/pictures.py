@@ -64,7 +64,7 @@ def _marks(example: Simulated, statistic: Statistic | None, across: Scale, top: 
     if statistic is None:
         return []
     parts: tuple[Statistic, ...] = (Min(), Max()) if isinstance(statistic, Range) else (statistic,)
-    body = []
+    lines, captions = [], []
     for row, (kind, said) in enumerate((("mark", "published"), ("mark dash", "in truth"))):
         y = top - 8 - 15 * (1 - row)
         for part in parts:
@@ -74,6 +74,6 @@ def _marks(example: Simulated, statistic: Statistic | None, across: Scale, top: 
             x, words = across(value), f"{said} {compact(value)}"
             half = 3.4 * len(words)
             at = min(max(x, across.start + half), across.end - half)
-            body.append(f'<path class="{kind}" d="M{coordinate(x)} {coordinate(y + 3)}V{coordinate(bottom)}"/>')
-            body.append(text(at, y, words, kind="m"))
-    return body
+            lines.append(f'<path class="{kind}" d="M{coordinate(x)} {coordinate(y + 3)}V{coordinate(bottom)}"/>')
+            captions.append(text(at, y, words, kind="m"))
+    return lines + captions

@@ -33,7 +33,9 @@
       else control.removeAttribute("aria-invalid");
     }
     const other = fresh.getElementById("result");
-    if (other.dataset.errors !== "0") {
+    const wrong = other.dataset.errors !== "0";
+    result.classList.toggle("stale", wrong);
+    if (wrong) {
       status.textContent = "These numbers are from before: a field needs to be corrected.";
       return;
     }
@@ -43,8 +45,7 @@
     const details = result.querySelector("details");
     if (details && open) details.open = true;
     if (held) document.getElementById(held)?.focus();
-    const figures = [...result.querySelectorAll(".figures > div")];
-    status.textContent = figures.map((each) => [...each.children].map((part) => part.textContent).join(" ")).join("; ");
+    status.textContent = other.dataset.said;
   }
 
   async function update() {
