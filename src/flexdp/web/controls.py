@@ -37,8 +37,12 @@ def setting(entries: Entries, errors: dict[str, str]) -> str:
     )
 
 
-def dial(entries: Entries, errors: dict[str, str]) -> str:
-    """The one switch: ε is fixed, or what may be lost is. The slider is for those whose browser runs the script."""
+def dial(entries: Entries, errors: dict[str, str], said: str) -> str:
+    """The one switch: ε is fixed, or what may be lost is. The slider is for those whose browser runs the script.
+
+    ``said`` is the plan in a line. Its place is never empty: a browser that had to make room for it while the slider is
+    dragged would let go of the slider.
+    """
     switch = "".join(
         f'<label><input type="radio" name="fix" value="{value}" id="fix-{value}"'
         f"{' checked' if entries['fix'] == value else ''}>{markup(label)}</label>"
@@ -55,7 +59,8 @@ def dial(entries: Entries, errors: dict[str, str]) -> str:
         f"{_error('epsilon', errors)}</div>"
         f'<div class="row if-loss"><label for="loss">I can bear to lose</label><div class="pair">{loss}</div>'
         f"{_error('loss', errors)}{_error('lose', errors)}</div>"
-        '<button type="submit" class="without-script">Plan</button><p role="status" class="status"></p></fieldset>'
+        '<button type="submit" class="without-script">Plan</button><p role="status" class="status">'
+        f"{markup(said)}</p></fieldset>"
     )
 
 

@@ -31,7 +31,7 @@ def page(entries: Entries) -> str:
     except InputError as refusal:
         errors = {entries.field_of(refusal): in_words(str(refusal))}
         result = f"<p>{markup('There is nothing to show until the field that is marked is corrected.')}</p>"
-        said = ""
+        said = "A field needs to be corrected."
     return "".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>flexdp: plan a release</title>',
@@ -40,7 +40,7 @@ def page(entries: Entries) -> str:
             '<script src="/page.js" defer></script></head>\n<body><a class="skip" href="#result">To the plan</a>',
             "<header><h1>Plan a release</h1><p>Which ε, how wide the buckets, what will be lost? This page runs on "
             "your machine, reads no data and spends nothing.</p></header>\n<main>",
-            f'<form action="/" method="get" autocomplete="off">{setting(entries, errors)}{dial(entries, errors)}',
+            f'<form action="/" method="get" autocomplete="off">{setting(entries, errors)}{dial(entries, errors, said)}',
             f'<div id="result" data-errors="{len(errors)}" data-said="{markup(said)}">{result}</div>',
             "</form></main></body></html>\n",
         ]
