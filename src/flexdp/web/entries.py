@@ -149,4 +149,4 @@ def in_words(message: str) -> str:
     "δ must be in (0, 1); got '2'."
     """
     said = _RENAMED.sub(lambda name: _WORDS[name.group()], message)
-    return said[:1].upper() + said[1:] if said.startswith("the ") else said
+    return said[:1].upper() + said[1:] if said[:1].isascii() else said  # ε and δ stay small

@@ -64,7 +64,7 @@ def _result(entries: Entries, advice: Advice) -> str:
         "<details><summary>All options</summary>"
         '<div class="scroll" tabindex="0" role="region" aria-label="Options, scrolls sideways if narrow">',
         table(headings, rows, marked=next((place for place, row in enumerate(rows) if row[0]), None)),
-        f"</div><p>The same in a terminal: <code>{markup(entries.plan_line)}</code></p></details>",
+        f"</div><p>The same in a terminal: <code>{_line(entries.plan_line)}</code></p></details>",
     ]
     return "".join(parts)
 
@@ -101,13 +101,17 @@ def _figures(advice: Advice, headings: list[str], rows: list[list[str]]) -> str:
 
 
 def _command(entries: Entries, advice: Advice) -> str:
-    words = " ".join(f"<span>{markup(word)}</span>" for word in entries.release_line(advice).split(" "))
     return (
         '<div class="command"><h2 id="l-command">The command to run</h2>'
         f'<pre id="line" tabindex="0" aria-labelledby="l-command" role="region"><code id="command">'
-        f"{words}</code></pre>"
+        f"{_line(entries.release_line(advice))}</code></pre>"
         '<button type="button" id="copy" class="with-script">Copy</button></div>'
     )
+
+
+def _line(command: str) -> str:
+    """A command whose words are not broken at their hyphens."""
+    return " ".join(f"<span>{markup(word)}</span>" for word in command.split(" "))
 
 
 def _promise(entries: Entries, advice: Advice) -> str:
@@ -120,7 +124,11 @@ def _promise(entries: Entries, advice: Advice) -> str:
     mechanism = Bucketing(**entries.buckets) >> Dropping(bar.epsilon, bar.delta) >> ReadOff(statistic)
     known = mechanism.accuracy(records_at_least=records) if records else mechanism.accuracy()
     sentence = str(known)
-    given = f"If there are at least {grouped(records or 0)} records, the" if known.alpha is not None else "The"
+    given = (
+        f"If there are at least {grouped(records or 0)} records, the"
+        if known.alpha is not None and known.alpha < 1
+        else "The"
+    )
     unit = " Here a record is one person in one bucket." if advice.by_unit else ""
     return f"{given} {label.lower()} that you publish is {sentence[:1].lower()}{sentence[1:]}{unit}"
 
