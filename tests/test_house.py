@@ -22,20 +22,26 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "planning._calibration", "planning._solve", "planning._regimes", "planning._options", "planning._laws",
     "planning._expected", "planning._target", "planning._advice", "planning._plan", "planning", "measure", "calculus",
     "mechanisms.core", "mechanisms.histograms", "mechanisms.readings", "mechanisms",
-    "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap", "baselines.esa",
-    "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints", "baselines",
+    "baselines._laws", "baselines._base", "baselines._stability", "baselines.dropping", "baselines.stlap",
+    "baselines.esa", "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints",
+    "baselines._registry", "baselines._exact", "baselines",
     "budgets", "tables.columns", "tables.counting", "tables.dialect", "tables.sql",
     "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run",
     "tables.arrays", "tables.files", "tables.frames", "tables", "requests",
-    "answers", "views", "report.wording", "report.page", "report.notebook", "report", "release", "_output", "_planner",
-    "_demo", "web", "web.entries", "web.controls", "web.example", "web.pictures", "web.page", "web.server", "web.command",
-    "cli", "__main__", "__init__",
+    "answers", "views", "report.wording", "report.page", "report.notebook", "report", "release", "_output",
+    "experiments._streams", "experiments.worst", "experiments.laws", "experiments.paper", "experiments._cases",
+    "experiments._cells", "experiments._files", "experiments.journal", "experiments.runner", "experiments.results",
+    "experiments.checks", "experiments.claims", "experiments.sensitivity", "experiments.figure", "experiments.page",
+    "experiments.outputs", "experiments.comparison", "experiments.public", "experiments",
+    "_planner", "_demo", "web", "web.entries", "web.controls", "web.example", "web.pictures", "web.page", "web.server",
+    "web.command", "cli_lab", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files", "tables.frames"},
     "pyarrow": {"tables.frames"},
-    "scipy": {"_transport"},
+    "scipy": {"_transport", "experiments.checks"},
     "numba": {"_line"},
+    "matplotlib": {"experiments.figure"},
     "starlette": {"web.server"},
     "uvicorn": {"web.server"},
 }
@@ -92,13 +98,23 @@ def test_randomness_lives_in_the_noise_module_alone() -> None:
         if name == "baselines._base":  # experiments take the caller's generator: the type may be named, none is made
             text = text.replace("from numpy.random import Generator\n", "")
             assert not re.search(r"\bGenerator\(|PCG64|Philox|SeedSequence", text)
-        if name not in ("noise", "_continuous"):
+        # Studies on simulated or public data are seeded: one module makes their streams, and no release can reach it.
+        if name not in ("noise", "_continuous", "experiments._streams"):
             assert not re.search(r"urandom|default_rng|np\.random|numpy\.random", text), name
 
 
 def test_releases_know_no_baselines() -> None:
     users = {name for name, path in modules().items() if any("flexdp.baselines" in w for w in imports(path))}
     assert not users & {"noise", "mechanisms", "tables", "answers", "release"}
+
+
+def test_releases_know_no_seeded_streams() -> None:
+    users = {name for name, path in modules().items() if any("flexdp.experiments" in w for w in imports(path))}
+    assert all(name.startswith("experiments") or name in ("cli_lab",) for name in users), users
+    makers = {
+        name for name, path in modules().items() if re.search(r"SeedSequence|PCG64|Generator\(", path.read_text())
+    }
+    assert makers <= {"noise", "_continuous", "experiments._streams"}, makers
 
 
 def test_noise_in_doubles_is_for_study_only() -> None:
@@ -108,7 +124,20 @@ def test_noise_in_doubles_is_for_study_only() -> None:
 
 
 def test_importing_flexdp_loads_no_engine() -> None:
-    names = ("duckdb", "scipy", "numba", "pandas", "polars", "pyarrow", "click", "rich", "starlette", "uvicorn")
+    names = (
+        "duckdb",
+        "scipy",
+        "numba",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "click",
+        "rich",
+        "matplotlib",
+        "starlette",
+        "uvicorn",
+        "flexdp.experiments",
+    )
     code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

@@ -25,6 +25,7 @@ import click
 
 from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
 from flexdp._planner import pair_of, plan_command, report_command
+from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
 from flexdp.web.command import web_command
@@ -41,6 +42,7 @@ class _Run:
     """How far this run has come, so that a failure can say what it cost."""
 
     spent: bool = False
+    kept: str = ""  # of work that can be resumed: what an interruption leaves behind
 
 
 class _Ended(BaseException):
@@ -97,6 +99,8 @@ def _guarded(run: _Run) -> int:
 
 
 def _cost(run: _Run) -> str:
+    if run.kept:
+        return run.kept
     return "the budget of this release is spent." if run.spent else "nothing was released."
 
 
@@ -120,6 +124,10 @@ def _complain(message: str, code: int) -> int:
 @click.version_option(__version__, prog_name="flexdp")
 def cli() -> None:
     """Publish a column of a table with differential privacy that only ever leaves records out."""
+
+
+cli.add_command(experiment)
+cli.add_command(compare)
 
 
 def _listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:

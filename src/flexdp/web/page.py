@@ -143,9 +143,7 @@ def _odds(advice: Advice, chosen: Option) -> str:
 def _example(entries: Entries, advice: Advice, chosen: Option) -> str:
     title = f"<h2>How it looks: {grouped(int(flights().counts.sum()))} flights that are public</h2>"
     if chosen.max_drop > MOST_LOST:
-        words = (
-            f"Not drawn where a bucket may lose more than {grouped(MOST_LOST)} records: it would keep you waiting."
-        )
+        words = f"Not drawn where a bucket may lose more than {grouped(MOST_LOST)} records: it would keep you waiting."
         return f'<section class="example">{title}<p>{markup(words)}</p></section>'
     example = simulate(advice.setting.bar(chosen.epsilon))
     statistic = STATISTICS[entries["stat"]][1]
