@@ -105,7 +105,8 @@ def test_every_control_has_a_name_and_a_place_for_its_error() -> None:
 def test_an_error_stands_beside_its_field_and_the_field_keeps_its_text(field: str) -> None:
     found = read(**{field: "nonsense"})
     wrong = [control for control in controls(found) if control.get("aria-invalid")]
-    assert [(control["id"], control["value"]) for control in wrong] == [(field, "nonsense")]
+    assert [control["id"] for control in wrong] == ([field, "high"] if field == "low" else [field])
+    assert wrong[0]["value"] == "nonsense"
     assert f"e-{field}" in (wrong[0]["aria-describedby"] or "")
     assert "got 'nonsense'" in found.text[f"e-{field}"]
     assert "command" not in found.text
@@ -166,6 +167,14 @@ def test_warnings_of_the_plan_are_shown() -> None:
     warnings = Entries.read(asked).plan().warnings
     assert len(warnings) >= 2
     assert page(Entries.read(asked)).count('class="warning"') == len(warnings)
+
+
+def test_the_promise_is_about_what_is_read() -> None:
+    said = read().text["result"]
+    assert "If there are at least 50 000 records, the maximum of the readable values limited to 0–120" in said
+    assert "to within 2.5." in said
+    assert "limited to" not in read(low="", high="").text["result"]
+    assert "If there are" not in read(records_about="10", delta="1e-6").text["result"]
 
 
 def test_what_is_promised_of_a_person_is_said_so() -> None:

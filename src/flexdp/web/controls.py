@@ -10,10 +10,11 @@ __all__ = ["dial", "setting"]
 
 def setting(entries: Entries, errors: dict[str, str]) -> str:
     """What is known before: statistic, records, bounds, buckets, δ, and what is protected."""
+    both = errors | ({"high": errors["low"]} if "low" in errors else {})  # a message about bounds is about either
     bounds = (
         '<div class="pair">'
-        f"{_input(entries, 'low', errors, label='lowest value')}<span aria-hidden='true'>to</span>"
-        f"{_input(entries, 'high', errors, label='highest value', described='e-low')}</div>"
+        f"{_input(entries, 'low', both, label='lowest value')}<span aria-hidden='true'>to</span>"
+        f"{_input(entries, 'high', both, label='highest value', described='e-low')}</div>"
     )
     return (
         '<fieldset class="setting"><legend>What is to be published</legend>'

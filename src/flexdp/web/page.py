@@ -30,7 +30,7 @@ def page(entries: Entries) -> str:
         errors, result, said = {}, _result(entries, advice), _said(advice)
     except InputError as refusal:
         errors = {entries.field_of(refusal): in_words(str(refusal))}
-        result = f"<p>{markup('There is nothing to show until the field that is marked is corrected.')}</p>"
+        result = "<p>There is nothing to show until the field that is marked is corrected.</p>"
         said = "A field needs to be corrected."
     return "".join(
         [
@@ -92,7 +92,7 @@ def _twice(draw: Callable[[str, int], str], name: str) -> str:
 def _figures(advice: Advice, headings: list[str], rows: list[list[str]]) -> str:
     """The row of the chosen option, large."""
     row = next(row for row in rows if row[0])
-    said = {**dict(zip(headings, row, strict=True))}
+    said = dict(zip(headings, row, strict=True))
     said.pop("")
     if advice.epsilon_origin == "solved":
         said = {"smallest ε that fits": said.pop("ε"), **said}
@@ -129,8 +129,10 @@ def _promise(entries: Entries, advice: Advice) -> str:
         if known.alpha is not None and known.alpha < 1
         else "The"
     )
+    limited = f" limited to {entries['low']}–{entries['high']}" if "bounds" in entries.buckets else ""
     unit = " Here a record is one person in one bucket." if advice.by_unit else ""
-    return f"{given} {label.lower()} that you publish is {sentence[:1].lower()}{sentence[1:]}{unit}"
+    subject = f"{given} {label.lower()} of the readable values{limited}"
+    return f"{subject} that you publish is {sentence[:1].lower()}{sentence[1:]}{unit}"
 
 
 def _odds(advice: Advice, chosen: Option) -> str:
