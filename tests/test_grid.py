@@ -104,7 +104,7 @@ def test_what_may_be_asked_of_points() -> None:
     above = sum(key > marginal.max().value for key in np.arange(-4.5, 5))
     lost = 27 * above * 40
     assert marginal.max().accuracy.alpha == pytest.approx(lost / (lost + released.bars.size) if lost else 0)
-    assert "from each cell" in str(released.support()) and " of lat " in str(marginal.max())
+    assert "from each cell" in str(released.support()) and " in lat " in str(marginal.max())
     for ask in (released.max, released.median, released.range, lambda: released.max_at_least(5)):
         with pytest.raises(InputError, match="marginal"):
             ask()

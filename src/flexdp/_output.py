@@ -10,9 +10,10 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -108,11 +109,11 @@ def json_document(release: Release, questions: Sequence[Question]) -> dict[str, 
     return document
 
 
-def _groups(release: Release) -> list[tuple[tuple[Any, ...], Readable]]:
-    if not release.shape.by:
-        return []
-    single = len(release.shape.by) == 1
-    return [((group,) if single else group, view) for group, view in release.by_group().items()]
+def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
+    if release.shape.by:
+        single = len(release.shape.by) == 1
+        for group, view in release.by_group().items():
+            yield (group,) if single else group, view
 
 
 def json_answer(word: str, answer: Answer) -> dict[str, Any]:
@@ -148,14 +149,16 @@ def _plain(value: Any) -> Any:
 
 
 def all_answers(release: Release, questions: Sequence[Question]) -> list[Answer]:
-    """The answers for all groups together, then those of each group."""
+    """The answers for all groups together, then those of each group, as far as a terminal is shown them."""
     answers = [question(release) for question in questions]
-    groups = _groups(release)[:_MOST_BARS]
-    return answers + [question(view) for _, view in groups for question in questions if question.word != "counts"]
+    return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]
 
 
 def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     """A table on a terminal, sentences in a pipe."""
+    more = len(release.groups) - _MOST_BARS
+    if more > 0:
+        sys.stderr.write(f"The first {_MOST_BARS} groups are shown; --json or -o has the {more} others.\n")
     if not sys.stdout.isatty():
         for answer in answers:
             sys.stdout.write(safe(str(answer)) + "\n")
@@ -173,8 +176,10 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     table.add_column(style="bold", max_width=18)
     table.add_column(style="bold cyan", overflow="fold", max_width=28)
     table.add_column(overflow="fold", ratio=1)
+    charted = [answer for answer in answers if isinstance(answer.value, dict)][:1]  # the bars of all groups together
     for answer in answers:
-        table.add_row(Text(safe(answer.name)), Text(_cell(answer)), Text(safe(answer.statement)))
+        if answer.name != "counts" or answer in charted:
+            table.add_row(Text(safe(answer.name)), Text(_cell(answer)), Text(safe(answer.statement)))
     console.print(table)
     if any(isinstance(answer.value, dict) for answer in answers):
         console.print(bar_chart(release, max(4, min(40, console.width - 40))))

@@ -20,17 +20,21 @@ from flexdp.release import Release, prepare
 
 __all__ = ["pair_of", "plan_command", "report_command"]
 
+_TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
+_TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
+
 _NAMES = re.compile(r"\b(records_about|lose_per_bucket|lose_in_all|lose_share|max_buckets_per_unit|public_sample)\b")
 _LARGEST = 2**28  # bytes of a release that is read back
 
 
 def pair_of(value: str) -> tuple[str, str]:
-    """LO:HI, of which either may be a time of day with colons of its own."""
-    parts = value.split(":")
-    middle = len(parts) // 2
-    low, high = ":".join(parts[:middle]).strip(), ":".join(parts[middle:]).strip()
-    if len(parts) % 2 or not low or not high:
-        raise InputError("bounds must be written LO:HI, for example --bounds 0:120.")
+    """LO:HI, of which either may be a day with a time of day, which has colons of its own."""
+    times = _TIMES.fullmatch(value)
+    low, high = times.groups() if times else map(str.strip, value.split(":")) if value.count(":") == 1 else ("", "")
+    if not low or not high:
+        raise InputError(
+            "bounds must be written LO:HI, for example --bounds 0:120 or --bounds 2024-01-01:2024-12-31T18:30."
+        )
     return low, high
 
 

@@ -23,7 +23,6 @@ from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.mechanisms import Mechanism
 from flexdp.mechanisms.readings import function_accuracy, read_accuracy
 from flexdp.noise import DropNoise, Evidence
 from flexdp.statistics import Max, Range, Statistic, Top, plain
@@ -72,28 +71,35 @@ class Scope:
     """Of what an answer speaks.
 
     ``fibres`` is how many bars, each with its own loss, were added up in one bucket: 1 in a release of one column, the
-    number of declared groups in all groups together; None where it is not public. ``most_lost`` is a bound, paid for
+    number of declared groups in all groups together; None where it is not known. ``public`` tells whether the groups
+    were, before the data was read: without that no fraction is certified. ``most_lost`` is a bound, paid for
     with ``certify``, of how many contributions are missing in all. ``values`` names whose values are meant, ``where``
     the group or column they are taken from, ``rule`` how often a unit counts; all three are parts of a sentence.
+    ``grouped`` tells that records without a group do not count.
     """
 
     fibres: int | None = 1
+    public: bool = True
     most_lost: int | None = None
     counted: str = "record"
     place: str = "each bucket"
     values: str = "the readable values"
     where: str = ""
     rule: str = ""
+    grouped: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """Reads statistics off the bars of one release. ``bars`` is keyed by index, ``shown`` by centre."""
+    """Reads statistics off the bars of one release. ``bars`` is keyed by index, ``shown`` by centre.
+
+    ``general`` is the accuracy that the mechanism has whatever it was run on.
+    """
 
     kind: Kind
     partition: Partition
     noise: DropNoise
-    mechanism: Mechanism
+    general: Accuracy
     bars: Histogram
     shown: Histogram
     scope: Scope = Scope()
@@ -202,9 +208,10 @@ class Reader:
         far = ", and values further than 2^51 buckets from zero"
         cut = isinstance(self.partition, Width) and self.partition.bounds is None and self.kind == "number"
         unread = far if cut else ""
+        ungrouped = ", and records that lie in none of the groups" if self.scope.grouped else ""
         out = [
             f"Released: {self.partition.spec}{self._of.rstrip(',')}.",
-            f"Not counted: missing cells, cells that do not read as the column's kind, infinities{unread}.",
+            f"Not counted: missing cells, cells that do not read as the column's kind, infinities{unread}{ungrouped}.",
             f"Each count is at most {self._short} too low and never too high.",
             f"{place.replace('each', 'Every', 1)} that holds at least {self.noise.q} {counted}s is present.",
             "Nothing is present that is not in the data.",
@@ -240,14 +247,13 @@ class Reader:
         None where neither is known.
         """
         bounds = [] if self.scope.most_lost is None else [self.scope.most_lost]
-        if hidden is not None and self.scope.fibres is not None:
+        if hidden is not None and self.scope.public and self.scope.fibres is not None:
             bounds.append(self.noise.max_drop * hidden * self.scope.fibres)
         alpha = None
         if bounds:
             lost = min(bounds)
             alpha = Fraction(lost, self.bars.size + lost) if lost else Fraction(0)
-        general = self.mechanism.accuracy()
-        return general.but(alpha=alpha, beta=general.beta if beta is None else beta)
+        return self.general.but(alpha=alpha, beta=self.general.beta if beta is None else beta)
 
     def _accuracy(self, statistic: Statistic, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
         """The accuracy of a statistic read off this release, by the rules that pipelines follow."""
@@ -256,16 +262,26 @@ class Reader:
     @property
     def _of(self) -> str:
         """Of which values the answer speaks: as read, as bounded, whose, and from where."""
-        scope = self.scope
+        scope, partition = self.scope, self.partition
         start = f" of {scope.values}{scope.where}"
-        if self.partition.bounds is None:
+        axes = partition.axes if isinstance(partition, Grid) else ()
+        if any(axis.bounds is not None for axis in axes):
+            ranges = " × ".join("any" if axis.bounds is None else self._span(axis.bounds) for axis in axes)
+            clamped = any(axis.bounds is not None and axis.outside == "clamp" for axis in axes)
+            return f"{start} {'limited to' if clamped else 'within'} {ranges}{scope.rule}"
+        if partition.bounds is None:
             return start + scope.rule
-        lower, upper = self.partition.bounds
+        if partition.outside == "clamp":
+            return f"{start} limited to {self._span(partition.bounds)}{scope.rule}"
+        lower, upper = partition.bounds
+        low, high = (_text(self._limit(bound)) for bound in (lower, bound_given(self.kind, upper)))
+        return f"{start} between {low} and {high}{scope.rule}"
+
+    def _span(self, bounds: tuple[Fraction, Fraction]) -> str:
+        lower, upper = bounds
         low, high = (_text(self._limit(bound)) for bound in (lower, bound_given(self.kind, upper)))
         plain = self.kind not in ("date", "moment") and lower >= 0
-        dash = f"{low}–{high}" if plain else f"{low} to {high}"
-        bounded = f"limited to {dash}" if self.partition.outside == "clamp" else f"between {low} and {high}"
-        return f"{start} {bounded}{scope.rule}"
+        return f"{low}–{high}" if plain else f"{low} to {high}"
 
     def _limit(self, bound: Fraction) -> Any:
         if self.kind in ("date", "moment"):
@@ -322,7 +338,7 @@ class Reader:
         lies most when the buckets up to g lost D each and the others nothing, and least the other way round.
         """
         buckets, fibres = self.partition.count, self.scope.fibres
-        if buckets is None or fibres is None:
+        if buckets is None or fibres is None or not self.scope.public:
             return None
         drop = self.noise.max_drop * fibres
         size = self.bars.size

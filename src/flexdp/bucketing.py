@@ -109,6 +109,12 @@ def make_buckets(
         timed = _timed(kind, width, limits, side)
         if timed is not None:
             return timed
+    match = _DURATION.fullmatch(width) if kind in ("integer", "number") and isinstance(width, str) else None
+    if match and match.group(2).lower() in {*_LENGTHS, *_CALENDAR}:
+        raise InputError(
+            f"width is a length of time, and the column is read as {kind}; got {shown(width)}. "
+            "Say kind='date' or kind='moment' where it holds times."
+        )
     step = WIDTH.check(width)
     if kind != "number":
         unit, hint = ("days", "") if kind == "date" else ("integers", ", or say kind='number'")

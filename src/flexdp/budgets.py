@@ -13,7 +13,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 
-from flexdp._parameters import DELTA, EPSILON, Domain, Number, whole
+from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, whole
+from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bar
@@ -47,7 +48,17 @@ class Budget:
         object.__setattr__(self, "delta", DELTA.check(delta))
         object.__setattr__(self, "most", whole(UNITS, most))
         object.__setattr__(self, "share", None if certify is None else SHARE.check(certify))
-        self.bars, self.total  # noqa: B018  (a budget that no table can meet is refused now)
+        try:
+            self.bars, self.total  # noqa: B018  (a budget that no table can meet is refused now)
+        except InputError:
+            if self.most == 1 and self.share is None:
+                raise
+            bought = "" if self.share is None else " and certify"
+            raise InputError(
+                f"epsilon and delta are too small to be shared by {UNITS}{bought}: a bar could lose too many records; "
+                f"got epsilon={number_text(self.epsilon)}, delta={number_text(self.delta)}, {UNITS}={self.most}. "
+                f"Choose a smaller {UNITS}, or a larger epsilon or delta."
+            ) from None
 
     @cached_property
     def bars(self) -> DropNoise:

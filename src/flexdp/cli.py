@@ -34,6 +34,8 @@ __all__ = ["main"]
 
 NOTHING_SURVIVED = 4
 
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -141,6 +143,7 @@ def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None
 _FORMAT = click.option("--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the name does not tell.")
 _DELIMITER = click.option("--delimiter", metavar="C", callback=_tab, help="Of CSV files; default: told by the header.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+_IN_DATABASE = click.option("--table", metavar="T", help="Of a database: postgresql://…, or a .db or .sqlite file.")
 _TABLE = (
     click.argument("source", metavar="FILE...", nargs=-1, required=True),
     click.argument("column"),
@@ -165,26 +168,44 @@ _TABLE = (
     ),
     click.option("--zone", metavar="Z", help="Time zone of moments that have one, e.g. Europe/Berlin."),
     click.option("--by", multiple=True, metavar="COLUMN", help="Groups; repeatable."),
-    click.option("--groups", metavar="G,G,…", callback=_listed, help="The groups to publish, which makes them public."),
+    click.option(
+        "--groups",
+        metavar="G,G,…",
+        callback=_listed,
+        help="The groups to publish, which makes them public; by several columns A:1,B:2.",
+    ),
     click.option("--unit", metavar="COLUMN", help="Whose records they are, e.g. patient_id."),
     click.option("--max-buckets-per-unit", metavar="K", help="In how many buckets one unit may count; with --unit."),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="One value of each unit."),
+    _IN_DATABASE,
     _DELIMITER,
     _FORMAT,
     _JSON,
 )
 
 
-def _prepared(source: tuple[str, ...], column: str, **options: Any) -> Any:
+def _source(files: tuple[str, ...], table: str | None) -> Any:
+    if table is None:
+        return files[0] if len(files) == 1 else files
+    if len(files) > 1:
+        raise InputError("table needs one database; give one address or file.")
+    if not files[0].startswith(("postgresql://", "postgres://")) and not files[0].lower().endswith(_DATABASES):
+        raise InputError("table fits a database only: postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.")
+    return files[0], table
+
+
+def _prepared(source: tuple[str, ...], column: str, table: str | None, **options: Any) -> Any:
     """A request in the words of the library: one column or several, values per column where they are written so."""
     from flexdp.release import prepare
 
     also, by = options.pop("also"), options.pop("by")
     names = [column, *also]
+    if options["groups"] and len(by) > 1:
+        options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(
-        source[0] if len(source) == 1 else source,
+        _source(source, table),
         names if also else column,
         by=list(by) or None,
         **options,
@@ -234,10 +255,14 @@ def release(
     output: str | None,
     certify: str | None,
     split: list[str] | None,
+    table: str | None,
     **options: Any,
 ) -> int:
-    """Publish COLUMN of one or more FILEs ('-' reads standard input). Every run spends (ε, δ) again."""
-    request = _prepared(source, column, **options).spend(epsilon, delta, certify=certify, split=split)
+    """Publish COLUMN of one or more FILEs ('-' reads standard input), or of a database's table.
+
+    Every run spends (ε, δ) again.
+    """
+    request = _prepared(source, column, table, **options).spend(epsilon, delta, certify=certify, split=split)
     if request.separately and output is not None and output.lower().endswith(".html"):
         raise InputError("output of columns released separately must be .json or .csv; report makes a page of each.")
     questions = parse_stats(stats, request)
@@ -280,14 +305,26 @@ def _status(message: str) -> Any:
 
 @cli.command()
 @click.argument("source", metavar="FILE...", nargs=-1, required=True)
+@_IN_DATABASE
 @_DELIMITER
 @_FORMAT
 @_JSON
-def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, as_json: bool) -> int:  # noqa: A002
-    """List the columns that the FILEs declare: names and types, nothing that a record holds."""
+def columns(
+    source: tuple[str, ...],
+    table: str | None,
+    delimiter: str | None,
+    format: str | None,  # noqa: A002
+    as_json: bool,
+) -> int:
+    """List the columns that FILEs or a database's table declare: names and types, nothing that a record holds."""
+    from flexdp.tables import open_table
     from flexdp.tables.files import open_files
 
-    declared = open_files(source, format, delimiter, echo=True).columns
+    if table is not None or len(source) == 1:
+        place = _source(source, table)
+        declared = open_table(place, file_format=format, delimiter=delimiter).columns
+    else:
+        declared = open_files(source, format, delimiter, echo=True).columns
     if as_json:
         click.echo(json.dumps([{"name": c.name, "type": c.type_name, "kind": c.kind} for c in declared]))
     elif not declared:
@@ -299,10 +336,17 @@ def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, 
 
 @cli.command()
 @_table_options
-def query(source: tuple[str, ...], column: str, as_json: bool, **options: Any) -> int:
+@click.option(
+    "--dialect", metavar="D", help="Show how another engine would say it: postgres, sqlite, spark, snowflake, …"
+)
+def query(
+    source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any
+) -> int:
     """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
-    text = _prepared(source, column, **options).query()
-    click.echo(json.dumps({"dialect": "duckdb", "sql": text}) if as_json else text)
+    request = _prepared(source, column, table, **options)
+    text = request.query(dialect)
+    own = getattr(getattr(request.questions[0].table, "dialect", None), "name", "duckdb")
+    click.echo(json.dumps({"dialect": dialect or own, "sql": text}) if as_json else text)
     return 0
 
 

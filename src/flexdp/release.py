@@ -17,40 +17,84 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from flexdp._parameters import Domain, Number, shown
+from flexdp._parameters import Domain, Number, is_short, shown
 from flexdp.answers import Answer, Certificate, Reader, Scope
 from flexdp.bars import Bars
 from flexdp.bucketing import bucket_parameters, make_buckets
 from flexdp.buckets import Bucket, Buckets, Exact, Kind, Partition, times
 from flexdp.budgets import Budget
 from flexdp.errors import InputError
-from flexdp.guarantees import Privacy
+from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms import Bucketing, Dropping, Mechanism
 from flexdp.noise import DropNoise, fresh_salt
 from flexdp.requests import Question, Shape, UnitRule, declared_groups, group_index, make_question
 from flexdp.version import __version__
-from flexdp.views import Groups, Readable, View, frame_of
+from flexdp.views import Groups, Readable, View, frame_of, group_column
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
 
 SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
 PART = Domain(name="split", low=Fraction(0), remedy="Give the share of each column, for example split=[2, 1, 1].")
 _KINDS = ("integer", "number", "text", "date", "moment", "boolean")
-_QUERY_OPTIONS = (
-    "width", "relative", "edges", "beta", "bounds", "outside", "kind", "zone", "by", "groups", "unit",
-    "max_buckets_per_unit", "per_unit", "separately", "engine", "format", "delimiter",
-)  # fmt: skip
+_BUCKETS = ("width", "relative", "edges", "beta", "bounds", "outside", "kind")
 _VALUES = {
     None: "the readable values",
     "max": "the largest readable value of each {unit}",
     "min": "the smallest readable value of each {unit}",
     "mean": "the mean of the readable values of each {unit}",
 }
+
+
+class Options(TypedDict, total=False):
+    """What :func:`release` takes beside the budget, for those who check types."""
+
+    width: Any
+    relative: Any
+    edges: Any
+    beta: Number | None
+    bounds: Any
+    outside: str
+    kind: Any
+    zone: str | None
+    by: str | Sequence[str] | None
+    groups: Sequence[Any] | None
+    unit: str | None
+    max_buckets_per_unit: int | None
+    per_unit: str | None
+    certify: Number | None
+    split: Sequence[Number] | None
+    engine: str | None
+    format: str | None
+    delimiter: str | None
+
+
+@overload
+def release(
+    source: Any,
+    column: Sequence[str],
+    *,
+    epsilon: Number,
+    delta: Number,
+    separately: Literal[True],
+    **options: Unpack[Options],
+) -> Releases: ...
+
+
+@overload
+def release(
+    source: Any,
+    column: str | Sequence[str] | None = None,
+    *,
+    epsilon: Number,
+    delta: Number,
+    separately: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Release: ...
 
 
 def release(
@@ -78,7 +122,7 @@ def release(
     engine: str | None = None,
     format: str | None = None,  # noqa: A002
     delimiter: str | None = None,
-) -> Any:
+) -> Release | Releases:
     """Publish a column: count its records by bucket, let every bucket lose a few, keep what is left.
 
     The result is (ε, δ)-differentially private under adding or removing one record, or one unit, and answers every
@@ -160,9 +204,6 @@ def query(source: Any, column: str | Sequence[str] | None = None, **options: Any
     units are bounded, the word 'salt' stands for the random text that a release draws.
     """
     dialect = options.pop("dialect", None)
-    unknown = [name for name in options if name not in _QUERY_OPTIONS]
-    if unknown:
-        raise InputError(f"query takes no {shown(unknown[0])}; it takes {', '.join(_QUERY_OPTIONS)}.")
     return prepare(source, column, **options).query(dialect)
 
 
@@ -216,7 +257,7 @@ class Request:
         ]
         return replace(self, budgets=tuple(budgets))
 
-    def run(self) -> Any:
+    def run(self) -> Release | Releases:
         """Count, let every bar lose a few, and keep what is left: a Release, or Releases of separate columns."""
         from flexdp.tables import count  # tables are loaded when the first is read
 
@@ -270,10 +311,15 @@ def prepare(
     """Everything that can be refused is refused here, before a record is read."""
     from flexdp.tables import open_table
 
+    unknown = [name for name in buckets if name not in _BUCKETS]
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
     table = open_table(source, column, file_format=format, delimiter=delimiter, engine=engine)
     names: list[Any] = list(column) if isinstance(column, list | tuple) else [column]
     if not names:
         raise InputError("column must name at least one column; got an empty list.")
+    if any(names.count(name) > 1 for name in names):
+        raise InputError("column must name each column once.")
     if separately and len(names) < 2:
         raise InputError("separately needs several columns, given as a list.")
     common = {
@@ -380,12 +426,17 @@ class Release(Readable):
         fibres = 1 if not self.shape.by else None if self.shape.groups is None else len(self.shape.groups)
         return self._read(self.bars, self.partition, self._scope(fibres=fibres))
 
-    def _read(self, bars: Histogram, partition: Partition, scope: Scope, mechanism: Mechanism | None = None) -> Reader:
+    @cached_property
+    def _general(self) -> Accuracy:
+        """The accuracy of the mechanism, whatever it was run on."""
+        return self.mechanism.accuracy()
+
+    def _read(self, bars: Histogram, partition: Partition, scope: Scope, general: Accuracy | None = None) -> Reader:
         return Reader(
             kind=partition.kind,
             partition=partition,
             noise=self.noise,
-            mechanism=mechanism or self.mechanism,
+            general=general or self._general,
             bars=bars,
             shown=Histogram(partition.centres(bars.keys), bars.counts),
             scope=scope,
@@ -393,22 +444,35 @@ class Release(Readable):
 
     def _scope(self, *, fibres: int | None, where: str = "", grouped: bool = False) -> Scope:
         rule = self.shape.unit
-        spot = "each bucket" if len(self.shape.columns) == 1 else "each cell"
-        lost = None if self.records_at_most is None else self.records_at_most - sum(self.cells.counts.tolist())
+        spot = "bucket" if len(self.shape.columns) == 1 else "cell"
         name = "" if rule is None else rule.name
         counting = ""
         if rule is not None and rule.per_unit is None:
-            counting = f", counting each {name} in at most {rule.most} bucket{'' if rule.most == 1 else 's'},"
+            together = " of all groups together" if self.shape.by else ""
+            counting = f", counting each {name} in at most {rule.most} {spot}{'' if rule.most == 1 else 's'}{together},"
         zone = "" if self.shape.zone is None else f" in {self.shape.zone}"
+        values = _VALUES[None if rule is None else rule.per_unit].format(unit=name)
+        single = rule is not None and rule.per_unit is not None
+        if single and where:  # the unit's one value of all, not its one value there
+            where = f" where that is one{where}"
+        if self.shape.groups is not None and (single or not grouped):
+            where = f" of the declared groups{where}"
         return Scope(
             fibres=fibres,
-            most_lost=lost,
+            most_lost=self._most_lost,
             counted=name or "record",
-            place=f"{spot} of each group" if self.shape.by and not grouped else spot,
-            values=_VALUES[None if rule is None else rule.per_unit].format(unit=name),
+            place=f"each {spot} of each group" if self.shape.by and not grouped else f"each {spot}",
+            values=values if len(self.shape.columns) == 1 else values.replace("values", "points"),
             where=where + zone,
             rule=counting,
+            public=not self.shape.by or self.shape.groups is not None,
+            grouped=bool(self.shape.by),
         )
+
+    @cached_property
+    def _most_lost(self) -> int | None:
+        """How many contributions are missing in all, at the most; None where no bound was paid for."""
+        return None if self.records_at_most is None else self.records_at_most - sum(self.cells.counts.tolist())
 
     def by_group(self) -> Groups:
         """The groups, each to be asked by itself: ``release.by_group().max()``, ``release.by_group()["A"].max()``."""
@@ -421,20 +485,21 @@ class Release(Readable):
             end = start + sum(1 for _ in rows)
             member[group] = slice(start, end)
             start = end
-        fibres = None if self.shape.groups is None else 1
-        views = {}
-        for group, where in member.items():
-            values = self._group_values(group)
-            names = " and ".join(f"{name} {value}" for name, value in zip(self.shape.by, values, strict=True))
-            scope = self._scope(fibres=fibres, where=f" of {names}", grouped=True)
-            views[values] = View(self._read(self.cells.histogram(self._value_places, where), self.partition, scope))
-        return Groups(self.shape.by, views)
+        indices = [list(part) for part in zip(*member, strict=True)] or [[] for _ in self.shape.by]
+        values = zip(*map(_labels, self.shape.by_kinds, indices), strict=True)
+        return Groups(self.shape.by, dict(zip(values, member.values(), strict=True)), self._view)
 
-    def _group_values(self, index: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(
-            times("date", np.array([part]))[0] if kind == "date" else part
-            for part, kind in zip(index, self.shape.by_kinds, strict=True)
-        )
+    def _view(self, group: tuple[Any, ...], where: slice) -> View:
+        """One group, by its values and by where its bars are."""
+        names = " and ".join(f"{name} {value}" for name, value in zip(self.shape.by, group, strict=True))
+        scope = self._scope(fibres=1, where=f" of {names}", grouped=True)
+        return View(self._read(self.cells.histogram(self._value_places, where), self.partition, scope))
+
+    @property
+    def _group_columns(self) -> list[list[Any]]:
+        """The groups of all bars, a list for each column of ``by``."""
+        parts = [part.tolist() for part in self.cells.parts[: len(self.shape.by)]]
+        return list(map(_labels, self.shape.by_kinds, parts))
 
     def marginal(self, column: str) -> View:
         """One of several released columns, the others added up."""
@@ -451,8 +516,10 @@ class Release(Readable):
         bars = self.cells.histogram([len(self.shape.by) + place])
         index = bars if isinstance(partition, Exact) else Histogram(bars.keys.astype(np.int64), bars.counts)
         mechanism = Bucketing(partition=partition) >> Dropping(noise=self.noise)
-        scope = self._scope(fibres=fibres, where=f" of {column}")
-        return View(self._read(index, partition, scope, mechanism))
+        others = [axis for i, axis in enumerate(self.shape.partitions) if i != place]
+        cut = any(axis.bounds is not None and axis.outside == "drop" for axis in others)
+        scope = self._scope(fibres=fibres, where=f" in {column}{', the others within their bounds,' if cut else ''}")
+        return View(self._read(index, partition, scope, mechanism.accuracy()))
 
     def fit(self, estimator: Any) -> Answer:
         """A scikit-learn estimator fitted on the released histogram, its counts as sample weights.
@@ -484,7 +551,7 @@ class Release(Readable):
                 ],
                 axis=1,
             )
-            labels = np.array([self._group_values((label,))[0] for label in self.cells.parts[0].tolist()])
+            labels = np.array(self._group_columns[0])
             return learner.fit(points, labels, sample_weight=self.cells.counts.astype(np.float64))
 
         return self._reader.function(f"fit of {type(estimator).__name__}", work, lambda beta: math.inf if beta else 0.0)
@@ -508,8 +575,8 @@ class Release(Readable):
         keys = [[_json_key(key) for key in axis.centres(part).tolist()] for axis, part in parts]
         bars: dict[str, Any] = {}
         if shape.by:
-            rows = self.cells.rows(slice(first))
-            bars["group"] = [[_json_key(part) for part in self._group_values(row)] for row in rows]
+            labels = [[_json_key(label) for label in column] for column in self._group_columns]
+            bars["group"] = [list(row) for row in zip(*labels, strict=True)]
         bars["key"] = keys[0] if alone else [list(point) for point in zip(*keys, strict=True)]
         if alone and not isinstance(shape.partitions[0], Exact):
             bars["index"] = parts[0][1].tolist()
@@ -618,6 +685,10 @@ class Release(Readable):
         for axis, kind, own_index in zip(shape.partitions, shape.kinds, index, strict=True):
             parts.append(_exact_index(kind, own_index) if isinstance(axis, Exact) else _within(axis, own_index))
         cells = Bars(parts, [_positive(entry) for entry in bars["count"]])
+        if shape.groups is not None:
+            declared = set(map(group_index, shape.groups))
+            if not declared.issuperset(cells.rows(slice(len(shape.by)))):
+                raise ValueError("a group that was not declared")
         budget = Budget(
             privacy["epsilon"],
             privacy["delta"],
@@ -639,10 +710,9 @@ class Release(Readable):
     def columns_of_bars(self) -> dict[str, list[Any]]:
         """The bars column by column: the groups, then key, lower and upper of each released column, then the count."""
         columns: dict[str, list[Any]] = {}
-        rows = [self._group_values(row) for row in self.cells.rows(slice(len(self.shape.by)))]
-        for i, name in enumerate(self.shape.by):
+        for name, labels in zip(self.shape.by, self._group_columns, strict=True):
             clash = name.split()[:1] in (["key"], ["lower"], ["upper"], ["count"])
-            columns[f"{name} (group)" if clash else name] = [row[i] for row in rows]
+            columns[group_column(name, columns, clash=clash)] = labels
         for i, (column, axis) in enumerate(zip(self.shape.columns, self.shape.partitions, strict=True)):
             part = self.cells.parts[len(self.shape.by) + i]
             lower, upper = zip(*axis.edges_of(part), strict=True) if len(part) else ((), ())
@@ -725,23 +795,35 @@ def _shape(document: dict[str, Any]) -> Shape:
     by, by_kinds = tuple(document.get("by", ())), tuple(document.get("by_kind", ()))
     if len(by) != len(by_kinds) or not all(isinstance(name, str) for name in by):
         raise TypeError("groups without names or kinds")
-    groups = document.get("groups")
-    rule = None
+    groups, zone = document.get("groups"), document.get("zone")
+    rule, named = None, [*columns, *by]
     if "max_buckets_per_unit" in privacy:
         per_unit = privacy.get("per_unit")
         if per_unit not in _VALUES or not isinstance(privacy["unit"], str):
             raise TypeError("no unit that flexdp knows")
+        if per_unit is not None and privacy["max_buckets_per_unit"] != 1:
+            raise ValueError("one value of each unit is in one bucket")
+        named.append(privacy["unit"])
         rule = UnitRule(name=privacy["unit"], most=privacy["max_buckets_per_unit"], per_unit=per_unit)
+    if len(set(named)) < len(named) or (None in named and len(named) > 1):
+        raise ValueError("a column with two parts to play, or one without a name among others")
+    if zone is not None and not (isinstance(zone, str) and is_short(zone) and {"date", "moment"} & set(kinds)):
+        raise TypeError("no time zone, or nothing to read by it")
     return Shape(
         columns=columns,
         kinds=kinds,
         partitions=tuple(make_buckets(each, **given) for each, given in zip(kinds, own, strict=True)),
-        zone=document.get("zone"),
+        zone=zone,
         by=by,
         by_kinds=by_kinds,
         groups=None if groups is None else declared_groups(groups, by_kinds),
         unit=rule,
     )
+
+
+def _labels(kind: Kind, index: list[Any]) -> list[Any]:
+    """The values of groups as people know them, from how the engine numbers them."""
+    return times("date", np.array(index, dtype=np.int64)).tolist() if kind == "date" else index
 
 
 def _columns(rows: Any, count: int) -> list[list[Any]]:

@@ -6,10 +6,13 @@ Nothing in this module reads a record. What decides is the parameters and what t
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from flexdp._parameters import Domain, shown, whole
 from flexdp._zones import check_zone
@@ -29,6 +32,7 @@ _GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "
 _UNIT_KINDS = ("integer", "text", "date")
 _PER_UNIT = ("max", "min", "mean", "random")
 _MOST_GROUPS = 1000
+_INTEGER = re.compile(r"[+-]?[0-9]{1,37}", re.ASCII)
 _PER_COLUMN = ("width", "relative", "edges", "bounds", "kind")
 
 
@@ -96,6 +100,9 @@ def make_question(
     units = _units(table, unit, max_buckets_per_unit, per_unit, axes, group_axes)
     index = None if among is None else tuple(group_index(group) for group in among)
     counting = Counting(values=tuple(axes), groups=tuple(group_axes), declared=index, units=units)
+    check = getattr(table, "check", None)
+    if check is not None:
+        check(counting)  # what the engine cannot count is refused before anything is spent
     rule = None
     if units is not None:
         rule = UnitRule(name=units.column.name or "", most=units.most, per_unit=units.per_unit)
@@ -212,15 +219,19 @@ def declared_groups(groups: object, kinds: Sequence[Kind]) -> tuple[tuple[Any, .
     """The groups that were declared, each a tuple with a value for each column of ``by``."""
     if not kinds:
         raise InputError("groups needs by=, the column that holds them.")
+    if isinstance(groups, np.ndarray) and groups.ndim == 1:
+        groups = groups.tolist()
     if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Sequence) or not len(groups):
         raise InputError("groups must be a list of the values to publish, for example groups=['A', 'B'].")
     if len(groups) > _MOST_GROUPS:
         raise InputError(f"groups must be at most {_MOST_GROUPS}; leave it out, and groups are found as they are.")
     out = []
     for group in groups:
-        parts = (group,) if len(kinds) == 1 and not isinstance(group, tuple | list) else tuple(group)
+        parts = tuple(group) if isinstance(group, tuple | list) else (group,)
         if len(parts) != len(kinds):
-            raise InputError(f"groups must have {len(kinds)} values each, one for each column of by.")
+            many = "1 value" if len(kinds) == 1 else f"{len(kinds)} values"
+            example = "" if len(kinds) == 1 else ", for example groups=[('A', 1), ('B', 2)]"
+            raise InputError(f"groups must have {many} each, one for each column of by{example}.")
         out.append(tuple(_group_value(part, kind) for part, kind in zip(parts, kinds, strict=True)))
     if len(set(out)) < len(out):
         raise InputError("groups must differ; name each once.")
@@ -233,13 +244,17 @@ def _group_value(value: Any, kind: Kind) -> Any:
             value = dt.date.fromisoformat(value)
         except ValueError:
             value = None
-    if kind == "integer" and isinstance(value, str) and value.lstrip("-").isdigit():
+    if kind == "integer" and isinstance(value, str) and _INTEGER.fullmatch(value):
         value = int(value)
-    if kind == "boolean" and value in ("true", "false"):
-        value = value == "true"
+    if kind == "boolean" and isinstance(value, str) and value.lower() in ("true", "false"):
+        value = value.lower() == "true"
+    if isinstance(value, np.integer | np.bool_):
+        value = value.item()
     fits = isinstance(value, _GROUP_KINDS[kind]) and isinstance(value, bool) == (kind == "boolean")
     if not fits or isinstance(value, dt.datetime):
         raise InputError(f"groups must hold values of the column's kind, {kind}; got {shown(value)}.")
+    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise InputError("groups must be texts that can be written as UTF-8.")
     return value
 
 

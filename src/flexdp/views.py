@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from flexdp.errors import InputError
 from flexdp.histogram import Histogram
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
 
-__all__ = ["GroupAnswers", "Groups", "Readable", "View", "frame_of"]
+__all__ = ["GroupAnswers", "Groups", "Readable", "View", "frame_of", "group_column"]
 
 _ANSWERS = ("value", "alpha", "beta", "sentence")
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -116,31 +116,34 @@ class Groups(Mapping[Any, View]):
     values where the release is by several columns.
     """
 
-    def __init__(self, by: Sequence[str], views: Mapping[tuple[Any, ...], View]) -> None:
+    def __init__(
+        self, by: Sequence[str], places: Mapping[tuple[Any, ...], slice], view: Callable[[tuple[Any, ...], slice], View]
+    ) -> None:
         self._by = tuple(by)
-        self._views = {self._key(group): view for group, view in views.items()}
-        self._values = dict(zip(self._views, views, strict=True))
-
-    def _key(self, group: tuple[Any, ...]) -> Any:
-        return group[0] if len(self._by) == 1 else group
+        self._places = places
+        self._view = view  # made when it is asked for: there may be very many groups
+        self._groups = {(group[0] if len(self._by) == 1 else group): group for group in places}
 
     def __getitem__(self, group: Any) -> View:
         try:
-            return self._views[group]
+            values = self._groups[group]
         except (KeyError, TypeError):
             raise InputError(f"group {shown(group)} is not in the release; list() shows those that are.") from None
+        return self._view(values, self._places[values])
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._views)
+        return iter(self._groups)
 
     def __len__(self) -> int:
-        return len(self._views)
+        return len(self._groups)
 
     def __contains__(self, group: object) -> bool:
-        return group in self._views
+        return group in self._groups
 
     def _ask(self, question: Callable[[View], Answer]) -> GroupAnswers:
-        return GroupAnswers(self._by, {self._values[key]: question(view) for key, view in self._views.items()})
+        return GroupAnswers(
+            self._by, {group: question(self._view(group, where)) for group, where in self._places.items()}
+        )
 
     def max(self) -> GroupAnswers:
         """The largest value of each group."""
@@ -217,9 +220,9 @@ class GroupAnswers(Mapping[Any, Answer]):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The group's values, the answer's value, its α and β, and the sentence."""
-        out = []
+        out, names = [], self._names
         for group, answer in self._answers.items():
-            row = {_column_name(name): part for name, part in zip(self._by, group, strict=True)}
+            row = dict(zip(names, group, strict=True))
             accuracy = answer.accuracy
             row |= {
                 "value": answer.value,
@@ -230,10 +233,16 @@ class GroupAnswers(Mapping[Any, Answer]):
             out.append(row)
         return out
 
+    @property
+    def _names(self) -> list[str]:
+        names: list[str] = []
+        for name in self._by:
+            names.append(group_column(name, names, clash=name in _ANSWERS))
+        return names
+
     def to_frame(self, library: str | None = None) -> Any:
         """The rows as a frame: pandas, polars or pyarrow, whichever is there."""
-        rows = self.rows
-        names = rows[0] if rows else [*map(_column_name, self._by), *_ANSWERS]
+        rows, names = self.rows, [*self._names, *_ANSWERS]
         return frame_of({name: [row[name] for row in rows] for name in names}, library)
 
     def __str__(self) -> str:
@@ -243,9 +252,12 @@ class GroupAnswers(Mapping[Any, Answer]):
         return f"<GroupAnswers by {', '.join(self._by)}: {len(self)}>"
 
 
-def _column_name(by: str) -> str:
-    """A group's column, kept apart from those of the answer."""
-    return f"{by} (group)" if by in _ANSWERS else by
+def group_column(by: str, taken: Iterable[str], *, clash: bool) -> str:
+    """What a group's column is called in a frame, apart from those of bars and answers, and from other groups'."""
+    name, used = f"{by} (group)" if clash else by, set(taken)
+    while name in used:
+        name += " (group)"
+    return name
 
 
 def frame_of(columns: dict[str, list[Any]], library: str | None) -> Any:

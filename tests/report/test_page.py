@@ -207,6 +207,7 @@ def test_every_shape_of_release_has_its_page(shape: str, table: pd.DataFrame) ->
     assert Release.from_json(found.json).to_html() == html
     assert all(promise in text for promise in released.certificate().promises)
     assert ("One record is protected, not one person" in text) == ("unit" not in options)
+    assert ("Each group by itself" in text) == ("by" in options)
     read_html(released._repr_html_())
     read_html(released.mode()._repr_html_())
 

@@ -20,6 +20,7 @@ from flexdp.report.document import Document, label
 from flexdp.report.svg import PALETTE
 from flexdp.report.svg import STYLE as PICTURE
 from flexdp.report.wording import CITATIONS, how_it_was_made, how_to_read, not_promised
+from flexdp.views import Groups, Readable
 
 __all__ = ["Released", "page", "standard_answers"]
 
@@ -70,17 +71,18 @@ class Released(Protocol):
     def support(self) -> Answer: ...
     def top(self, count: int) -> Answer: ...
     def certificate(self) -> Certificate: ...
+    def by_group(self) -> Groups: ...
 
 
 def standard_answers(release: Released, document: Document) -> list[Answer]:
     """The answers that a report shows: ends and middle of what has an order, the most frequent of what has none.
 
-    They are about all groups together; each group by itself is for the reader to ask.
+    They are about all groups together.
     """
     if not len(document.counts):
         return [release.support()]
     if len(document.axes) == 1 and document.axes[0].ordered:
-        return [release.max(), release.min(), release.median(), release.quantile("0.99")]
+        return _by_order(release, document)
     return [release.mode(), release.top(5), release.support()]
 
 
@@ -102,6 +104,7 @@ def page(document: Document | Mapping[str, Any], release: Released) -> str:
         '<figure><div class="scroll" tabindex="0" role="region" aria-label="Picture, scrolls sideways if narrow">',
         f"{chart(found, name='fd', alone=False)}</div>",
         f"<figcaption>{markup(_caption(found))}</figcaption></figure>\n",
+        _groups(release, found),
         _section("What was promised to the people in the data", [str(release.privacy), *_unit(found)]),
         _section("What holds with certainty", promises[1:]),
         _section("What is not promised", not_promised(found)),
@@ -159,6 +162,44 @@ def _caption(document: Document) -> str:
     )
 
 
+def _groups(release: Released, document: Document) -> str:
+    """The answers of each group by itself, as a table."""
+    if document.groups is None or not document.keys:
+        return ""
+    groups = list(release.by_group().items())
+    rows = []
+    for group, view in groups[:_MOST_ROWS]:
+        values = [_value(answer) for answer in _by_order(view, document)]
+        rows.append([*map(label, group if isinstance(group, tuple) else (group,)), *values])
+    asked = _by_order(groups[0][1], document)
+    head = [*document.by, *(_capital(answer.name) for answer in asked)]
+    ordered = len(document.axes) == 1 and document.axes[0].ordered
+    where, counted = ("bucket" if len(document.axes) == 1 else "cell"), document.unit if document.of_units else "record"
+    margin = f"to within half a {where}" if ordered else f"moving every value to the middle of its {where}"
+    caption = (
+        f"Each group by itself, exact after leaving out at most {document.max_drop} {counted}s from each {where}, "
+        f"{margin}."
+    )
+    if len(groups) > _MOST_ROWS:
+        caption += f" The first {_MOST_ROWS} of {len(groups)} groups."
+    return (
+        '<section><h2>By group</h2><div class="scroll" tabindex="0" role="region" aria-label="Answers by group">'
+        f'{_table(head, rows)}</div><p class="lead">{markup(caption)}</p></section>\n'
+    )
+
+
+def _by_order(view: Released | Readable, document: Document) -> list[Answer]:
+    if len(document.axes) == 1 and document.axes[0].ordered:
+        return [view.max(), view.min(), view.median(), view.quantile("0.99")]
+    return [view.mode()]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    headings = "".join(f'<th scope="col">{markup(name)}</th>' for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{markup(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{headings}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def _answers(answers: Sequence[Answer]) -> str:
     if not answers:
         return ""
@@ -208,9 +249,4 @@ def _rows(document: Document) -> str:
     for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
         cells = [*(groups[place] if groups else ()), *(key if len(document.axes) > 1 else [key])]
         rows.append([*map(label, cells), str(count), str(count + document.max_drop)])
-    headings = "".join(f'<th scope="col">{markup(name)}</th>' for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{markup(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f"<details><summary>All {len(keys)} published counts</summary>"
-        f"<table><thead><tr>{headings}</tr></thead><tbody>{body}</tbody></table></details>\n"
-    )
+    return f"<details><summary>All {len(keys)} published counts</summary>{_table(head, rows)}</details>\n"

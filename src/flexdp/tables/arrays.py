@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._zones import local_times
+from flexdp._zones import offsets
 from flexdp.buckets import (
     EPOCH,
     FIRST_DAY,
@@ -33,11 +33,12 @@ from flexdp.buckets import (
 )
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys, object_keys
-from flexdp.tables.columns import Column, pick
+from flexdp.tables.columns import Column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection, counted, run
+from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.running import counted, run
 from flexdp.tables.sql import Reading, count_query
 
 __all__ = ["ArrayTable", "CellTable", "MemoryTable", "open_array"]
@@ -56,7 +57,10 @@ _MOMENT = re.compile(
 def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool = False) -> ArrayTable | CellTable:
     """A column from an array. ``numbers`` reads integers as numbers, for sources whose dtypes follow their cells."""
     if values.ndim != 1:
-        raise InputError("source must be a one-dimensional array; choose one column of it.")
+        raise InputError(
+            "source must be a one-dimensional array; choose one column of it, or name its columns in a frame, "
+            "for example pandas.DataFrame(array, columns=['a', 'b'])."
+        )
     present = None
     if isinstance(values, np.ma.MaskedArray):
         present, values = ~np.ma.getmaskarray(values), np.ma.getdata(values)
@@ -104,7 +108,9 @@ class ArrayTable:
     def columns(self) -> tuple[Column, ...]:
         return (self.declared,)
 
-    def column(self, name: object) -> Column:  # noqa: ARG002  (there is but one)
+    def column(self, name: object) -> Column:
+        """The one column there is."""
+        no_name(name)
         return self.declared
 
     def query(self, counting: Counting) -> str:
@@ -134,11 +140,8 @@ class ArrayTable:
         buckets, values = axis.buckets, self.values if self.present is None else self.values[self.present]
         code = values.dtype.kind
         if code == "M":
-            ticks, inside = _times(values, axis.kind if axis.zone is None else "moment")
-            ticks = ticks[inside]
-            if axis.zone is not None:
-                ticks = local_times(ticks, axis.zone) // (MICROS_PER_DAY if axis.kind == "date" else 1)
-            return _tally(buckets.locate(ticks))
+            ticks, inside = _times(values, axis.kind) if axis.zone is None else _by_clock(values, axis.zone, axis.kind)
+            return _tally(buckets.locate(ticks[inside]))
         if code == "b":
             return _tally(values)
         if isinstance(buckets, Width) and _is_dense(buckets):
@@ -149,16 +152,23 @@ class ArrayTable:
 
 @dataclass(frozen=True)
 class CellTable:
-    """Python objects, fetched when they are counted and read one by one."""
+    """Python objects, fetched when they are counted and read one by one.
+
+    With ``codes`` the cells are those that differ, each of which is read once, and a record's code is the place of its
+    own among them, −1 where it has none.
+    """
 
     cells: Callable[[], list[Any]] = field(repr=False)
     declared: Column
+    codes: Callable[[], NDArray[Any]] | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return (self.declared,)
 
-    def column(self, name: object) -> Column:  # noqa: ARG002  (there is but one)
+    def column(self, name: object) -> Column:
+        """The one column there is."""
+        no_name(name)
         return self.declared
 
     def query(self, counting: Counting) -> str:
@@ -168,7 +178,13 @@ class CellTable:
 
     def aligned(self, kind: Kind) -> Aligned:
         """One cell per record, what is not readable marked as missing."""
-        values = _read(self.cells(), kind)
+        if self.codes is None:
+            return self._readable(_read(self.cells(), kind), kind)
+        different, codes = self._readable([*_read(self.cells(), kind), None], kind), self.codes()
+        return Aligned(different.cells[codes], None if different.present is None else different.present[codes])
+
+    @staticmethod
+    def _readable(values: list[Any], kind: Kind) -> Aligned:
         present = np.array([value is not None for value in values], dtype=bool)
         if kind == "number":
             cells = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
@@ -180,13 +196,21 @@ class CellTable:
         return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
 
     def reading(self, cell: str, kind: Kind) -> Reading:
-        """How the engine reads a cell of :meth:`aligned`; integers, which may be of any size, travel as texts."""
-        return Reading(f"CAST({cell} AS HUGEINT)", True) if kind == "integer" else Reading(cell)
+        """How the engine reads a cell of :meth:`aligned`; integers, which may be of any size, travel as texts.
+
+        The type of a text is said, because the engine gives a column of which no cell is readable another one.
+        """
+        if kind == "integer":
+            return Reading(f"CAST({cell} AS HUGEINT)", True)
+        return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
 
     def count(self, counting: Counting) -> Counted:
         """Buckets and how many records each holds."""
         axis = counting.values[0]
-        values = [value for value in _read(self.cells(), axis.kind) if value is not None]
+        values = _read(self.cells(), axis.kind)
+        if self.codes is not None:
+            values = object_keys([*values, None])[self.codes()].tolist()
+        values = [value for value in values if value is not None]
         if axis.kind in ("text", "boolean"):
             tally = Counter(values)
             return Counted((canonical_keys(list(tally)),), np.array(list(tally.values()), dtype=np.int64))
@@ -298,6 +322,15 @@ def _times(values: NDArray[Any], kind: Kind) -> tuple[NDArray[np.int64], NDArray
             out = ticks // min(ratio.denominator, 2**63 - 1)
     first, last = (FIRST_DAY, LAST_DAY) if kind == "date" else (FIRST_MOMENT, LAST_MOMENT)
     return out, inside & (out >= first) & (out <= last)
+
+
+def _by_clock(values: NDArray[Any], zone: str, kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Moments of UTC as the clocks of a zone show them, or the days; the same table as in a query."""
+    moments, inside = _times(values, "moment")
+    starts, ahead = (np.array(part, dtype=np.int64) for part in zip(*offsets(zone), strict=True))
+    shown = np.where(inside, moments, 0) + ahead[np.maximum(np.searchsorted(starts, moments, side="right") - 1, 0)]
+    inside = inside & (shown >= FIRST_MOMENT) & (shown <= LAST_MOMENT)
+    return (shown // MICROS_PER_DAY if kind == "date" else shown), inside
 
 
 def _standard(values: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from flexdp._parameters import is_short, shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 
-__all__ = ["Column", "no_column", "pick", "reading"]
+__all__ = ["Column", "no_column", "no_name", "pick", "reading"]
 
 _KINDS = ("integer", "number", "text", "date", "moment")
 _CONVERSIONS = {
@@ -80,6 +80,15 @@ def no_column(column: object, what: str) -> None:
     """Refuse a column's name where the source is a single column."""
     if column is not None:
         raise InputError(f"column does not fit {what}, which has none; leave it out.")
+
+
+def no_name(name: object) -> None:
+    """Refuse to look for a named column, of groups or units, in a source that is a single one."""
+    if name is not None:
+        raise InputError(
+            f"column {shown(name)} does not exist: the source is a single column without a name. "
+            "Pass a table with named columns, for example a pandas frame."
+        )
 
 
 def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:

@@ -6,26 +6,32 @@ None of these libraries is imported here: whoever passes a frame has imported it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexdp._parameters import shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.tables.arrays import ArrayTable, CellTable, MemoryTable, open_array
-from flexdp.tables.columns import Column, no_column, pick
+from flexdp.tables.columns import Column, no_column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection, counted, counted_together, run
+from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import declared, read_cell
+from flexdp.tables.running import counted, counted_together, run
+from flexdp.tables.served import check_name, no_table
 from flexdp.tables.sql import Reading, count_query, together_query
 
 __all__ = [
     "EngineTable",
+    "is_duckdb",
     "library_of",
+    "open_connection",
     "open_pandas",
     "open_pandas_series",
     "open_polars",
@@ -70,14 +76,36 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
         filled = series.to_numpy(dtype=plain, na_value=plain(0))
         return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True)
     if word.startswith("datetime64"):  # with a time zone: the moment itself, by the clocks of UTC
-        moments = series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
-        kind = Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
-        return ArrayTable(moments, kind)
+        return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), _zoned(name))
+    if letter == "M":
+        moments, present = _arrow_times(series)
+        if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
+            return ArrayTable(moments, _zoned(name), present)
+        return open_array(np.ma.MaskedArray(moments, mask=~present), name=name)
     if word.startswith(("str", "large_string")):
-        return CellTable(series.tolist, Column(name=name, type_name="text", kind="text"))
-    if word == "category" or letter == "O":
+        texts = cache(series.factorize)  # the same text is read once, however many records have it
+        column = Column(name=name, type_name="text", kind="text")
+        return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
+    if word == "category":
+        column = Column(name=name, type_name=word, kind=None, undeclared=True)
+        return CellTable(lambda: series.cat.categories.tolist(), column, lambda: series.cat.codes.to_numpy())
+    if letter == "O":
         return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
     return CellTable(list, Column(name=name, type_name=word, kind=None))
+
+
+def _zoned(name: str | None) -> Column:
+    return Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
+
+
+def _arrow_times(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Dates and moments that Arrow keeps for pandas, as numpy's, and which of them are there."""
+    stored, cells = series.dtype.pyarrow_dtype, series.array.__arrow_array__()
+    short = str(stored).startswith("date32")
+    ticks = (cells.cast("int32") if short else cells).cast("int64").fill_null(0).to_numpy()
+    moments = ticks.view(f"datetime64[{'D' if short else getattr(stored, 'unit', 'ms')}]")
+    whole_days = str(stored).startswith("date")
+    return (moments.astype("datetime64[D]") if whole_days else moments), ~series.isna().to_numpy()
 
 
 class _Stream:
@@ -121,7 +149,14 @@ def _lazy(source: Any) -> EngineTable:
     def select(names: list[str]) -> Any:
         return _Batches(source.select(names))
 
-    schema = source.collect_schema()
+    try:
+        schema = source.collect_schema()
+    except Exception:  # noqa: BLE001  (its text tells of rows and may quote a cell)
+        schema = None
+    if schema is None:  # outside the handler, so that no chain of causes leads there
+        raise InputError(
+            "source is a lazy frame that cannot be planned; check its files and the columns that it names."
+        )
     empty = source.clear
     return _registered(
         None, names=list(schema.names()), select=select, describe=lambda names: _Stream(empty().select(names).collect())
@@ -145,18 +180,33 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
     return _registered(None, names=names, select=lambda some: source.select([names.index(name) for name in some]))
 
 
-def open_relation(source: Any) -> EngineTable:
-    """A DuckDB relation, counted on its own connection."""
+def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> EngineTable:
+    """A DuckDB relation, counted on its own connection, which alone can ``interrupt`` what it runs."""
     try:
         names, types = list(source.columns), [str(each) for each in source.types]
     except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
         raise InputError("source is a relation that can no longer be read; is its connection open?") from None
 
     def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
-        # The connection is the caller's, so a running query cannot be interrupted from here.
-        return run(lambda: source.query(_RELATION, statement).fetchnumpy(), lambda: None)
+        return run(lambda: source.query(_RELATION, statement).fetchnumpy(), interrupt)
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, table=_RELATION)
+
+
+def is_duckdb(source: object) -> bool:
+    """Whether an object is a DuckDB connection."""
+    return any(cls.__name__ == "DuckDBPyConnection" for cls in type(source).__mro__)
+
+
+def open_connection(con: Any, table: object) -> EngineTable:
+    """A table or view of a DuckDB connection of the caller's."""
+    wanted = check_name(table)
+    relation = None
+    with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+        relation = con.table(wanted)
+    if relation is None:
+        raise no_table(wanted)
+    return open_relation(relation, con.interrupt)
 
 
 def _registered(
@@ -172,13 +222,16 @@ def _registered(
     look = describe or pick_columns
 
     def type_of(name: str) -> str:
-        import duckdb as engine
-
+        rows = None
         try:
             with connection() as con, _as_source(con, look([name])):
                 rows = con.execute("DESCRIBE source").fetchall()
-        except engine.Error:
-            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.") from None
+        except InputError:
+            raise
+        except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+            rows = None
+        if rows is None:
+            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.")
         found = next((row[1] for row in rows if row[0] == name), None)
         if found is None:
             raise InputError("column has the name of another one but for upper and lower case; rename one of them.")
@@ -217,6 +270,7 @@ class EngineTable:
     def column(self, name: object) -> Column:
         """The declared column of that name; its type is looked up only now."""
         if self.single:
+            no_name(name)
             return declared(None, self.type_of(self.names[0]), self.names[0])
         pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
         return declared(str(name), self.type_of(str(name)), str(name))

@@ -12,7 +12,8 @@ __all__ = ["declared", "read_cell"]
 _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
-_ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"}
+_NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS"}
+_ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS"}
 _NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
 _INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
 _WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
@@ -94,7 +95,7 @@ def _days(date: str) -> str:
 
 def _moment(cell: str, column: Column, kind: Kind) -> Reading:
     """Whole microseconds; as a date, whole days. Both are rounded down, also before 1970."""
-    if column.type_name.upper() == "TIMESTAMP_NS":
+    if column.type_name.upper() in _NANOSECONDS:
         micros = _floored(f"epoch_ns({cell})", 1000)
     else:
         stamp = cell if column.zoned or column.type_name.upper() == "TIMESTAMP" else f"TRY_CAST({cell} AS TIMESTAMP)"
