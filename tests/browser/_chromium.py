@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 FLAGS = [
     "--headless",
@@ -23,6 +23,7 @@ FLAGS = [
     "--disable-sync",
 ]
 REMEDY = "NO BROWSER: the browser tests need Debian's chromium; run 'make .venv/browser' or apt-get install chromium"
+expect.set_options(timeout=20_000)  # milliseconds, for machines with much else to do
 
 
 @contextmanager
