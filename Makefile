@@ -7,7 +7,7 @@ BIN := .venv/bin
 demo: .venv/core
 	$(BIN)/flexdp demo
 
-test: .venv/test
+test: .venv/test .venv/browser
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: .venv/test
@@ -29,6 +29,16 @@ bench: .venv/bench
 .venv/test: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
 	touch $@ .venv/core
+
+# A browser for tests/browser, where it is there or may be installed; else those tests are skipped, and say so.
+.venv/browser: .venv/bin/python
+	@as=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); export DEBIAN_FRONTEND=noninteractive; \
+	get="apt-get install -qq -y --no-install-recommends chromium"; \
+	if ! command -v chromium > /dev/null; then \
+		{ $$as $$get || { $$as apt-get update -qq && $$as $$get; }; } > /dev/null 2>&1 || true; \
+	fi; \
+	if command -v chromium > /dev/null; then touch $@; \
+	else echo "No chromium, and it could not be installed: the browser tests will be skipped."; fi
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -38,7 +38,8 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "experiments._cells", "experiments._files", "experiments.journal", "experiments.runner", "experiments.results",
     "experiments.checks", "experiments.claims", "experiments.sensitivity", "experiments.figure", "experiments.page",
     "experiments.outputs", "experiments.comparison", "experiments.public", "experiments",
-    "_planner", "_demo", "cli_lab", "cli", "__main__", "__init__",
+    "_planner", "_demo", "web", "web.entries", "web.controls", "web.example", "web.pictures", "web.page", "web.server",
+    "web.command", "cli_lab", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files", "tables.frames"},
@@ -50,6 +51,8 @@ ENGINES = {
     "scipy": {"_transport", "experiments.checks"},
     "numba": {"_line"},
     "matplotlib": {"experiments.figure"},
+    "starlette": {"web.server"},
+    "uvicorn": {"web.server"},
 }
 
 
@@ -144,6 +147,8 @@ def test_importing_flexdp_loads_no_engine() -> None:
         "click",
         "rich",
         "matplotlib",
+        "starlette",
+        "uvicorn",
         "flexdp.experiments",
     )
     code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"

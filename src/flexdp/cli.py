@@ -28,6 +28,7 @@ from flexdp._planner import pair_of, plan_command, report_command
 from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
+from flexdp.web.command import web_command
 
 __all__ = ["main"]
 
@@ -363,6 +364,7 @@ def demo(epsilon: str, delta: str, as_json: bool) -> int:
 
 cli.add_command(plan_command)
 cli.add_command(report_command)
+cli.add_command(web_command)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, whole
 from flexdp.errors import InputError
@@ -42,11 +43,7 @@ def per_bar(epsilon: Number, delta: Number, buckets_per_unit: Number = 1) -> Pri
     loss, chance, units = EPSILON.check(epsilon), DELTA.check(delta), whole("buckets_per_unit", buckets_per_unit)
     if units == 1:
         return Privacy(epsilon=loss, delta=chance)
-    low, high = math.floor(chance / units * _GRID), math.floor(chance * _GRID) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _stays(middle, units, chance) else (low, middle)
-    share = Fraction(low, _GRID)
+    share = _share(chance, units)
     if share < DELTA.low:
         raise InputError(
             f"delta must be at least {number_text(DELTA.low)} for each of buckets_per_unit={units} buckets; "
@@ -150,6 +147,16 @@ def _highest(domain: Domain) -> Fraction:
 
 def _fits(epsilon: Fraction, delta: Fraction, reach: int) -> bool:
     return smallest_reach(epsilon, delta, at_most=reach) is not None
+
+
+@lru_cache(maxsize=64)
+def _share(chance: Fraction, units: int) -> Fraction:
+    """The largest δ of each bucket; a plan asks for the same one at every ε."""
+    low, high = math.floor(chance / units * _GRID), math.floor(chance * _GRID) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _stays(middle, units, chance) else (low, middle)
+    return Fraction(low, _GRID)
 
 
 def _stays(share: int, units: int, chance: Fraction) -> bool:

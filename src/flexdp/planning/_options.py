@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from flexdp._parameters import EPSILON, number_text
 from flexdp.errors import InputError
@@ -95,15 +96,7 @@ class Setting:
 
     def curve(self) -> list[tuple[float, int]]:
         """ε against the most records that a bucket loses: the points of a smooth line."""
-        steps = round(_STEPS * math.log2(float(LADDER[-1] / LADDER[0])))
-        points: list[tuple[float, int]] = []
-        for step in range(steps, -1, -1):
-            epsilon = Fraction(f"{float(LADDER[0]) * float(LADDER[-1] / LADDER[0]) ** (step / steps):.4g}")
-            option = self.option(epsilon, far=False)
-            if option is None:
-                break
-            points.append((float(epsilon), option.max_drop))
-        return points[::-1]
+        return list(_curve(self.delta, self.releases, self.buckets_per_unit))
 
     def smallest_epsilon(self) -> Fraction:
         """The smallest ε, to three digits, rounded up, that keeps to the limit."""
@@ -131,6 +124,23 @@ class Setting:
             return False
         share = self.bar(epsilon)
         return smallest_reach(share.epsilon, share.delta, at_most=(self.limit or 0) + 1) is not None
+
+
+@lru_cache(maxsize=64)
+def _curve(delta: Fraction, releases: int, buckets_per_unit: int) -> tuple[tuple[float, int], ...]:
+    """The curve of every setting that shares these three: it stays the same while ε is being chosen."""
+    setting = Setting(
+        delta=delta, releases=releases, buckets_per_unit=buckets_per_unit, buckets=None, records_about=None, limit=None
+    )
+    steps = round(_STEPS * math.log2(float(LADDER[-1] / LADDER[0])))
+    points: list[tuple[float, int]] = []
+    for step in range(steps, -1, -1):
+        epsilon = Fraction(f"{float(LADDER[0]) * float(LADDER[-1] / LADDER[0]) ** (step / steps):.4g}")
+        option = setting.option(epsilon, far=False)
+        if option is None:
+            break
+        points.append((float(epsilon), option.max_drop))
+    return tuple(points[::-1])
 
 
 def _estimate(reach: int, delta: Fraction) -> float:

@@ -60,14 +60,14 @@ def tradeoff(
             body.append(
                 text(
                     x + 10 if room else right,
-                    y - (9 if room else 26),
+                    max(30.0, y - (9 if room else 26)),  # below the caption of the axis
                     words,
                     anchor="start" if room else "end",
                     kind="m",
                 )
             )
     body.append(text((left + right) / 2, height - 8, "ε: less privacy to the right", kind="s"))
-    body.append(text(left, 14, "most records that a bucket loses", anchor="start", kind="s"))
+    body.append(text(left, 13, "most records that a bucket loses", anchor="start", kind="s"))
     said = "; ".join(f"ε {option['epsilon']}: {option['max_drop']}" for option in options)
     words = f"The most records that a bucket loses, by ε, at δ = {plan['delta']}: {said}."
     return picture(width, height, "Privacy against records lost", words, body, name=name, alone=alone)

@@ -1,0 +1,79 @@
+"""The page's own pictures: the odds as a hundred icons, and the example, published beside true."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from flexdp.report.svg import LogScale, Scale, compact, coordinate, picture, steps, text, ticks
+from flexdp.statistics import Max, Min, Range, Statistic
+from flexdp.web.example import Simulated
+
+__all__ = ["comparison", "icons"]
+
+
+def icons(certainty: str, *, name: str) -> str:
+    """A hundred icons: fifty are how sure an observer was, and those beside them how sure one can become.
+
+    ``certainty`` is a percentage that is rounded up, and so is the number of icons.
+    """
+    after = math.ceil(Fraction(certainty.removesuffix("%")))
+    body = []
+    for place in range(100):
+        x, y = 12 + 22 * (place % 10), 12 + 22 * (place // 10)
+        kind, fill = ("bar", "") if place < 50 else ("more", f' fill="url(#{name}-h)"') if place < after else ("no", "")
+        body.append(f'<circle class="{kind}"{fill} cx="{x}" cy="{y}" r="8"/>')
+    words = f"50 of 100 icons are full, {after - 50} more are hatched, {100 - after} are empty."
+    return picture(222, 222, f"50% sure becomes at most {certainty}", words, body, name=name, alone=False)
+
+
+def comparison(example: Simulated, statistic: Statistic | None, *, name: str, width: int, height: int = 280) -> str:
+    """The example's bars: what is published, and hatched above it what was left out; the statistic of both."""
+    spans, counts = example.flights.spans, example.flights.counts
+    left, right, top, bottom = 46.0, width - 8.0, 44.0, height - 42.0
+    across = Scale(spans[0][0], spans[-1][1], left, right)
+    up = LogScale(float(counts.max()), bottom, top)
+    body = []
+    for power in range(6):
+        y = up(10.0**power)
+        body.append(f'<path class="grid" d="M{coordinate(left)} {coordinate(y)}H{coordinate(right)}"/>')
+        body.append(text(left - 6, y + 4, compact(10.0**power), anchor="end", kind="s"))
+    for tick in ticks(across.low, across.high, 7 if width > 500 else 4):
+        body.append(text(across(tick), bottom + 16, compact(tick), kind="s"))
+    full, gone = [], []
+    for span, true, kept in zip(spans, counts.tolist(), example.left.tolist(), strict=True):
+        start, end = (across(edge) for edge in span)
+        end -= 0.5 if end - start > 3 else 0
+        full += [(start, end, up(kept), bottom)] if kept else []
+        gone += [(start, end, up(true), up(kept))] if kept < true else []
+    body.append(f'<path class="band" fill="url(#{name}-h)" d="{steps(gone)}"/>')
+    body.append(f'<path class="bar" d="{steps(full)}"/>')
+    body.append(f'<path class="axis" d="M{coordinate(left)} {coordinate(bottom)}H{coordinate(right)}"/>')
+    body += _marks(example, statistic, across, top, bottom)
+    body.append(text((left + right) / 2, height - 8, "departure delay, minutes", kind="s"))
+    words = (
+        f"{len(spans)} buckets of 15 minutes; {example.vanished} of them vanish, {example.lost} flights are left out. "
+        "Heights are logarithmic."
+    )
+    return picture(width, height, "Published and left out, by delay", words, body, name=name, alone=False)
+
+
+def _marks(example: Simulated, statistic: Statistic | None, across: Scale, top: float, bottom: float) -> list[str]:
+    """Where the statistic lies, published and in truth; of the range, its two ends."""
+    if statistic is None:
+        return []
+    parts: tuple[Statistic, ...] = (Min(), Max()) if isinstance(statistic, Range) else (statistic,)
+    lines, captions = [], []
+    for row, (kind, said) in enumerate((("mark", "published"), ("mark dash", "in truth"))):
+        y = top - 8 - 15 * (1 - row)
+        for part in parts:
+            value: Any = example.published(part) if row == 0 else example.truth(part)
+            if value is None:
+                continue
+            x, words = across(value), f"{said} {compact(value)}"
+            half = 3.4 * len(words)
+            at = min(max(x, across.start + half), across.end - half)
+            lines.append(f'<path class="{kind}" d="M{coordinate(x)} {coordinate(y + 3)}V{coordinate(bottom)}"/>')
+            captions.append(text(at, y, words, kind="m"))
+    return lines + captions
