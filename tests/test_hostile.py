@@ -318,3 +318,21 @@ def test_texts_and_categories_of_pandas_are_read_like_a_list(cells: list[str | N
         assert tally(frame, "t", kind="number") == numbers
         grouped = Counter((cell, float(i)) for i, cell in enumerate(cells) if cell is not None)
         assert tally(frame, "x", by="t") == grouped
+
+
+@pytest.mark.parametrize(("zone", "ahead"), [("UTC", 0), ("Asia/Tokyo", 9), ("America/New_York", -5)])
+@pytest.mark.parametrize("kind", ["moment", "date"])
+def test_clocks_never_leave_the_calendar(zone: str, ahead: int, kind: str) -> None:
+    """What some clock may show in the year 0 or 10000 is outside, so that no answer is further off than it says."""
+    ends = [dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59)]
+    inside = [dt.datetime(1, 1, 2), dt.datetime(2024, 1, 31, 20, 30), dt.datetime(9999, 12, 30, 23, 59, 59)]
+    moments = [moment.replace(tzinfo=dt.UTC) for moment in [*ends, *inside]]
+    shown = [moment + dt.timedelta(hours=ahead) for moment in inside]
+    start = dt.datetime(1970, 1, 1)
+    wanted = Counter(
+        ((moment - start).days if kind == "date" else (moment - start) // dt.timedelta(microseconds=1),)
+        for moment in shown
+    )
+    naive = pd.Series([moment.replace(tzinfo=None) for moment in moments], dtype="datetime64[us]")
+    for source in (pl.DataFrame({"t": moments}), pd.DataFrame({"t": naive.dt.tz_localize("UTC")})):
+        assert tally(source, "t", zone=zone, kind=kind) == wanted

@@ -20,6 +20,9 @@ __all__ = ["check_zone", "local_times", "offsets"]
 
 _FIRST, _LAST = dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_DAY = 86400 * 10**6
+FIRST_LOCAL = (dt.date.min.toordinal() - dt.date(1970, 1, 1).toordinal() + 1) * _DAY  # no clock shows the year 0,
+LAST_LOCAL = (dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal()) * _DAY - 1  # nor 10000, of what lies between
 _STEP = dt.timedelta(days=5)  # no zone has changed its clocks, and back, within less
 _SECOND = dt.timedelta(seconds=1)
 

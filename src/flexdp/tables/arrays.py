@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._zones import local_times
+from flexdp._zones import FIRST_LOCAL, LAST_LOCAL, local_times
 from flexdp.buckets import (
     EPOCH,
     FIRST_DAY,
@@ -142,6 +142,7 @@ class ArrayTable:
             ticks, inside = _times(values, axis.kind if axis.zone is None else "moment")
             ticks = ticks[inside]
             if axis.zone is not None:
+                ticks = ticks[(ticks >= FIRST_LOCAL) & (ticks <= LAST_LOCAL)]
                 ticks = local_times(ticks, axis.zone) // (MICROS_PER_DAY if axis.kind == "date" else 1)
             return _tally(buckets.locate(ticks))
         if code == "b":

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from flexdp._zones import offsets
+from flexdp._zones import FIRST_LOCAL, LAST_LOCAL, offsets
 from flexdp.buckets import (
     FIRST_DAY,
     FIRST_MOMENT,
@@ -150,13 +150,16 @@ def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> 
         return rows
     columns = []
     for i, axis in enumerate(axes):
-        shifts = [(0, 0)] if axis.zone is None else offsets(axis.zone)
-        shift = _search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
-        local = f"v{i} + {shift}"
-        if axis.zone is not None and axis.kind == "date":  # never negative, counted from the first day that is read
-            days = d.quotient(f"{local} - ({FIRST_MOMENT - MICROS_PER_DAY})", MICROS_PER_DAY)
-            local = f"{days} + ({FIRST_DAY - 1})"
-        columns.append(f"v{i}" if axis.zone is None else f"{local} AS v{i}")
+        if axis.zone is None:
+            columns.append(f"v{i}")
+            continue
+        shifts = offsets(axis.zone)
+        cuts = [str(at) for at in (FIRST_LOCAL, *(at for at, _ in shifts[1:]), LAST_LOCAL + 1)]
+        local = f"v{i} + {_search(f'v{i}', cuts, ['NULL', *(str(by) for _, by in shifts), 'NULL'].__getitem__)}"
+        if axis.kind == "date":  # never negative, counted from the first day that is read
+            days = d.quotient(f"{local} - ({FIRST_MOMENT})", MICROS_PER_DAY)
+            local = f"{days} + ({FIRST_DAY})"
+        columns.append(f"{local} AS v{i}")
     return f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}) AS z"
 
 
