@@ -10,7 +10,6 @@ import os
 import re
 import sys
 import tempfile
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from flexdp._escape import no_formula
+from flexdp._escape import visible as safe
 from flexdp._parameters import number_text, shown
 from flexdp.answers import Answer, check_order
 from flexdp.buckets import Kind
@@ -39,14 +40,6 @@ __all__ = [
 ]
 
 _MOST_BARS = 60  # that a terminal is shown; a file or JSON has them all
-
-
-def safe(text: str) -> str:
-    """Text with everything that could steer a terminal made visible."""
-    return "".join(
-        char if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else f"\\u{ord(char):04x}"
-        for char in text
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +231,8 @@ class AtomicFile:
         self._stream: TextIO | None = None
         if self._path is not None and self._path.exists() and any(self._path.samefile(file) for file in inputs):
             raise InputError(f"output {shown(path)} is the table itself; name another file.")
-        if self._path is not None and self._path.suffix.lower() not in (".json", ".csv"):
-            raise InputError(f"output must end in .json or .csv; got {shown(path)}.")
+        if self._path is not None and self._path.suffix.lower() not in (".json", ".csv", ".html"):
+            raise InputError(f"output must end in .json, .csv or .html; got {shown(path)}.")
 
     def __enter__(self) -> AtomicFile:
         if self._path is not None:
@@ -262,14 +255,27 @@ class AtomicFile:
         if self._path.suffix.lower() == ".json":
             self._stream.write(release.to_json(indent=2) + "\n")
             return
-        writer = csv.writer(self._stream, lineterminator="\n")
+        if self._path.suffix.lower() == ".html":
+            if isinstance(release, Releases):
+                raise AssertionError("refused before anything was spent")
+            self._stream.write(release.to_html())
+            return
+        # Texts are quoted, so that a spreadsheet which splits at semicolons does not find a formula inside one.
+        writer = csv.writer(self._stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         several = isinstance(release, Releases)
         for place, one in enumerate(release.values() if isinstance(release, Releases) else [release]):
             columns = one.columns_of_bars()
             if not place:
-                writer.writerow([*(["column"] if several else []), *map(_no_formula, columns)])
+                writer.writerow([*(["column"] if several else []), *map(no_formula, columns)])
             for row in zip(*columns.values(), strict=True):
-                writer.writerow([*([_no_formula(one.column)] if several else []), *map(_no_formula, row)])
+                writer.writerow([*([no_formula(one.column)] if several else []), *map(no_formula, row)])
+
+    def write_text(self, text: str) -> None:
+        """Write a page that was made elsewhere."""
+        if self._path is not None and self._path.suffix.lower() != ".html":
+            raise InputError(f"output must end in .html; got {shown(str(self._path))}.")
+        if self._stream is not None:
+            self._stream.write(text)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -290,8 +296,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _no_formula(cell: Any) -> Any:
-    """A text that a spreadsheet would run as a formula, made harmless."""
-    return "'" + cell if isinstance(cell, str) and cell[:1] in "=+-@\t\r" and cell else cell

@@ -10,19 +10,13 @@ import datetime as dt
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import numpy as np
-from numpy.typing import NDArray
-
 from flexdp._parameters import shown
 from flexdp.errors import InputError
 
-__all__ = ["check_zone", "local_times", "offsets"]
+__all__ = ["check_zone", "offsets"]
 
 _FIRST, _LAST = dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_DAY = 86400 * 10**6
-FIRST_LOCAL = (dt.date.min.toordinal() - dt.date(1970, 1, 1).toordinal() + 1) * _DAY  # no clock shows the year 0,
-LAST_LOCAL = (dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal()) * _DAY - 1  # nor 10000, of what lies between
 _STEP = dt.timedelta(days=5)  # no zone has changed its clocks, and back, within less
 _SECOND = dt.timedelta(seconds=1)
 
@@ -70,12 +64,6 @@ def offsets(zone: str) -> tuple[tuple[int, int], ...]:
             found.append((high, ahead(high)))
         moment = later
     return tuple((_micros(at), by // dt.timedelta(microseconds=1)) for at, by in found)
-
-
-def local_times(micros: NDArray[np.int64], zone: str) -> NDArray[np.int64]:
-    """Moments as the clocks of a zone show them."""
-    starts, ahead = np.array(offsets(zone), dtype=np.int64).T
-    return np.asarray(micros + ahead[np.maximum(np.searchsorted(starts, micros, side="right") - 1, 0)])
 
 
 def _micros(moment: dt.datetime) -> int:

@@ -49,6 +49,11 @@ class Answer:
     def __str__(self) -> str:
         return self.sentence
 
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import answer_card
+
+        return answer_card(self.name, self.value, self.sentence)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:

@@ -24,6 +24,8 @@ from typing import Any, TypeVar
 import click
 
 from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
+from flexdp._planner import pair_of, plan_command, report_command
+from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
 
@@ -31,8 +33,8 @@ __all__ = ["main"]
 
 NOTHING_SURVIVED = 4
 
-_TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
-_TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -41,6 +43,7 @@ class _Run:
     """How far this run has come, so that a failure can say what it cost."""
 
     spent: bool = False
+    kept: str = ""  # of work that can be resumed: what an interruption leaves behind
 
 
 class _Ended(BaseException):
@@ -97,6 +100,8 @@ def _guarded(run: _Run) -> int:
 
 
 def _cost(run: _Run) -> str:
+    if run.kept:
+        return run.kept
     return "the budget of this release is spent." if run.spent else "nothing was released."
 
 
@@ -122,15 +127,8 @@ def cli() -> None:
     """Publish a column of a table with differential privacy that only ever leaves records out."""
 
 
-def _pair_of(value: str) -> tuple[str, str]:
-    """LO:HI, of which either may be a day with a time of day, which has colons of its own."""
-    times = _TIMES.fullmatch(value)
-    low, high = times.groups() if times else map(str.strip, value.split(":")) if value.count(":") == 1 else ("", "")
-    if not low or not high:
-        raise InputError(
-            "bounds must be written LO:HI, for example --bounds 0:120 or --bounds 2024-01-01:2024-12-31T18:30."
-        )
-    return low, high
+cli.add_command(experiment)
+cli.add_command(compare)
 
 
 def _listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -144,6 +142,7 @@ def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None
 _FORMAT = click.option("--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the name does not tell.")
 _DELIMITER = click.option("--delimiter", metavar="C", callback=_tab, help="Of CSV files; default: told by the header.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+_IN_DATABASE = click.option("--table", metavar="T", help="Of a database: postgresql://…, or a .db or .sqlite file.")
 _TABLE = (
     click.argument("source", metavar="FILE...", nargs=-1, required=True),
     click.argument("column"),
@@ -177,13 +176,24 @@ _TABLE = (
     click.option("--unit", metavar="COLUMN", help="Whose records they are, e.g. patient_id."),
     click.option("--max-buckets-per-unit", metavar="K", help="In how many buckets one unit may count; with --unit."),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="One value of each unit."),
+    _IN_DATABASE,
     _DELIMITER,
     _FORMAT,
     _JSON,
 )
 
 
-def _prepared(source: tuple[str, ...], column: str, **options: Any) -> Any:
+def _source(files: tuple[str, ...], table: str | None) -> Any:
+    if table is None:
+        return files[0] if len(files) == 1 else files
+    if len(files) > 1:
+        raise InputError("table needs one database; give one address or file.")
+    if not files[0].startswith(("postgresql://", "postgres://")) and not files[0].lower().endswith(_DATABASES):
+        raise InputError("table fits a database only: postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.")
+    return files[0], table
+
+
+def _prepared(source: tuple[str, ...], column: str, table: str | None, **options: Any) -> Any:
     """A request in the words of the library: one column or several, values per column where they are written so."""
     from flexdp.release import prepare
 
@@ -194,7 +204,7 @@ def _prepared(source: tuple[str, ...], column: str, **options: Any) -> Any:
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(
-        source[0] if len(source) == 1 else source,
+        _source(source, table),
         names if also else column,
         by=list(by) or None,
         **options,
@@ -204,11 +214,11 @@ def _prepared(source: tuple[str, ...], column: str, **options: Any) -> Any:
 def _each(name: str, value: Any, columns: list[str]) -> Any:
     """One value for all columns, or one for each, separated by commas."""
     if value is None or len(columns) == 1:
-        return value if name == "width" or value is None else _pair_of(value)
+        return value if name == "width" or value is None else pair_of(value)
     parts = value.split(",")
     if len(parts) not in (1, len(columns)):
         raise InputError(f"{name} must be one for all, or one for each of the {len(columns)} columns, with commas.")
-    read = [part.strip() if name == "width" else _pair_of(part) for part in parts]
+    read = [part.strip() if name == "width" else pair_of(part) for part in parts]
     return read if len(parts) > 1 else read[0]
 
 
@@ -230,7 +240,7 @@ def _table_options(function: _F) -> _F:
 )
 @click.option("--certify", metavar="S", help="Share of the budget for a bound of all that was left out, e.g. 0.05.")
 @click.option("--split", metavar="S,S,…", callback=_listed, help="With --separately: the share of each column.")
-@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json or .csv).")
+@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
     run: _Run,
@@ -244,10 +254,16 @@ def release(
     output: str | None,
     certify: str | None,
     split: list[str] | None,
+    table: str | None,
     **options: Any,
 ) -> int:
-    """Publish COLUMN of one or more FILEs ('-' reads standard input). Every run spends (ε, δ) again."""
-    request = _prepared(source, column, **options).spend(epsilon, delta, certify=certify, split=split)
+    """Publish COLUMN of one or more FILEs ('-' reads standard input), or of a database's table.
+
+    Every run spends (ε, δ) again.
+    """
+    request = _prepared(source, column, table, **options).spend(epsilon, delta, certify=certify, split=split)
+    if request.separately and output is not None and output.lower().endswith(".html"):
+        raise InputError("output of columns released separately must be .json or .csv; report makes a page of each.")
     questions = parse_stats(stats, request)
     unwritten: OSError | None = None
     try:
@@ -288,14 +304,26 @@ def _status(message: str) -> Any:
 
 @cli.command()
 @click.argument("source", metavar="FILE...", nargs=-1, required=True)
+@_IN_DATABASE
 @_DELIMITER
 @_FORMAT
 @_JSON
-def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, as_json: bool) -> int:  # noqa: A002
-    """List the columns that the FILEs declare: names and types, nothing that a record holds."""
+def columns(
+    source: tuple[str, ...],
+    table: str | None,
+    delimiter: str | None,
+    format: str | None,  # noqa: A002
+    as_json: bool,
+) -> int:
+    """List the columns that FILEs or a database's table declare: names and types, nothing that a record holds."""
+    from flexdp.tables import open_table
     from flexdp.tables.files import open_files
 
-    declared = open_files(source, format, delimiter, echo=True).columns
+    if table is not None or len(source) == 1:
+        place = _source(source, table)
+        declared = open_table(place, file_format=format, delimiter=delimiter).columns
+    else:
+        declared = open_files(source, format, delimiter, echo=True).columns
     if as_json:
         click.echo(json.dumps([{"name": c.name, "type": c.type_name, "kind": c.kind} for c in declared]))
     elif not declared:
@@ -307,10 +335,17 @@ def columns(source: tuple[str, ...], delimiter: str | None, format: str | None, 
 
 @cli.command()
 @_table_options
-def query(source: tuple[str, ...], column: str, as_json: bool, **options: Any) -> int:
+@click.option(
+    "--dialect", metavar="D", help="Show how another engine would say it: postgres, sqlite, spark, snowflake, …"
+)
+def query(
+    source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any
+) -> int:
     """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
-    text = _prepared(source, column, **options).query()
-    click.echo(json.dumps({"dialect": "duckdb", "sql": text}) if as_json else text)
+    request = _prepared(source, column, table, **options)
+    text = request.query(dialect)
+    own = getattr(getattr(request.questions[0].table, "dialect", None), "name", "duckdb")
+    click.echo(json.dumps({"dialect": dialect or own, "sql": text}) if as_json else text)
     return 0
 
 
@@ -324,6 +359,10 @@ def demo(epsilon: str, delta: str, as_json: bool) -> int:
 
     run(epsilon, delta, as_json=as_json)
     return 0
+
+
+cli.add_command(plan_command)
+cli.add_command(report_command)
 
 
 if __name__ == "__main__":

@@ -100,6 +100,9 @@ def make_question(
     units = _units(table, unit, max_buckets_per_unit, per_unit, axes, group_axes)
     index = None if among is None else tuple(group_index(group) for group in among)
     counting = Counting(values=tuple(axes), groups=tuple(group_axes), declared=index, units=units)
+    check = getattr(table, "check", None)
+    if check is not None:
+        check(counting)  # what the engine cannot count is refused before anything is spent
     rule = None
     if units is not None:
         rule = UnitRule(name=units.column.name or "", most=units.most, per_unit=units.per_unit)

@@ -90,9 +90,7 @@ def running(histogram: Histogram) -> NDArray[Any]:
 
 
 def plain(key: Any) -> Any:
-    """A key as a plain Python value; a point as a tuple."""
-    if isinstance(key, np.ndarray):
-        return tuple(key.tolist())
+    """A key as a plain Python value."""
     return key.item() if isinstance(key, np.generic) else key
 
 

@@ -15,15 +15,24 @@ from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.tables.arrays import CellTable, open_array
 from flexdp.tables.columns import Column, no_column, reading
 from flexdp.tables.counting import Axis, Counted, Counting, Units
+from flexdp.tables.dbapi.source import check_engine, open_dbapi
+from flexdp.tables.dialects import show
 from flexdp.tables.files import open_files
 from flexdp.tables.frames import (
+    is_duckdb,
     library_of,
+    open_connection,
     open_pandas,
     open_pandas_series,
     open_polars,
     open_pyarrow,
     open_relation,
 )
+from flexdp.tables.postgres.run import is_connection as is_psycopg
+from flexdp.tables.postgres.source import is_address, open_postgres
+from flexdp.tables.spark.source import is_frame, open_spark
+from flexdp.tables.sqlite.run import is_connection as is_sqlite
+from flexdp.tables.sqlite.source import ENDINGS, open_sqlite
 
 __all__ = ["Axis", "Column", "Counted", "Counting", "Table", "Units", "count", "open_table", "query_of", "reading"]
 
@@ -54,13 +63,20 @@ def open_table(
     engine: object = None,
 ) -> Table:
     """Recognise a source by what it is, read what it declares, and touch no record."""
+    if isinstance(source, tuple) and len(source) == 2 and (served := _open_pair(*source, engine)) is not None:
+        _refuse_file_options(file_format, delimiter)
+        return served
+    if is_frame(source):
+        _refuse_file_options(file_format, delimiter)
+        _refuse_engine(engine, "a Spark DataFrame")
+        return open_spark(source)
+    _refuse_engine(engine, "a file, a frame or an array")
     if isinstance(source, str | os.PathLike):
+        _refuse_lone_database(os.fspath(source))
         return open_files([source], file_format, delimiter, echo=True)
     if isinstance(source, Sequence) and column is not None and _all_paths(source):
         return open_files(source, file_format, delimiter)
-    for name, value in (("format", file_format), ("delimiter", delimiter)):
-        if value is not None:
-            raise InputError(f"{name} fits files only; leave it out.")
+    _refuse_file_options(file_format, delimiter)
     library = library_of(source)
     if library == "pandas" and hasattr(source, "iloc"):
         if hasattr(source, "columns"):
@@ -81,9 +97,64 @@ def open_table(
         no_column(column, "a list of values")
         return CellTable(lambda: list(source), Column(name=None, type_name="list", kind=None, undeclared=True))
     raise InputError(
-        f"source must be a path, a list, a numpy array, a pandas, polars or pyarrow table or a DuckDB relation; "
-        f"got {shown(source)}."
+        f"source must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB "
+        f"relation, a Spark DataFrame or a pair (connection, 'table'); got {shown(source)}."
     )
+
+
+def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
+    """A table of a database, if the pair names one: a connection or an address, and the table in it."""
+    if isinstance(place, str | os.PathLike):
+        address = os.fspath(place)
+        if is_address(address):
+            _refuse_engine(engine, "an address")
+            return open_postgres(address, table)
+        if str(address).lower().endswith(ENDINGS):
+            _refuse_engine(engine, "a file")
+            return open_sqlite(address, table)
+        return None
+    if not (hasattr(place, "cursor") and hasattr(place, "close")):
+        return None
+    own = next((name for name, fits in _NATIVE.items() if fits(place)), None)
+    chosen = own if engine is None else check_engine(engine)
+    if chosen is None:
+        raise InputError(
+            f"engine is missing: {shown(place)} does not tell what it is connected to. "
+            "Say engine='postgres', 'sqlite' or 'duckdb'."
+        )
+    if own is not None and chosen != own:
+        raise InputError(f"engine={chosen!r} does not fit a connection of {own}; leave it out.")
+    if own is None:
+        return open_dbapi(place, table, chosen)
+    if own == "duckdb":
+        return open_connection(place, table)
+    return open_postgres(place, table) if own == "postgres" else open_sqlite(place, table)
+
+
+def _refuse_engine(engine: object, what: str) -> None:
+    if engine is not None:
+        raise InputError(f"engine does not fit {what}; leave it out.")
+
+
+def _refuse_file_options(file_format: object, delimiter: object) -> None:
+    for name, value in (("format", file_format), ("delimiter", delimiter)):
+        if value is not None:
+            raise InputError(f"{name} fits files only; leave it out.")
+
+
+def _refuse_lone_database(path: Any) -> None:
+    """A database without a table; an address is not repeated, because it may hold a password."""
+    if not isinstance(path, str):
+        return
+    if "://" in path or "password=" in path:
+        if is_address(path):
+            raise InputError("table is missing: source is a database; give (address, 'table'), or --table.")
+        raise InputError("source is an address of no kind that is known; PostgreSQL's begin with postgresql://.")
+    if path.lower().endswith(ENDINGS):
+        raise InputError("table is missing: source is a database; give (path, 'table'), or --table.")
+
+
+_NATIVE = {"postgres": is_psycopg, "sqlite": is_sqlite, "duckdb": is_duckdb}
 
 
 def _all_paths(source: Sequence[Any]) -> bool:
@@ -92,14 +163,12 @@ def _all_paths(source: Sequence[Any]) -> bool:
 
 def query_of(table: Table, countings: Sequence[Counting], dialect: str | None = None) -> str:
     """The SQL text that would count; it runs nothing."""
+    if dialect is not None:
+        return show(countings, dialect)
     together = getattr(table, "together_query", None)
     if len(countings) > 1 and together is not None and all(counting.units is None for counting in countings):
-        text = str(together(countings))
-    else:
-        text = ";\n\n".join(table.query(counting) for counting in countings)
-    if dialect is not None:
-        raise InputError(f"dialect {shown(dialect)} is not known.")
-    return text
+        return str(together(countings))
+    return ";\n\n".join(table.query(counting) for counting in countings)
 
 
 def count(table: Table, countings: Sequence[Counting]) -> list[Bars]:

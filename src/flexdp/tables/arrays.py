@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._zones import FIRST_LOCAL, LAST_LOCAL, local_times
+from flexdp._zones import offsets
 from flexdp.buckets import (
     EPOCH,
     FIRST_DAY,
@@ -36,8 +36,9 @@ from flexdp.histogram import Histogram, canonical_keys, object_keys
 from flexdp.tables.columns import Column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection, counted, run
+from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.running import counted, run
 from flexdp.tables.sql import Reading, count_query
 
 __all__ = ["ArrayTable", "CellTable", "MemoryTable", "open_array"]
@@ -139,12 +140,8 @@ class ArrayTable:
         buckets, values = axis.buckets, self.values if self.present is None else self.values[self.present]
         code = values.dtype.kind
         if code == "M":
-            ticks, inside = _times(values, axis.kind if axis.zone is None else "moment")
-            ticks = ticks[inside]
-            if axis.zone is not None:
-                ticks = ticks[(ticks >= FIRST_LOCAL) & (ticks <= LAST_LOCAL)]
-                ticks = local_times(ticks, axis.zone) // (MICROS_PER_DAY if axis.kind == "date" else 1)
-            return _tally(buckets.locate(ticks))
+            ticks, inside = _times(values, axis.kind) if axis.zone is None else _by_clock(values, axis.zone, axis.kind)
+            return _tally(buckets.locate(ticks[inside]))
         if code == "b":
             return _tally(values)
         if isinstance(buckets, Width) and _is_dense(buckets):
@@ -325,6 +322,15 @@ def _times(values: NDArray[Any], kind: Kind) -> tuple[NDArray[np.int64], NDArray
             out = ticks // min(ratio.denominator, 2**63 - 1)
     first, last = (FIRST_DAY, LAST_DAY) if kind == "date" else (FIRST_MOMENT, LAST_MOMENT)
     return out, inside & (out >= first) & (out <= last)
+
+
+def _by_clock(values: NDArray[Any], zone: str, kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Moments of UTC as the clocks of a zone show them, or the days; the same table as in a query."""
+    moments, inside = _times(values, "moment")
+    starts, ahead = (np.array(part, dtype=np.int64) for part in zip(*offsets(zone), strict=True))
+    shown = np.where(inside, moments, 0) + ahead[np.maximum(np.searchsorted(starts, moments, side="right") - 1, 0)]
+    inside = inside & (shown >= FIRST_MOMENT) & (shown <= LAST_MOMENT)
+    return (shown // MICROS_PER_DAY if kind == "date" else shown), inside
 
 
 def _standard(values: NDArray[Any]) -> NDArray[Any]:

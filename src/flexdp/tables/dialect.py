@@ -7,10 +7,18 @@ executed by the tests on its engine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
-__all__ = ["Dialect"]
+__all__ = ["Dialect", "Lookup"]
+
+
+class Lookup(NamedTuple):
+    """How to get a value of a short table by its place, from 0, and what must be joined for it."""
+
+    at: Callable[[str], str]
+    join: str = ""
 
 
 class Dialect:
@@ -20,8 +28,10 @@ class Dialect:
     double_type = "DOUBLE PRECISION"
     text_type = "TEXT"
     wide_type: str | None = "NUMERIC"  # integers beyond 64 bits; None where there are none
+    divides_wide = True  # whether those can be divided exactly
+    has_grouping_sets = True  # whether several counts can be made in one pass
+    fence = " OFFSET 0"  # keeps an inner SELECT from being copied into every place that uses what it computes
     clamps_after = False  # whether clamping a row costs so much that buckets are clamped instead, after counting
-    has_logarithm = False  # whether a logarithm may suggest a relative bucket before its edges decide
 
     def identifier(self, name: str) -> str:
         """A quoted column or table name."""
@@ -50,6 +60,14 @@ class Dialect:
     def floor(self, expression: str) -> str:
         """The floor of a double that is known to be small enough."""
         return f"floor({expression})"
+
+    def lookup(self, name: str, values: Sequence[str]) -> Lookup | None:  # noqa: ARG002
+        """A short table of doubles, None where engines compare instead of looking up."""
+        return None
+
+    def over(self, expression: str, divisor: float) -> str:
+        """A double divided by a positive one."""
+        return f"{expression} / {self.double(divisor)}"
 
     def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:
         """An integer that is not negative, divided by a positive one, rounded down."""

@@ -25,8 +25,9 @@ from flexdp.errors import InputError
 from flexdp.tables.columns import Column, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection, counted, counted_together, run
+from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import declared, read_cell
+from flexdp.tables.running import counted, counted_together, run
 from flexdp.tables.sql import Reading, count_query, together_query
 
 __all__ = ["FileTable", "open_files"]

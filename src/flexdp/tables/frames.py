@@ -6,7 +6,7 @@ None of these libraries is imported here: whoever passes a frame has imported it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,13 +21,17 @@ from flexdp.tables.arrays import ArrayTable, CellTable, MemoryTable, open_array
 from flexdp.tables.columns import Column, no_column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection, counted, counted_together, run
+from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import declared, read_cell
+from flexdp.tables.running import counted, counted_together, run
+from flexdp.tables.served import check_name, no_table
 from flexdp.tables.sql import Reading, count_query, together_query
 
 __all__ = [
     "EngineTable",
+    "is_duckdb",
     "library_of",
+    "open_connection",
     "open_pandas",
     "open_pandas_series",
     "open_polars",
@@ -176,18 +180,33 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
     return _registered(None, names=names, select=lambda some: source.select([names.index(name) for name in some]))
 
 
-def open_relation(source: Any) -> EngineTable:
-    """A DuckDB relation, counted on its own connection."""
+def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> EngineTable:
+    """A DuckDB relation, counted on its own connection, which alone can ``interrupt`` what it runs."""
     try:
         names, types = list(source.columns), [str(each) for each in source.types]
     except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
         raise InputError("source is a relation that can no longer be read; is its connection open?") from None
 
     def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
-        # The connection is the caller's, so a running query cannot be interrupted from here.
-        return run(lambda: source.query(_RELATION, statement).fetchnumpy(), lambda: None)
+        return run(lambda: source.query(_RELATION, statement).fetchnumpy(), interrupt)
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, table=_RELATION)
+
+
+def is_duckdb(source: object) -> bool:
+    """Whether an object is a DuckDB connection."""
+    return any(cls.__name__ == "DuckDBPyConnection" for cls in type(source).__mro__)
+
+
+def open_connection(con: Any, table: object) -> EngineTable:
+    """A table or view of a DuckDB connection of the caller's."""
+    wanted = check_name(table)
+    relation = None
+    with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+        relation = con.table(wanted)
+    if relation is None:
+        raise no_table(wanted)
+    return open_relation(relation, con.interrupt)
 
 
 def _registered(

@@ -19,14 +19,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from flexdp._zones import FIRST_LOCAL, LAST_LOCAL, offsets
+from flexdp._zones import offsets
 from flexdp.buckets import (
-    FIRST_DAY,
     FIRST_MOMENT,
     LARGEST_DOUBLE,
     LARGEST_INTEGER,
+    LAST_MOMENT,
     MICROS_PER_DAY,
     SMALLEST_NORMAL,
     Edges,
@@ -37,14 +38,16 @@ from flexdp.buckets import (
     Months,
     Width,
 )
+from flexdp.errors import InputError
 from flexdp.tables.columns import Column
 from flexdp.tables.counting import Axis, Counting, Units
-from flexdp.tables.dialect import Dialect
+from flexdp.tables.dialect import Dialect, Lookup
 
 __all__ = ["ReadCell", "Reading", "count_query", "together_query"]
 
 _SURE = 1e-6  # how far a logarithm must be from a whole number to be believed without comparing
 _LARGEST_MEAN = 1e307  # beyond it a sum of shares might overflow
+_SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
 
 
 class Reading(NamedTuple):
@@ -79,7 +82,7 @@ class _Step:
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """How many records, or units, lie in each bar: columns ``b0, b1, …`` and ``records``, a row per non-empty bar."""
     units, d = counting.units, dialect
-    readings = [read(axis.column, _read_as(axis)) for axis in counting.axes]
+    readings = [_read_axis(axis, read) for axis in counting.axes]
     cells = [f"{reading.value} AS v{i}" for i, reading in enumerate(readings)]
     if units is not None:
         cells.append(f"{_unit(units, d, read)} AS u")
@@ -95,7 +98,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
             rows, tests = _means(rows, tests, d), [steps[0].where]
     if counting.declared is not None:
         tests.append(_among(counting.groups, counting.declared, d))
-    return _counted(_keyed(rows, tests, steps, units is not None), steps, counting, d)
+    return _counted(_keyed(rows, tests, steps, d, with_units=units is not None), steps, counting, d)
 
 
 def together_query(source: str, countings: Sequence[Counting], dialect: Dialect, read: ReadCell) -> str:
@@ -106,7 +109,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     """
     d = dialect
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
-    readings = [read(axis.column, _read_as(axis)) for _, axis in axes]
+    readings = [_read_axis(axis, read) for _, axis in axes]
     cells = ", ".join(f"{reading.value} AS v{i}" for i, reading in enumerate(readings))
     rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], d, with_units=False)
     steps = [
@@ -123,7 +126,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     keyed = f"(SELECT {inner} FROM ({rows}) AS t) AS t"
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        keyed = f"(SELECT *, {added} FROM {keyed}) AS t{join}"
+        keyed = f"(SELECT *, {added} FROM {keyed}{d.fence}) AS t{join}"
     places = [sum(1 for q, _ in axes[:i] if q == p) for i, (p, _) in enumerate(axes)]
     names = [f"c{p}_b{place}" for (p, _), place in zip(axes, places, strict=True)]
     # A missing cell is missing in its key, too: an ELSE branch would make a bucket of it.
@@ -139,35 +142,41 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def _read_as(axis: Axis) -> Kind:
-    """Days of a zone are found from moments."""
-    return "moment" if axis.zone is not None else axis.kind
+def _read_axis(axis: Axis, read: ReadCell) -> Reading:
+    """A cell as its kind; which day a moment lies on is known only once its clocks are."""
+    return read(axis.column, axis.kind if axis.zone is None else "moment")
 
 
 def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
-    """Moments of a zone as its clocks show them; when those were put forward or back is public knowledge."""
+    """Moments of a zone as its clocks show them, or the days; clocks may lead out of the years that are read."""
     if all(axis.zone is None for axis in axes):
         return rows
-    columns = []
-    for i, axis in enumerate(axes):
-        if axis.zone is None:
-            columns.append(f"v{i}")
-            continue
-        shifts = offsets(axis.zone)
-        cuts = [str(at) for at in (FIRST_LOCAL, *(at for at, _ in shifts[1:]), LAST_LOCAL + 1)]
-        local = f"v{i} + {_search(f'v{i}', cuts, ['NULL', *(str(by) for _, by in shifts), 'NULL'].__getitem__)}"
-        if axis.kind == "date":  # never negative, counted from the first day that is read
-            days = d.quotient(f"{local} - ({FIRST_MOMENT})", MICROS_PER_DAY)
-            local = f"{days} + ({FIRST_DAY})"
-        columns.append(f"{local} AS v{i}")
-    return f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}) AS z"
+    for column_of in (_by_clock, partial(_shown, d)):
+        columns = [f"v{i}" if axis.zone is None else f"{column_of(i, axis)} AS v{i}" for i, axis in enumerate(axes)]
+        rows = f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}{d.fence}) AS z"
+    return rows
 
 
-def _keyed(rows: str, tests: Sequence[str], steps: Sequence[_Step], with_units: bool) -> str:
+def _by_clock(i: int, axis: Axis) -> str:
+    """A moment by the clocks of its zone; when those were put forward or back is public knowledge."""
+    shifts = offsets(axis.zone or "UTC")
+    shift = _search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
+    return f"v{i}" if shift == "0" else f"v{i} + {shift}"
+
+
+def _shown(d: Dialect, i: int, axis: Axis) -> str:
+    shown = f"v{i}"
+    if axis.kind == "date":
+        up, down = d.quotient(f"v{i}", MICROS_PER_DAY), d.quotient(f"-1 - v{i}", MICROS_PER_DAY)
+        shown = f"CASE WHEN v{i} >= 0 THEN {up} ELSE -1 - {down} END"
+    return f"CASE WHEN v{i} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {shown} END"
+
+
+def _keyed(rows: str, tests: Sequence[str], steps: Sequence[_Step], d: Dialect, *, with_units: bool) -> str:
     inner = f"({rows}) AS t\n  WHERE {' AND '.join(tests)}"
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        inner = f"(SELECT *, {added} FROM {inner}) AS t{join}"
+        inner = f"(SELECT *, {added} FROM {inner}{d.fence}) AS t{join}"
     keys = [f"{step.key} AS b{i}" for i, step in enumerate(steps)] + (["u"] if with_units else [])
     return f"SELECT {', '.join(keys)}\n  FROM {inner}"
 
@@ -211,11 +220,23 @@ def _hash(units: Units, axes: Sequence[Axis], d: Dialect) -> str:
     """md5 of salt, unit and bar; texts with their lengths, so that no two bars of a unit read alike."""
     parts = [d.text(units.salt + ":"), "u" if units.kind == "text" else d.as_text("u")]
     for i, axis in enumerate(axes):
-        bar = f"b{i}"
-        parts += [d.text(":"), d.as_text(bar) if axis.kind != "text" else bar]
-        if axis.kind == "text":
-            parts[-1:] = [d.as_text(d.length(bar)), d.text("."), bar]
+        parts += [d.text(":"), *_hashed(d, f"b{i}", axis)]
     return d.md5(" || ".join(parts))
+
+
+def _hashed(d: Dialect, bar: str, axis: Axis) -> list[str]:
+    """A part of a bar as texts that all engines write alike."""
+    if axis.kind == "text":
+        return [d.as_text(d.length(bar)), d.text("."), bar]
+    if axis.kind == "boolean":
+        return [d.as_text(f"CASE WHEN {bar} THEN 1 ELSE 0 END")]
+    if axis.kind == "number" and isinstance(axis.buckets, Exact):
+        # Digits of a double differ between engines. Values that these two integers do not tell apart go by size.
+        near = d.greatest(d.least(bar, d.double(2.0**53)), d.double(-(2.0**53)))
+        rest = d.floor(f"({near} - {d.floor(near)}) * {d.double(2.0**53)}")
+        return [d.as_text(d.as_integer(d.floor(near))), d.text("."), d.as_text(d.as_integer(rest))]
+    # A floor may still be a double; wide integers are none.
+    return [d.as_text(d.as_integer(bar) if axis.kind == "number" else bar)]
 
 
 def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
@@ -228,7 +249,10 @@ def _means(rows: str, tests: Sequence[str], d: Dialect) -> str:
     limit = d.double(_LARGEST_MEAN)
     kept = f"SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM ({rows}) AS m WHERE {' AND '.join(tests)}"
     kept += f" AND v0 BETWEEN -{limit} AND {limit}"
-    return f"SELECT u, {d.mean('v0', 'v0 / n')} AS v0 FROM ({kept}) AS s GROUP BY u"
+    # What is next to nothing counts as nothing, because some engines fail where a quotient becomes zero.
+    tiny = d.double(_SMALLEST_SHARED)
+    share = f"CASE WHEN v0 BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} ELSE v0 / n END"
+    return f"SELECT u, {d.mean('v0', share)} AS v0 FROM ({kept}) AS s GROUP BY u"
 
 
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
@@ -277,10 +301,9 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
     where, clamped = _finite(d, v), v
     if isinstance(buckets, Width) and buckets.bounds is None:
         reach = buckets.reach
-        index = d.floor(f"{v} / {d.double(buckets.width)}")
         return _Step(
             where=f"{v} BETWEEN {d.double(-reach)} AND {d.double(reach)}",
-            key=d.as_integer(index) if per_row else index,
+            key=d.floor(d.over(v, float(buckets.width))),
         )
     after = isinstance(buckets, Width) and d.clamps_after and not per_row
     if buckets.bounds is not None:
@@ -295,12 +318,11 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return _Step(
             where=where, key=f"CASE WHEN {clamped} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
         )
-    index = d.floor(f"({clamped} - {d.double(buckets.origin)}) / {d.double(buckets.width)}")
+    index = d.floor(d.over(f"({clamped} - {d.double(buckets.origin)})", float(buckets.width)))
     last = (buckets.count or 1) - 1
     if after:
         return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
-    key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end
-    return _Step(where=where, key=d.as_integer(key) if per_row else key)  # −0.0 is 0, also to a hash
+    return _Step(where=where, key=d.least(index, d.as_integer(str(last))))  # one ulp below may round up to the end
 
 
 def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> _Step:
@@ -309,16 +331,17 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
     value = v
     if buckets.bounds is not None:
         lower, upper = (int(bound) for bound in buckets.bounds)
-        wide = wide or max(abs(lower), abs(upper)) >= 2**62
         if buckets.outside == "drop":
             where += f" AND {v} BETWEEN {lower} AND {upper}"
-        else:
+        if buckets.outside != "drop" or wide:
             value = d.greatest(d.least(v, str(upper)), str(lower))
+        wide = max(abs(lower), abs(upper)) >= 2**62  # what lies between needs no more bits than they do
     if isinstance(buckets, Edges):
         return _Step(where=where, key=_search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
+    if wide:
+        _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", isinstance(buckets, Width))
     if isinstance(buckets, Width):
         width = int(buckets.width)
-        wide = wide or width >= 2**63
         if buckets.bounds is not None:
             value = d.quotient(f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}", width, wide=wide)
         elif width > 1:
@@ -327,6 +350,20 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
             down = d.quotient(f"{origin - 1} - {n}", width, wide=wide)
             value = f"CASE WHEN {v} >= {origin} THEN {up} ELSE -1 - {down} END"
     return _Step(where=where, key=d.as_integer(value, wide=wide), wide=wide)
+
+
+def _refuse_wide(d: Dialect, parameter: str, divides: bool) -> None:
+    """Parameters that ask an engine for integers that it has not got, or cannot divide."""
+    if d.wide_type is None:
+        raise InputError(
+            f"{parameter} must lie within ±2^62 on {d.name}, which has no wider integers; "
+            "give narrower ones, or leave them out."
+        )
+    if divides and not d.divides_wide:
+        raise InputError(
+            f"{parameter} needs integers beyond 64 bits to be divided, which {d.name} cannot do exactly; "
+            "give bounds within ±2^62, or edges, or cast the column to BIGINT."
+        )
 
 
 def _months(d: Dialect, i: int, buckets: Months) -> _Step:
@@ -378,34 +415,36 @@ def _logarithmic(d: Dialect, i: int, buckets: LogWidth, whole: bool) -> _Step:
             value = d.greatest(d.least(v, high), low)
     w, s, rung = f"w{i}", f"s{i}", f"rung{i}"
     first: list[tuple[dict[str, str], str]] = [({w: value}, ""), ({s: f"abs({w})"}, "")]
-    find = _guessed if d.has_logarithm else _compared
+    coarse, fine = (
+        d.lookup(f"{name}{i}", [d.double(edge) for edge in edges])
+        for name, edges in (("coarse", buckets.coarse), ("fine", buckets.fine))
+    )
+    found = _guessed(d, i, s, rung, buckets, coarse, fine) if coarse and fine else _compared(d, i, s, rung, buckets)
     key = f"CASE WHEN {s} < {d.double(SMALLEST_NORMAL)} THEN 0 WHEN {w} < 0 THEN -1 - {rung} ELSE 1 + {rung} END"
-    return _Step(where=where, key=d.as_integer(key), layers=[*first, *find(d, i, s, rung, buckets)])
+    return _Step(where=where, key=d.as_integer(key), layers=[*first, *found])
 
 
-def _guessed(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[tuple[dict[str, str], str]]:
+def _guessed(
+    d: Dialect, i: int, s: str, rung: str, buckets: LogWidth, coarse: Lookup, fine: Lookup
+) -> list[tuple[dict[str, str], str]]:
     """The logarithm only suggests a bucket; near an edge, the edge itself decides."""
-    fine, last = len(buckets.fine), len(buckets.ladder) - 2
+    steps, last = len(buckets.fine), len(buckets.ladder) - 2
     slope, start = 1 / math.log(buckets.ratio), math.log(SMALLEST_NORMAL)
     p, k = f"p{i}", f"k{i}"
-    tables = (
-        f", (SELECT [{', '.join(map(d.double, buckets.coarse))}] AS coarse{i}, "
-        f"[{', '.join(map(d.double, buckets.fine))}] AS fine{i}) AS e{i}"
-    )
 
     def edge(place: str) -> str:
-        return f"coarse{i}[({place}) // {fine} + 1] * fine{i}[({place}) % {fine} + 1]"
+        return f"{coarse.at(d.quotient(place, steps))} * {fine.at(f'({place}) % {steps}')}"
 
     position = (
         f"CASE WHEN {s} >= {d.double(SMALLEST_NORMAL)} "
-        f"THEN (ln({s}) - {d.double(start)}) * {d.double(slope)} ELSE 0.5e0 END"
+        f"THEN (ln({s}) - {d.double(start)}) * {d.double(slope)} ELSE {d.double(0.5)} END"
     )
     chosen = (
-        f"CASE WHEN {p} - {k} BETWEEN {_SURE!r} AND {1 - _SURE!r} THEN {k} "
+        f"CASE WHEN {p} - {k} BETWEEN {d.double(_SURE)} AND {d.double(1 - _SURE)} THEN {k} "
         f"WHEN {k} < {last} AND {s} >= {edge(f'{k} + 1')} THEN {k} + 1 WHEN {s} < {edge(k)} THEN {k} - 1 ELSE {k} END"
     )
-    place = f"CAST(greatest(least(floor({p}), {d.double(last)}), 0e0) AS INTEGER)"
-    return [({p: position}, ""), ({k: place}, tables), ({rung: chosen}, "")]
+    nearest = d.floor(d.greatest(d.least(p, d.double(last)), d.double(0.0)))
+    return [({p: position}, ""), ({k: f"CAST({nearest} AS INTEGER)"}, coarse.join + fine.join), ({rung: chosen}, "")]
 
 
 def _compared(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[tuple[dict[str, str], str]]:

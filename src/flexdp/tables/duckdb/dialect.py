@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from flexdp.tables.dialect import Dialect
+from flexdp.tables.dialect import Dialect, Lookup
 
 __all__ = ["DUCKDB"]
 
@@ -14,12 +15,16 @@ class _DuckDB(Dialect):
     double_type = "DOUBLE"
     text_type = "VARCHAR"
     wide_type = "HUGEINT"
+    fence = ""
     clamps_after = True
-    has_logarithm = True
 
     def double(self, value: float | Fraction) -> str:
         digits = repr(float(value))
         return digits if "e" in digits else digits + "e0"
+
+    def lookup(self, name: str, values: Sequence[str]) -> Lookup:
+        table = f"(SELECT [{', '.join(values)}] AS {name}) AS of_{name}"
+        return Lookup(lambda place: f"{name}[{place} + 1]", f", {table}")
 
     def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:  # noqa: ARG002
         return f"({expression}) // {divisor}"

@@ -1,0 +1,58 @@
+"""One statement through a DB-API cursor; what the engine allows is undone after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from flexdp.tables.postgres.run import SETTINGS, Session
+from flexdp.tables.served import Ask
+
+__all__ = ["ask_of", "cancel_of", "postgres_session"]
+
+
+def ask_of(con: Any) -> Ask:
+    """Run a statement and fetch all rows, with nothing but the methods that every driver has."""
+
+    def ask(statement: str) -> Sequence[Sequence[Any]]:
+        cursor = con.cursor()
+        try:
+            cursor.execute(statement)
+            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+        finally:
+            cursor.close()
+
+    return ask
+
+
+def cancel_of(con: Any) -> Callable[[], None]:
+    """How the driver stops a running statement, if it can."""
+    stop = getattr(con, "interrupt", None) or getattr(con, "cancel", None)
+
+    def cancel() -> None:
+        with suppress(Exception):  # nothing runs any more
+            if stop is not None:
+                stop()
+
+    return cancel
+
+
+def postgres_session(con: Any) -> Session:
+    """PostgreSQL through any driver: in a savepoint, or a transaction of its own where every statement is one."""
+    ask = ask_of(con)
+
+    @contextmanager
+    def opened() -> Iterator[Ask]:
+        alone = bool(getattr(con, "autocommit", False))
+        ask("BEGIN" if alone else "SAVEPOINT flexdp")
+        try:
+            for setting in SETTINGS:
+                ask(setting)
+            yield ask
+        finally:
+            for statement in ("ROLLBACK",) if alone else ("ROLLBACK TO SAVEPOINT flexdp", "RELEASE SAVEPOINT flexdp"):
+                with suppress(Exception):  # the connection has been lost
+                    ask(statement)
+
+    return Session(opened, cancel_of(con))

@@ -1,0 +1,85 @@
+"""PostgreSQL tables and views: what is passed, and what it declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flexdp.errors import FlexdpError, InputError
+from flexdp.tables.postgres.dialect import POSTGRES
+from flexdp.tables.postgres.run import Session, caller_session, own_session
+from flexdp.tables.postgres.types import declared, read_cell
+from flexdp.tables.running import run
+from flexdp.tables.served import Ask, Described, ServedTable, check_name, no_table
+
+__all__ = ["describe", "is_address", "open_postgres", "table_of"]
+
+_OLDEST = 140000
+
+
+def is_address(source: object) -> bool:
+    """Whether a text is the address of a PostgreSQL server."""
+    return isinstance(source, str) and source.startswith(("postgresql://", "postgres://"))
+
+
+def open_postgres(source: Any, table: object) -> ServedTable:
+    """A table or view behind an address, or on a connection of the caller's."""
+    wanted = check_name(table)
+    return table_of(own_session(source) if isinstance(source, str) else caller_session(source), wanted)
+
+
+def table_of(session: Session, wanted: str) -> ServedTable:
+    """A table or view that a session sees."""
+    found: Described | None = None
+    try:
+        with session.opened() as ask:
+            found = describe(ask, wanted)
+    except FlexdpError:
+        raise
+    except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+        found = None
+    if found is None:
+        raise InputError("source cannot be asked what it declares: is the connection open, and may it read pg_catalog?")
+    name, columns = found
+
+    def execute(statement: str) -> Any:
+        def work() -> Any:
+            with session.opened() as ask:
+                ask(f"SELECT 1 FROM {name} LIMIT 0")  # from now on nobody can change the table
+                if describe(ask, wanted) != found:
+                    raise TypeError("the table has changed since it was opened")
+                return ask(statement)
+
+        return run(work, session.cancel)
+
+    return ServedTable(name, columns, POSTGRES, read_cell, execute)
+
+
+def describe(ask: Ask, table: str) -> Described:
+    """The quoted name and the declared columns of a table or view, found as the connection would find it."""
+    version, encoding = ask("SELECT current_setting('server_version_num'), current_setting('server_encoding')")[0]
+    if int(version) < _OLDEST:
+        raise InputError("source must be PostgreSQL 14 or later; older ones do not tell moments exactly.")
+    if encoding != "UTF8":
+        raise InputError("source must be a database in UTF8; texts of other encodings may fail one by one.")
+    schema, dot, rest = table.partition(".")
+    for parts in ((table,), (schema, rest)) if dot and rest else ((table,),):
+        quoted = ".".join(POSTGRES.identifier(part) for part in parts)
+        rows = ask(_COLUMNS.replace("$name", POSTGRES.text(quoted)))
+        if rows:
+            name = f"{POSTGRES.identifier(rows[0][0])}.{POSTGRES.identifier(rows[0][1])}"
+            return name, tuple(declared(*row[2:]) for row in rows)
+    raise no_table(table)
+
+
+_COLUMNS = """
+SELECT n.nspname, c.relname, a.attname,
+  CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(t.oid, a.atttypmod) END,
+  CAST(CASE WHEN t.typtype = 'd' THEN b.typtype ELSE t.typtype END AS TEXT)
+FROM pg_catalog.pg_class AS c
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_type AS b ON b.oid = t.typbasetype
+WHERE c.oid = pg_catalog.to_regclass($name) AND c.relkind IN ('r', 'v', 'm', 'f', 'p')
+ORDER BY a.attnum
+"""

@@ -1,0 +1,84 @@
+"""What PostgreSQL's types declare, and how a cell of each is read."""
+
+from __future__ import annotations
+
+import re
+
+from flexdp.buckets import LARGEST_DOUBLE, MICROS_PER_DAY, Kind
+from flexdp.tables.columns import Column
+from flexdp.tables.postgres.dialect import POSTGRES
+from flexdp.tables.sql import Reading
+
+__all__ = ["declared", "read_cell"]
+
+_KINDS: dict[str, Kind] = {
+    "smallint": "integer", "integer": "integer", "bigint": "integer", "real": "number", "double precision": "number",
+    "numeric": "number", "text": "text", "uuid": "text", "name": "text", "boolean": "boolean", "date": "date",
+    "timestamp without time zone": "moment", "timestamp with time zone": "moment",
+}  # fmt: skip
+_TEXT = re.compile(r"character( varying)?(\([0-9]+\))?")
+_STAMP = re.compile(r"timestamp(?:\([0-6]\))? (with|without) time zone")
+_NUMERIC = re.compile(r"numeric\([0-9]+,(-?[0-9]+)\)")
+_LARGEST = str(int(LARGEST_DOUBLE))
+_SMALLEST = f"0.{'0' * 299}1"  # what is smaller does not become a double without an error
+
+
+def declared(name: str, type_name: str, letter: str) -> Column:
+    """A column as PostgreSQL declares it; ``letter`` tells base types from enumerations and others."""
+    stamp = _STAMP.fullmatch(type_name)
+    numeric = _NUMERIC.fullmatch(type_name)
+    kind, wide = _KINDS.get(type_name), False
+    if stamp:
+        kind = "moment"
+    elif numeric:
+        wide = int(numeric.group(1)) <= 0
+        kind = "integer" if wide else "number"
+    elif letter == "e" or _TEXT.fullmatch(type_name):
+        kind = "text"
+    if letter not in ("b", "e"):
+        kind = None
+    return Column(
+        name=name,
+        type_name=type_name,
+        kind=kind,
+        wide=wide,
+        timestamp=stamp is not None,
+        zoned=stamp is not None and stamp.group(1) == "with",
+        strict=True,
+    )
+
+
+def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
+    """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    if column.timestamp:
+        return Reading(_moment(cell, column, kind))
+    if kind == "number":
+        double = f"CAST({cell} AS DOUBLE PRECISION)"
+        if not column.type_name.startswith("numeric"):
+            return Reading(double)
+        # What no double holds is left out, like infinities; what is next to nothing is zero.
+        size = f"abs(CAST({cell} AS NUMERIC))"
+        zero = POSTGRES.double(0.0)
+        return Reading(f"CASE WHEN {size} < {_SMALLEST} THEN {zero} WHEN {size} <= {_LARGEST} THEN {double} END")
+    if kind == "integer":
+        return Reading(f"CAST({cell} AS {'NUMERIC' if column.wide else 'BIGINT'})", column.wide)
+    if kind == "text":
+        return Reading(f"CAST({cell} AS TEXT)")
+    if kind in ("date", "moment"):
+        day = f"CAST({cell} AS DATE)"
+        inside = f"{day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+        days = f"CAST({day} - DATE '1970-01-01' AS BIGINT)"
+        return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'moment' else ''} END")
+    return Reading(f"CAST({cell} AS BOOLEAN)")
+
+
+def _moment(cell: str, column: Column, kind: Kind) -> str:
+    """Whole microseconds; as a date, whole days, rounded down also before 1970."""
+    word, zone = ("TIMESTAMPTZ", "+00") if column.zoned else ("TIMESTAMP", "")
+    first, last = f"{word} '0001-01-01 00:00:00{zone}'", f"{word} '9999-12-31 23:59:59.999999{zone}'"
+    micros = f"CAST(EXTRACT(EPOCH FROM {cell}) * 1000000 AS BIGINT)"
+    inside = f"{cell} BETWEEN {first} AND {last}"
+    if kind == "moment":
+        return f"CASE WHEN {inside} THEN {micros} END"
+    up, down = f"{micros} / {MICROS_PER_DAY}", f"-1 - (-1 - {micros}) / {MICROS_PER_DAY}"
+    return f"CASE WHEN NOT {inside} THEN NULL WHEN {micros} >= 0 THEN {up} ELSE {down} END"

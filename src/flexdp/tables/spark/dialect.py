@@ -1,0 +1,50 @@
+"""Spark's words, which mean the same with ANSI mode on and off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from flexdp.errors import InputError
+from flexdp.tables.dialect import Dialect, Lookup
+
+__all__ = ["SPARK"]
+
+_PLAIN = re.compile(r"[A-Za-z0-9 .,:;_-]*")
+
+
+class _Spark(Dialect):
+    name = "spark"
+    double_type = "DOUBLE"
+    text_type = "STRING"
+    wide_type = "DECIMAL(38, 0)"
+    fence = ""  # Spark copies nothing that is dear to compute
+    divides_wide = False  # a quotient of decimals has fewer digits than they have
+
+    def identifier(self, name: str) -> str:
+        if "${" in name:  # Spark puts variables in, also between quotes
+            raise InputError("column names with '${' cannot be read on Spark; rename the column.")
+        return "`" + name.replace("`", "``") + "`"
+
+    def text(self, value: str) -> str:
+        """Quotes, backslashes and dollars mean what the session is set to, so anything unusual goes as bytes."""
+        return f"'{value}'" if _PLAIN.fullmatch(value) else f"CAST(X'{value.encode().hex().upper()}' AS STRING)"
+
+    def double(self, value: float | Fraction) -> str:
+        return f"{float(value)!r}D"
+
+    def lookup(self, name: str, values: Sequence[str]) -> Lookup:  # noqa: ARG002
+        return Lookup(lambda place: f"array({', '.join(values)})[{place}]")
+
+    def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:  # noqa: ARG002
+        return f"(({expression}) DIV {divisor})"
+
+    def binary(self, expression: str) -> str:
+        return expression  # texts with another collation lose it where they are read
+
+    def mean(self, value: str, share: str) -> str:  # noqa: ARG002  (shares of one unit are in the order of its values)
+        return f"aggregate(array_sort(collect_list({share})), {self.double(0.0)}, (total, next) -> total + next)"
+
+
+SPARK = _Spark()

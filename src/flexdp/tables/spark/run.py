@@ -1,0 +1,83 @@
+"""One statement over a DataFrame, in its own session: quiet, tagged so that it can be cancelled, tidied up after."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from flexdp.tables.running import run
+
+__all__ = ["VIEW", "execute"]
+
+VIEW = "`flexdp_source`"  # stands for the frame in the query that is shown
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark", "pyspark.sql.connect.logging")
+
+
+def execute(frame: Any, statement: str) -> Sequence[Sequence[Any]]:
+    """Run the statement with the frame in the place of ``VIEW`` and fetch the few rows it returns."""
+    session = frame.sparkSession
+    tag = f"flexdp-{uuid.uuid4().hex}"
+
+    def work() -> Sequence[Sequence[Any]]:
+        with _quiet(session), _viewed(frame) as view, _tagged(session, tag):
+            return [tuple(row) for row in session.sql(statement.replace(f"FROM {VIEW}", f"FROM {view}")).collect()]
+
+    return run(work, lambda: _cancel(session, tag))
+
+
+def _cancel(session: Any, tag: str) -> None:
+    with suppress(Exception):  # a session that has ended has nothing left to cancel
+        session.interruptTag(tag)
+
+
+@contextmanager
+def _tagged(session: Any, tag: str) -> Iterator[None]:
+    session.addTag(tag)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the session has ended, and its tags with it
+            session.removeTag(tag)
+
+
+@contextmanager
+def _viewed(frame: Any) -> Iterator[str]:
+    """A name for the frame that nobody else uses."""
+    name = f"flexdp_{uuid.uuid4().hex}"
+    frame.createTempView(name)
+    try:
+        yield name
+    finally:
+        with suppress(Exception):  # the session has ended, and its views with it
+            frame.sparkSession.catalog.dropTempView(name)
+
+
+@contextmanager
+def _quiet(session: Any) -> Iterator[None]:
+    """Spark writes failing values to its logs, in Python and in the JVM: for the duration, in neither."""
+    before = {name: logging.getLogger(name).disabled for name in _LOGGERS}
+    for name in _LOGGERS:
+        logging.getLogger(name).disabled = True
+    context = _context(session)
+    level = None
+    if context is not None:
+        level = str(context._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString())
+        context.setLogLevel("OFF")
+    try:
+        yield
+    finally:
+        if context is not None:
+            with suppress(Exception):  # the JVM has ended
+                context.setLogLevel(level)
+        for name, disabled in before.items():
+            logging.getLogger(name).disabled = disabled
+
+
+def _context(session: Any) -> Any:
+    """The JVM's side of a classic session; Spark Connect has none here."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        return None
+    return session.sparkContext

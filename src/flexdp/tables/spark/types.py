@@ -1,0 +1,74 @@
+"""What Spark's types declare, and how a cell of each is read."""
+
+from __future__ import annotations
+
+import re
+
+from flexdp.buckets import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
+from flexdp.tables.columns import Column
+from flexdp.tables.sql import Reading
+
+__all__ = ["declared", "read_cell"]
+
+_KINDS: dict[str, Kind] = {
+    "tinyint": "integer", "smallint": "integer", "int": "integer", "bigint": "integer", "float": "number",
+    "double": "number", "string": "text", "boolean": "boolean", "date": "date", "timestamp": "moment",
+    "timestamp_ntz": "moment",
+}  # fmt: skip
+_DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
+_TEXT = re.compile(r"string collate \w+|(var)?char\([0-9]+\)", re.IGNORECASE)
+_NARROW = 18  # digits that any 64-bit integer holds
+
+
+def declared(name: str, type_name: str) -> Column:
+    """A column as a Spark schema declares it."""
+    decimal = _DECIMAL.fullmatch(type_name)
+    kind, wide = _KINDS.get(type_name), False
+    if decimal:
+        kind = "number" if decimal.group(2) != "0" else "integer"
+        wide = kind == "integer" and int(decimal.group(1)) > _NARROW
+    elif _TEXT.fullmatch(type_name):
+        kind = "text"
+    return Column(
+        name=name,
+        type_name=type_name,
+        kind=kind,
+        wide=wide,
+        timestamp=kind == "moment",
+        zoned=type_name == "timestamp",
+        strict=True,
+    )
+
+
+def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
+    """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    if column.timestamp:
+        return Reading(_moment(cell, column, kind))
+    if kind == "number":
+        return Reading(f"CAST({cell} AS DOUBLE)")
+    if kind == "integer":
+        return Reading(cell if column.wide else f"CAST({cell} AS BIGINT)", column.wide)
+    if kind in ("date", "moment"):
+        inside = f"{cell} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31'"
+        days = f"CAST(unix_date({cell}) AS BIGINT)"
+        return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'moment' else ''} END")
+    if kind == "text" and column.type_name.lower().startswith("string collate"):
+        return Reading(f"collate({cell}, 'UTF8_BINARY')")
+    return Reading(cell)
+
+
+def _moment(cell: str, column: Column, kind: Kind) -> str:
+    """Whole microseconds; as a date, whole days, rounded down also before 1970."""
+    if column.zoned:
+        micros = f"unix_micros({cell})"
+        inside = f"{micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
+    else:  # from its parts, because other ways pass through the session's time zone
+        day = f"CAST(unix_date(CAST({cell} AS DATE)) AS BIGINT) * {MICROS_PER_DAY}"
+        minutes = f"(hour({cell}) * 60 + minute({cell})) * CAST(60000000 AS BIGINT)"
+        micros = f"({day} + {minutes} + CAST(extract(SECOND FROM {cell}) * 1000000 AS BIGINT))"
+        first, last = "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
+        inside = f"{cell} BETWEEN {first} AND {last}"
+    if kind == "moment":
+        return f"CASE WHEN {inside} THEN {micros} END"
+    up, down = f"{micros} DIV {MICROS_PER_DAY}", f"-1 - ((-1 - {micros}) DIV {MICROS_PER_DAY})"
+    return f"CASE WHEN NOT ({inside}) THEN NULL WHEN {micros} >= 0 THEN {up} ELSE {down} END"

@@ -1,0 +1,55 @@
+"""SQLite's words. Integers have 64 bits; md5 and the mean are functions that ``run.py`` lends the connection."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flexdp.tables.dialect import Dialect
+
+__all__ = ["MD5", "MEAN", "SQLITE"]
+
+MD5, MEAN = "flexdp_md5", "flexdp_mean"
+_EXACT = 2**53
+_POWER = 62  # of the largest power of two that an integer holds
+
+
+class _SQLite(Dialect):
+    name = "sqlite"
+    double_type = "REAL"
+    wide_type = None
+    has_grouping_sets = False
+    fence = " LIMIT -1"
+
+    def double(self, value: float | Fraction) -> str:
+        """Integers and powers of two alone, because SQLite does not round decimals to the nearest double."""
+        number = float(value)
+        if number.is_integer() and abs(number) < _EXACT:
+            return f"{int(number)}.0"
+        mantissa, power = math.frexp(number)
+        top, power = int(mantissa * _EXACT), power - 53
+        sign = "*" if power > 0 else "/"
+        factors = [2 ** min(_POWER, abs(power) - done) for done in range(0, abs(power), _POWER)]
+        return f"({top}.0 {sign} {f' {sign} '.join(f'{factor}.0' for factor in factors)})"
+
+    def floor(self, expression: str) -> str:
+        whole = f"CAST({expression} AS INTEGER)"  # towards zero
+        return f"({whole} - ({expression} < {whole}))"
+
+    def least(self, first: str, second: str) -> str:
+        return f"min({first}, {second})"
+
+    def greatest(self, first: str, second: str) -> str:
+        return f"max({first}, {second})"
+
+    def binary(self, expression: str) -> str:
+        return f"{expression} COLLATE BINARY"
+
+    def md5(self, expression: str) -> str:
+        return f"{MD5}({expression})"
+
+    def mean(self, value: str, share: str) -> str:  # noqa: ARG002  (shares of one unit are in the order of its values)
+        return f"{MEAN}({share})"
+
+
+SQLITE = _SQLite()

@@ -1,0 +1,125 @@
+"""One statement on SQLite: on a connection of our own to a file, or on the caller's, which is left as it was."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from flexdp._parameters import shown
+from flexdp.errors import InputError
+from flexdp.tables.running import run, run_here
+from flexdp.tables.served import Ask
+from flexdp.tables.sqlite.dialect import MD5, MEAN
+
+__all__ = ["is_connection", "on_caller", "on_file"]
+
+
+def is_connection(source: object) -> bool:
+    """Whether an object is a connection of the sqlite3 module, without loading it."""
+    return any(cls.__module__ == "sqlite3" and cls.__name__ == "Connection" for cls in type(source).__mro__)
+
+
+def on_file(path: str, work: Callable[[Ask], Any], *, counting: bool) -> Any:
+    """Do the work on a connection of our own, which can only read."""
+    con = _open(path)
+    try:
+        if counting:
+            con.execute("BEGIN")  # one state of the file for all that follows
+            return run(lambda: _borrowed(con, work), con.interrupt)
+        return _borrowed(con, work)
+    finally:
+        con.close()
+
+
+def on_caller(con: Any, work: Callable[[Ask], Any], *, counting: bool) -> Any:
+    """Do the work on the caller's connection, in the caller's thread, because most of them fit no other."""
+    return run_here(lambda: _borrowed(con, work), con.interrupt) if counting else _borrowed(con, work)
+
+
+def _open(path: str) -> Any:
+    import sqlite3
+
+    address = f"file:{quote(str(Path(path).absolute()))}?mode=ro"
+    try:
+        return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+    except sqlite3.Error:
+        pass  # told below, without the engine's words
+    raise InputError(f"source {shown(path)} cannot be opened. Check that it is an SQLite file that may be read.")
+
+
+def _borrowed(con: Any, work: Callable[[Ask], Any]) -> Any:
+    with _settings(con), _functions(con):
+        return work(lambda statement: _fetch(con, statement))
+
+
+def _fetch(con: Any, statement: str) -> Sequence[Sequence[Any]]:
+    cursor = con.cursor()
+    cursor.row_factory = None
+    try:
+        rows = cursor.execute(statement).fetchall()
+    finally:
+        cursor.close()
+    decoded = ([_decoded(cell) for cell in row] for row in rows)
+    return [row for row in decoded if not any(cell is _UNREADABLE for cell in row)]
+
+
+_UNREADABLE = object()
+
+
+def _decoded(cell: Any) -> Any:
+    """A text as such. SQLite lets bytes pass for texts that are none: those are not readable, and no bar."""
+    if not isinstance(cell, bytes):
+        return cell
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return _UNREADABLE
+
+
+@contextmanager
+def _settings(con: Any) -> Iterator[None]:
+    before, con.text_factory = con.text_factory, bytes
+    try:
+        yield
+    finally:
+        con.text_factory = before
+
+
+@contextmanager
+def _functions(con: Any) -> Iterator[None]:
+    """Lend the connection what SQLite lacks, and take it back."""
+    import sqlite3
+
+    con.create_function(MD5, 1, _md5, deterministic=True)
+    con.create_aggregate(MEAN, 1, _Mean)
+    try:
+        yield
+    finally:
+        with suppress(sqlite3.Error):  # the caller still reads from another cursor: they stay, and do no harm
+            for name in (MD5, MEAN):
+                con.create_window_function(name, 1, None)  # the one way that takes back functions of any kind
+
+
+def _md5(text: bytes | str) -> str:
+    octets = text.encode() if isinstance(text, str) else text
+    return hashlib.md5(octets, usedforsecurity=False).hexdigest()
+
+
+class _Mean:
+    """The sum of shares from the smallest to the largest, which depends on nothing but them."""
+
+    def __init__(self) -> None:
+        self._shares: list[float] = []
+
+    def step(self, share: float) -> None:
+        self._shares.append(share)
+
+    def finalize(self) -> float:
+        total = 0.0
+        for share in sorted(self._shares):
+            total += share
+        return total

@@ -1,0 +1,71 @@
+"""SQLite tables: what is passed, and what it declares."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from flexdp._parameters import shown
+from flexdp.errors import FlexdpError, InputError
+from flexdp.tables.served import Ask, Described, ServedTable, check_name, no_table
+from flexdp.tables.sqlite.dialect import SQLITE
+from flexdp.tables.sqlite.run import is_connection, on_caller, on_file
+from flexdp.tables.sqlite.types import declared, read_cell
+
+__all__ = ["ENDINGS", "describe", "open_sqlite"]
+
+ENDINGS = (".db", ".sqlite", ".sqlite3")
+_MAGIC = b"SQLite format 3\0"
+
+
+def open_sqlite(source: Any, table: object) -> ServedTable:
+    """A table of a file, or of a connection of the caller's."""
+    wanted = check_name(table)
+    files: tuple[str, ...] = ()
+    if is_connection(source):
+        work = partial(on_caller, source)
+    else:
+        files = (_checked(str(source)),)
+        work = partial(on_file, files[0])
+    try:
+        name, columns = work(lambda ask: describe(ask, wanted), counting=False)
+    except FlexdpError:
+        raise
+    except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+        name = ""
+    if not name:
+        raise InputError("source cannot be read: is the connection open, and the file an SQLite database?")
+
+    def execute(statement: str) -> Any:
+        def counted(ask: Ask) -> Any:
+            if describe(ask, wanted) != (name, columns):
+                raise TypeError("the table has changed since it was opened")
+            return ask(statement)
+
+        return work(counted, counting=True)
+
+    return ServedTable(name, columns, SQLITE, read_cell, execute, files)
+
+
+def describe(ask: Ask, table: str) -> Described:
+    """The quoted name and the declared columns of a table or view; ``schema.table`` names an attached database."""
+    schema, dot, rest = table.partition(".")
+    for name, among in ((table, ""), (rest, schema)) if dot else ((table, ""),):
+        place = f", {SQLITE.text(among)}" if among else ""
+        rows = ask(f"SELECT name, type, hidden FROM pragma_table_xinfo({SQLITE.text(name)}{place})")
+        if rows:
+            quoted = ".".join(SQLITE.identifier(part) for part in (among, name) if part)
+            return quoted, tuple(declared(row[0], row[1]) for row in rows if row[2] != 1)
+    raise no_table(table)
+
+
+def _checked(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(len(_MAGIC))
+    except OSError:
+        raise InputError(f"source {shown(path, 160)} does not exist or cannot be read. Check the path.") from None
+    if start not in (_MAGIC, b""):
+        raise InputError(f"source {shown(path, 160)} is not an SQLite database.")
+    return path

@@ -1,0 +1,48 @@
+"""What SQLite's types declare, and how a cell is read: the declaration binds no cell, so each is asked what it is."""
+
+from __future__ import annotations
+
+import re
+
+from flexdp.buckets import Kind
+from flexdp.errors import InputError
+from flexdp.tables.columns import Column
+from flexdp.tables.sql import Reading
+
+__all__ = ["declared", "read_cell"]
+
+_KINDS: dict[str, Kind] = {
+    "BOOLEAN": "boolean", "BOOL": "boolean", "DATE": "date",
+    "TINYINT": "integer", "SMALLINT": "integer", "MEDIUMINT": "integer", "INT": "integer", "INTEGER": "integer",
+    "BIGINT": "integer", "INT2": "integer", "INT4": "integer", "INT8": "integer",
+    "REAL": "number", "FLOAT": "number", "DOUBLE": "number", "DOUBLE PRECISION": "number", "NUMERIC": "number",
+    "DECIMAL": "number",
+    "TEXT": "text", "VARCHAR": "text", "CHAR": "text", "CHARACTER": "text", "NVARCHAR": "text", "NCHAR": "text",
+    "CLOB": "text", "CHARACTER VARYING": "text",
+}  # fmt: skip
+_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+
+
+def declared(name: str, type_name: str) -> Column:
+    """A column as the CREATE statement declares it; a view's expression, and some columns, declare nothing."""
+    word = re.sub(r"\s*\([0-9 ,]*\)", "", type_name).strip().upper()
+    if not word:
+        return Column(name=name, type_name="undeclared", kind=None, undeclared=True)
+    return Column(name=name, type_name=type_name, kind=_KINDS.get(word), strict=True)
+
+
+def read_cell(cell: str, column: Column, kind: Kind) -> Reading:  # noqa: ARG001  (the cells tell, one by one)
+    """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    if kind == "number":
+        return Reading(f"CASE WHEN typeof({cell}) IN ('integer', 'real') THEN CAST({cell} AS REAL) END")
+    if kind == "date":  # a day that the calendar does not have is another one, or none, when SQLite writes it again
+        written = f"typeof({cell}) = 'text' AND length({cell}) = 10 AND {cell} GLOB '{_DAY}' AND {cell} >= '0001-01-01'"
+        days = f"CAST(julianday({cell}) - 2440587.5 AS INTEGER)"
+        return Reading(f"CASE WHEN {written} AND date({cell}, '+0 days') = {cell} THEN {days} END")
+    if kind == "boolean":
+        return Reading(f"CASE WHEN typeof({cell}) = 'integer' AND {cell} IN (0, 1) THEN {cell} END")
+    if kind == "moment":
+        raise InputError(
+            "kind='moment' does not fit SQLite, which has no type for moments; use dates, or another engine."
+        )
+    return Reading(f"CASE WHEN typeof({cell}) = '{kind}' THEN {cell} END")

