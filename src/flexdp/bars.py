@@ -61,9 +61,10 @@ class Bars:
         """The same bars with other counts; those without records are no bars, and leave no trace, not even a dtype."""
         kept = counts > 0
         out = object.__new__(Bars)
-        out._parts, out._counts = tuple(canonical_keys(part[kept]) for part in self._parts), counts[kept]
-        for part in out._parts:
-            part.flags.writeable = False
+        out._parts = tuple(
+            part[kept] if part.dtype != object else canonical_keys(part[kept].tolist()) for part in self._parts
+        )
+        out._counts = counts[kept]
         return out
 
     def rows(self, parts: slice) -> list[tuple[Any, ...]]:

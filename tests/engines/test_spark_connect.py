@@ -1,4 +1,4 @@
-"""Spark Connect, on the Java from PyPI: a process of its own, because one process has one kind of Spark session."""
+"""Spark in processes of its own: Spark Connect on the Java from PyPI, and a JVM that dies while it counts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ frame = session.sql("SELECT CAST(id % 20 AS DOUBLE) AS x, id % 50 AS u FROM rang
 assert private_counts(frame, "x", width=5) == {{2.5: 1000, 7.5: 1000, 12.5: 1000, 17.5: 1000}}
 assert sum(private_counts(frame, "x", width=5, unit="u", max_buckets_per_unit=1).values()) == 50
 try:
-    broken = session.sql("SELECT CAST(w AS INT) AS x FROM VALUES ('CANARY') AS t(w)")
-    flexdp.release(broken, "x", epsilon=1, delta="1e-6")
+    bad = session.sql("SELECT CAST(w AS INT) AS x FROM VALUES ('CANARY') AS t(w)")
+    flexdp.release(bad, "x", epsilon=1, delta="1e-6")
     print("released")
 except DataError as error:
     assert error.__cause__ is None and error.__context__ is None
@@ -35,16 +35,54 @@ session.stop()
 """
 
 
-def test_spark_connect_on_the_java_from_pypi() -> None:
-    tests = Path(__file__).parent.parent
+KILLED = """
+import os, signal, sys, threading, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, {tests!r})
+from engines.conftest import java_home
+java_home()
+from pyspark.sql import SparkSession
+from flexdp import DataError, InputError
+from flexdp.release import prepare
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+frame = session.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x", "'CANARY' AS w")
+request = prepare(frame, "x", width=5).spend(1, "1e-6")
+java = session.sparkContext._gateway.proc.pid
+threading.Timer(2, lambda: os.kill(java, signal.SIGKILL)).start()
+for attempt in ("killed while it counts", "dead before"):
+    try:
+        request.run()
+        print("released")
+    except DataError as error:
+        assert error.__cause__ is None and error.__context__ is None
+try:
+    prepare(session.range(3), "id", width=5)
+except Exception:
+    print("all is well")
+os._exit(0)
+"""
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment.pop("JAVA_HOME", None)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(tests=str(tests))],
+    return subprocess.run(
+        [sys.executable, "-c", script.format(tests=str(Path(__file__).parent.parent))],
         capture_output=True,
         text=True,
         env=environment,
         timeout=300,
         check=False,
     )
+
+
+def test_spark_connect_on_the_java_from_pypi() -> None:
+    done = run(SCRIPT)
     assert done.stdout.splitlines()[-1:] == ["all is well"], done.stdout + done.stderr[-3000:]
+
+
+def test_a_spark_that_is_killed_while_it_counts() -> None:
+    done = run(KILLED)
+    assert done.stdout.splitlines()[-1:] == ["all is well"], done.stdout + done.stderr[-3000:]
+    assert "released" not in done.stdout
+    assert "CANARY" not in done.stdout + done.stderr

@@ -301,9 +301,10 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
     where, clamped = _finite(d, v), v
     if isinstance(buckets, Width) and buckets.bounds is None:
         reach = buckets.reach
+        index = d.floor(d.over(v, float(buckets.width)))
         return _Step(
             where=f"{v} BETWEEN {d.double(-reach)} AND {d.double(reach)}",
-            key=d.floor(d.over(v, float(buckets.width))),
+            key=d.as_integer(index) if per_row else index,
         )
     after = isinstance(buckets, Width) and d.clamps_after and not per_row
     if buckets.bounds is not None:
@@ -322,7 +323,8 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
     last = (buckets.count or 1) - 1
     if after:
         return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
-    return _Step(where=where, key=d.least(index, d.as_integer(str(last))))  # one ulp below may round up to the end
+    key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end
+    return _Step(where=where, key=d.as_integer(key) if per_row else key)  # −0.0 is 0, also to a hash
 
 
 def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> _Step:

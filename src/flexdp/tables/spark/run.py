@@ -29,18 +29,25 @@ def execute(frame: Any, statement: str) -> Sequence[Sequence[Any]]:
 
 
 def _cancel(session: Any, tag: str) -> None:
+    context = _context(session)
     with suppress(Exception):  # a session that has ended has nothing left to cancel
-        session.interruptTag(tag)
+        if context is None:
+            session.interruptTag(tag)
+        else:
+            context.cancelJobsWithTag(tag)  # a classic session would cancel what this thread has tagged, and no other
 
 
 @contextmanager
 def _tagged(session: Any, tag: str) -> Iterator[None]:
-    session.addTag(tag)
+    """Mark what this thread runs, so that another can cancel it."""
+    context = _context(session)
+    mark, unmark = (session.addTag, session.removeTag) if context is None else (context.addJobTag, context.removeJobTag)
+    mark(tag)
     try:
         yield
     finally:
         with suppress(Exception):  # the session has ended, and its tags with it
-            session.removeTag(tag)
+            unmark(tag)
 
 
 @contextmanager

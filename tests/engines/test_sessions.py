@@ -1,0 +1,119 @@
+"""What a session is set to, and how a table is declared, changes no count; and databases on the command line."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+from conftest import private_bars, private_counts
+
+from flexdp import InputError
+from flexdp.cli import cli
+from flexdp.release import prepare
+
+WORDS = ["a", "A", "a ", "\u00e9", "e\u0301", "ß", "ss"]
+ALONE = dict.fromkeys(WORDS, 1)
+
+
+def units_of(source: Any) -> dict[Any, int]:
+    return bars_of(source, "x", unit="w", max_buckets_per_unit=1)
+
+
+def bars_of(source: Any, column: str, **parameters: Any) -> dict[Any, int]:
+    bars = private_bars(prepare(source, column, **parameters))
+    return dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
+
+
+def test_sqlite_collations_merge_nothing() -> None:
+    con = sqlite3.connect(":memory:")
+    con.execute("CREATE TABLE visits (w TEXT COLLATE NOCASE, x INTEGER)")
+    con.executemany("INSERT INTO visits VALUES (?, 1)", [(word,) for word in WORDS])
+    assert private_counts((con, "visits"), "w") == ALONE
+    assert units_of((con, "visits")) == {(1,): len(WORDS)}
+    assert bars_of((con, "visits"), "x", by="w", groups=["a"]) == {("a", 1): 1}
+    con.close()
+
+
+@pytest.fixture
+def con(address: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(address, autocommit=True) as con:
+        con.execute("DROP SCHEMA IF EXISTS odd CASCADE")
+        con.execute("CREATE SCHEMA odd")
+        yield con
+        con.execute("DROP SCHEMA odd CASCADE")
+
+
+def test_postgres_settings_and_search_paths_do_not_matter(con: psycopg.Connection[Any]) -> None:
+    con.execute("CREATE TABLE odd.visits (x DOUBLE PRECISION, w TEXT, d DATE)")
+    con.execute("INSERT INTO odd.visits SELECT i + 0.1, 'back\\slash', DATE '1970-01-01' FROM generate_series(0, 9) i")
+    con.execute("CREATE FUNCTION odd.floor(DOUBLE PRECISION) RETURNS DOUBLE PRECISION LANGUAGE sql AS 'SELECT 7e0'")
+    con.execute("SET search_path = odd, pg_catalog, public")
+    con.execute("SET standard_conforming_strings = off")
+    con.execute("SET extra_float_digits = -15")
+    con.execute("SET client_encoding = 'SQL_ASCII'")
+    assert con.execute("SELECT floor(CAST(0.5 AS DOUBLE PRECISION))").fetchone() == (7.0,)  # a control
+    assert private_counts((con, "visits"), "x", width=5) == {2.5: 5, 7.5: 5}
+    assert sorted(private_counts((con, "visits"), "x")) == [i + 0.1 for i in range(10)]
+    assert bars_of((con, "visits"), "x", width=10, by="w", groups=["back\\slash"]) == {("back\\slash", 0): 10}
+    # As bytes, because the caller's own encoding holds again, too.
+    assert con.execute("SHOW search_path").fetchone() == (b"odd, pg_catalog, public",)
+
+
+def test_postgres_declares_domains_enumerations_and_views(con: psycopg.Connection[Any]) -> None:
+    con.execute("CREATE DOMAIN odd.age AS INTEGER CHECK (VALUE > 0)")
+    con.execute("CREATE TYPE odd.mood AS ENUM ('sad', 'glad')")
+    con.execute("CREATE TABLE odd.people (a odd.age, m odd.mood, j JSONB, n NUMERIC, c CHAR(3))")
+    con.execute("INSERT INTO odd.people VALUES (5, 'sad', '{}', 'NaN', 'x'), (6, 'glad', '{}', 1e400, 'x  ')")
+    con.execute("INSERT INTO odd.people VALUES (7, 'glad', '{}', 1e-400, NULL)")
+    con.execute("CREATE VIEW odd.seen AS SELECT * FROM odd.people")
+    for table in ("odd.people", "odd.seen"):
+        assert private_counts((con, table), "a") == {5: 1, 6: 1, 7: 1}
+        assert private_counts((con, table), "m") == {"sad": 1, "glad": 2}
+        assert private_counts((con, table), "n", width=1) == {0.5: 1}  # what no double holds is left out
+        assert private_counts((con, table), "c") == {"x": 2}
+        with pytest.raises(InputError, match="jsonb, which cannot be released"):
+            prepare((con, table), "j")
+
+
+def test_spark_collations_merge_nothing(spark: Any) -> None:
+    frame = spark.createDataFrame([(word, 1) for word in WORDS], "w STRING, x BIGINT")
+    loose = frame.selectExpr("collate(w, 'UTF8_LCASE') AS w", "x")
+    assert loose.select("w").distinct().count() < len(WORDS)  # a control: the collation does merge
+    assert private_counts(loose, "w") == ALONE
+    assert units_of(loose) == {(1,): len(WORDS)}
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(cli, arguments, obj=None, standalone_mode=False)
+
+
+def test_databases_on_the_command_line(tmp_path: Path, address: str, con: psycopg.Connection[Any]) -> None:
+    path = tmp_path / "clinic.db"
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE visits (age REAL)")
+        file.executemany("INSERT INTO visits VALUES (?)", [(i % 50,) for i in range(3000)])
+    file.close()
+    con.execute(
+        "CREATE TABLE odd.visits AS SELECT CAST(i % 50 AS DOUBLE PRECISION) AS age FROM generate_series(1, 3000) i"
+    )
+    for source, table in ((str(path), "visits"), (address, "odd.visits")):
+        assert "age\t" in invoke("columns", source, "--table", table).output
+        shown = json.loads(invoke("query", source, "age", "--table", table, "--width", "5", "--json").output)
+        assert shown["dialect"] == ("sqlite" if table == "visits" else "postgres")
+        assert "GROUP BY" in shown["sql"]
+        assert "never run" in invoke("query", source, "age", "--table", table, "--dialect", "mysql").output
+    for arguments, message in (
+        ((str(path), "age"), "table is missing"),
+        ((address, "age"), "table is missing"),
+        (("a.csv", "age", "--table", "visits"), "table fits a database only"),
+        ((str(path), str(path), "age", "--table", "visits"), "table needs one database"),
+    ):
+        failed = invoke("query", *arguments, "--width", "5")
+        assert isinstance(failed.exception, InputError)
+        assert message in str(failed.exception)
