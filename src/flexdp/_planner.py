@@ -24,8 +24,6 @@ _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
 _TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
 
 _NAMES = re.compile(r"\b(records_about|lose_per_bucket|lose_in_all|lose_share|max_buckets_per_unit|public_sample)\b")
-_TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
-_TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
 _LARGEST = 2**28  # bytes of a release that is read back
 
 
