@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -318,3 +319,28 @@ def test_texts_and_categories_of_pandas_are_read_like_a_list(cells: list[str | N
         assert tally(frame, "t", kind="number") == numbers
         grouped = Counter((cell, float(i)) for i, cell in enumerate(cells) if cell is not None)
         assert tally(frame, "x", by="t") == grouped
+
+
+@pytest.mark.parametrize(("zone", "ahead"), [("UTC", 0), ("Asia/Tokyo", 9), ("America/New_York", -5)])
+@pytest.mark.parametrize("kind", ["moment", "date"])
+def test_clocks_never_leave_the_calendar(zone: str, ahead: int, kind: str) -> None:
+    """What some clock may show in the year 0 or 10000 is outside, so that no answer is further off than it says."""
+    values = [
+        dt.datetime(1, 1, 1),
+        dt.datetime(1, 1, 2),
+        dt.datetime(2024, 1, 31, 20, 30),
+        dt.datetime(9999, 12, 31, 23, 59),
+    ]
+    moments = [value.replace(tzinfo=dt.UTC) for value in values]
+    shown = []
+    for value in values:
+        with suppress(OverflowError):
+            shown.append(value + dt.timedelta(hours=ahead))
+    start = dt.datetime(1970, 1, 1)
+    wanted = Counter(
+        ((moment - start).days if kind == "date" else (moment - start) // dt.timedelta(microseconds=1),)
+        for moment in shown
+    )
+    naive = pd.Series([moment.replace(tzinfo=None) for moment in moments], dtype="datetime64[us]")
+    for source in (pl.DataFrame({"t": moments}), pd.DataFrame({"t": naive.dt.tz_localize("UTC")})):
+        assert tally(source, "t", zone=zone, kind=kind) == wanted
