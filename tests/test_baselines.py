@@ -20,16 +20,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexdp import InputError, Privacy
-from flexdp.baselines import BASELINES, Baseline, baseline
+from flexdp.baselines import BASELINES, Baseline, _base, baseline
 from flexdp.baselines._base import Task, read_off
-from flexdp.baselines._stability import answer, distance_to_instability, jump_costs, smooth_sensitivity
+from flexdp.baselines._stability import answer, answers, distance_to_instability, jump_costs, smooth_sensitivity
 from flexdp.baselines.bns import SUBSTITUTION, swap_threshold, threshold
 from flexdp.baselines.em import law
 from flexdp.baselines.esa import shift
 from flexdp.baselines.ptr import release_chance
 from flexdp.baselines.sanpoints import SanPoints
 from flexdp.baselines.ss import smoothness
-from flexdp.baselines.stlap import reach
+from flexdp.baselines.stlap import quantile, reach
 from flexdp.guarantees import ONE_RECORD
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Mode
@@ -51,37 +51,68 @@ def counted(*counts: int) -> NDArray[np.int64]:
 # Stability, by brute force over every histogram in a box
 
 
-def brute_force(counts: list[int], level: int | None) -> NDArray[np.float64]:
-    """The cost of a jump of at least g, over all histograms up to two above anything needed, and their neighbours."""
+def brute_force(counts: list[int], level: int | None, ties: str = "smallest") -> NDArray[np.float64]:
+    """The cost of a jump of at least g, over all histograms up to two above anything needed, and their neighbours.
+
+    With ties drawn at random, a jump leads from any possible answer to any possible answer, also of one histogram.
+    """
     bars, side = len(counts), max(*counts, level or 0, 0) + 3
     grid = np.indices((side + 1,) * bars).reshape(bars, -1)
+    places, shape = np.arange(bars)[:, None], (side + 1,) * bars
     if level is None:
-        values = grid.argmax(axis=0)
+        tallest = grid == grid.max(axis=0)
+        first, last = np.min(np.where(tallest, places, bars), axis=0), np.max(np.where(tallest, places, -1), axis=0)
+        least, most = {"smallest": (first, first), "largest": (last, last), "random": (first, last)}[ties]
     else:
-        values = np.max(np.where(grid >= level, np.arange(bars)[:, None], 0), axis=0)
-    values = values.reshape((side + 1,) * bars)
-    local = np.zeros_like(values)
+        least = most = np.max(np.where(grid >= level, places, 0), axis=0)
+    least, most = least.reshape(shape), most.reshape(shape)
+    local = most - least
     for axis in range(bars):
-        jumps = np.abs(np.diff(values, axis=axis))
         low, high = [slice(None)] * bars, [slice(None)] * bars
         low[axis], high[axis] = slice(None, -1), slice(1, None)
-        local[tuple(low)] = np.maximum(local[tuple(low)], jumps)
-        local[tuple(high)] = np.maximum(local[tuple(high)], jumps)
+        one, two = tuple(low), tuple(high)
+        jumps = np.maximum(most[one] - least[two], most[two] - least[one])
+        local[one] = np.maximum(local[one], jumps)
+        local[two] = np.maximum(local[two], jumps)
     distances = np.abs(grid - np.array(counts)[:, None]).sum(axis=0).reshape(local.shape)
     costs = [distances[local >= g].min(initial=10**6) for g in range(bars)]
     return np.array([math.inf if cost == 10**6 else cost for cost in costs])
 
 
+def check_stability(counts: list[int], level: int | None, ties: Any) -> None:
+    x = np.array(counts)
+    costs = brute_force(counts, level, ties)
+    np.testing.assert_array_equal(jump_costs(x, level, ties), costs)
+    assert distance_to_instability(x, level, ties) == (costs[1] if len(counts) > 1 else math.inf)
+    for beta in (0.01, 0.3, 2.0):
+        expected = max(g * math.exp(-beta * cost) for g, cost in enumerate(costs))
+        assert smooth_sensitivity(x, level, beta, ties) == pytest.approx(expected, rel=1e-12)
+
+
 @given(small | many, levels)
 @settings(max_examples=250, deadline=None)
 def test_jump_costs_are_those_of_all_histograms(counts: list[int], level: int | None) -> None:
-    x = np.array(counts)
-    costs = brute_force(counts, level)
-    np.testing.assert_array_equal(jump_costs(x, level), costs)
-    assert distance_to_instability(x, level) == (costs[1] if len(counts) > 1 else math.inf)
-    for beta in (0.01, 0.3, 2.0):
-        expected = max(g * math.exp(-beta * cost) for g, cost in enumerate(costs))
-        assert smooth_sensitivity(x, level, beta) == pytest.approx(expected, rel=1e-12)
+    check_stability(counts, level, "smallest")
+
+
+@given(small | many, st.sampled_from([None, None, None, 1, 2]), st.sampled_from(["largest", "random"]))
+@settings(max_examples=250, deadline=None)
+def test_so_they_are_under_the_other_rules_for_ties(counts: list[int], level: int | None, ties: str) -> None:
+    check_stability(counts, level, ties)
+
+
+@given(st.lists(st.integers(0, 25), min_size=5, max_size=9))
+@settings(max_examples=60, deadline=None)
+def test_only_heights_near_the_tallest_bars_matter_for_a_drawn_mode(x: list[int]) -> None:
+    costs = np.full(len(x), np.inf)
+    costs[0] = 0
+    for s, q in product(range(max(x) + 3), range(len(x))):
+        for p in range(q):
+            others = sum(max(0, x[j] - s) for j in range(len(x)) if j not in (p, q))
+            pairs = [(s, s), (s, s - 1), (s - 1, s)] if s else [(0, 0)]
+            meeting = min(abs(x[p] - one) + abs(x[q] - two) for one, two in pairs)
+            costs[q - p] = min(costs[q - p], others + meeting)
+    np.testing.assert_array_equal(jump_costs(np.array(x), None, "random"), np.minimum.accumulate(costs[::-1])[::-1])
 
 
 def meeting_costs(x: list[int]) -> NDArray[np.float64]:
@@ -293,15 +324,18 @@ def neighbours(counts: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
-@pytest.mark.parametrize("level", [None, 1, 2])
-def test_propose_test_release_is_private(epsilon: float, level: int | None) -> None:
+@pytest.mark.parametrize(
+    ("level", "ties"), [(None, "smallest"), (None, "largest"), (None, "random"), (1, "smallest"), (2, "smallest")]
+)
+def test_propose_test_release_is_private(epsilon: float, level: int | None, ties: Any) -> None:
     delta = 0.01
 
     def law_of(counts: tuple[int, ...], extra: float) -> NDArray[np.float64]:
         x = counted(*counts)
-        chance = release_chance(distance_to_instability(x, level) + extra, epsilon, delta)
+        chance = release_chance(distance_to_instability(x, level, ties) + extra, epsilon, delta)
         out = np.full(len(x), (1 - chance) / len(x))
-        out[answer(x, level)] += chance
+        possible = answers(x, level, ties)
+        out[possible] += chance / len(possible)
         return out
 
     def worst(extra: float) -> float:
@@ -337,17 +371,20 @@ def laplace_divergence(p: tuple[float, float], q: tuple[float, float], epsilon: 
     return total
 
 
-def test_smooth_sensitivity_is_private() -> None:
-    for epsilon, delta, level in product((0.3, 2.0, 5.0), (0.5, DELTA), (None, 1, 2)):
+@pytest.mark.parametrize(
+    ("level", "ties"), [(None, "smallest"), (None, "largest"), (None, "random"), (1, "smallest"), (2, "smallest")]
+)
+def test_smooth_sensitivity_is_private(level: int | None, ties: Any) -> None:
+    for epsilon, delta in product((0.3, 5.0) if ties == "random" else (0.3, 2.0, 5.0), (0.5, DELTA)):
         beta = smoothness(epsilon, delta)
         for x, y in [(low, high) for low in product(range(3), repeat=3) for high in neighbours(low)]:
             one, two = counted(*x), counted(*y)
-            s, t = smooth_sensitivity(one, level, beta), smooth_sensitivity(two, level, beta)
+            s, t = smooth_sensitivity(one, level, beta, ties), smooth_sensitivity(two, level, beta, ties)
             assert abs(math.log(s / t)) <= beta * SLACK
-            f, g = float(answer(one, level)), float(answer(two, level))
-            assert abs(f - g) <= min(s, t) * SLACK
-            p, q = (f, 2 * s / epsilon), (g, 2 * t / epsilon)
-            assert max(laplace_divergence(p, q, epsilon), laplace_divergence(q, p, epsilon)) <= delta * SLACK
+            for f, g in product(answers(one, level, ties).tolist(), answers(two, level, ties).tolist()):
+                assert abs(f - g) <= min(s, t) * SLACK
+                p, q = (f, 2 * s / epsilon), (g, 2 * t / epsilon)
+                assert max(laplace_divergence(p, q, epsilon), laplace_divergence(q, p, epsilon)) <= delta * SLACK
 
 
 def test_smooth_sensitivity_is_private_at_the_worst_ratio_up_to_five_and_not_beyond() -> None:
@@ -535,7 +572,7 @@ def test_a_plain_case_of_the_mode(name: str) -> None:
 # Reading, seeds, names and bad input
 
 
-def asked(level: int | None, empty: Any, bars: int = 4) -> Task:
+def asked(level: int | None, empty: Any, bars: int = 4, ties: Any = "smallest") -> Task:
     return Task(
         counts=np.zeros(bars, dtype=np.int64),
         level=level,
@@ -543,6 +580,7 @@ def asked(level: int | None, empty: Any, bars: int = 4) -> Task:
         rng=np.random.default_rng(2),
         budget=Privacy(epsilon=1, delta=0),
         empty=empty,
+        ties=ties,
     )
 
 
@@ -552,6 +590,65 @@ def test_statistics_are_read_row_by_row() -> None:
     assert read_off(rows, asked(1, "zero")).tolist() == [3, 0, 0]
     assert read_off(rows, asked(2, "zero")).tolist() == [2, 0, 0]
     assert read_off(np.array([[0, 0.4, 0, 0]]), asked(1, "zero")).tolist() == [1]
+
+
+def test_ties_of_the_mode_go_where_they_are_told() -> None:
+    rows = np.array([[0, 5, 5, 1], [2, 0, 0, 2], [0, 0, 0, 0]])
+    assert read_off(rows, asked(None, "zero", ties="smallest")).tolist() == [1, 0, 0]
+    assert read_off(rows, asked(None, "zero", ties="largest")).tolist() == [2, 3, 0]
+    assert read_off(rows, asked(1, "zero", ties="largest")).tolist() == [3, 3, 0]
+    many_rows = np.repeat([[3, 1, 3, 3]], 6000, axis=0)
+    drawn = np.bincount(read_off(many_rows, asked(None, "zero", ties="random")).astype(int), minlength=4)
+    assert drawn[1] == 0 and drawn[[0, 2, 3]].min() > 1700  # 2000 expected: below that with a chance under 1e-14
+    x = counted(5, 0, 5)
+    assert [answers(x, None, ties).tolist() for ties in ("smallest", "largest", "random")] == [[0], [2], [0, 2]]
+    assert answers(x, 1, "random").tolist() == [2]
+    assert answers(counted(0, 0), None, "largest").tolist() == [1]
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"ptr"}))  # whose answer at a tie is a random bar
+def test_runs_follow_the_rule_for_ties(name: str) -> None:
+    x = counted(4000, 10, 4000, 4000, 0)
+    outputs = {
+        ties: baseline(name).run(x, Mode(), 4000, np.random.default_rng(5), epsilon=1, delta=DELTA, ties=ties)
+        for ties in ("smallest", "largest", "random")
+    }
+    if name in ("bns", "bns_swap", "sanpoints"):  # real noise does not tie
+        assert (outputs["smallest"] == outputs["largest"]).all()
+    else:  # ten standard errors apart, or the same noise read in three ways
+        assert outputs["smallest"].mean() < outputs["random"].mean() < outputs["largest"].mean()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_made_in_many_blocks_follow_the_same_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def outputs() -> NDArray[np.float64]:
+        return baseline(name).run(X, MaxAtLeast(9), 500, np.random.default_rng(8), epsilon="0.3", delta=0.01)
+
+    at_once = outputs()
+    monkeypatch.setattr(_base, "BLOCK", 100 * len(X))
+    assert gap(name, 8, 0.3, 0.3) <= BAND
+    in_blocks = outputs()
+    assert in_blocks.shape == (500,) and not (in_blocks[:100] == in_blocks[100:200]).all()
+    if name not in ("dropping", "sanpoints"):  # one kind of draw, row after row: blocks change no byte
+        assert (in_blocks == at_once).all()
+    monkeypatch.setattr(_base, "BLOCK", 1)  # less than a row: one run at a time
+    assert outputs().shape == (500,)
+
+
+def test_blocks_bound_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(_base, "read_off", lambda rows, _: seen.append(rows.size) or np.zeros(len(rows)))
+    baseline("esa").run(np.ones(300, dtype=int), Mode(), 10_000, np.random.default_rng(0), epsilon=1, delta=DELTA)
+    assert sum(seen) == 3_000_000 and max(seen) <= _base.BLOCK
+
+
+def test_a_uniform_draw_of_zero_is_no_logarithm_of_zero() -> None:
+    for epsilon, delta in product((1e-3, 1.0, 1e4), (0.1, 1e-17, 1e-30)):
+        q = reach(epsilon, delta)
+        noise = quantile(np.array([0.0, 2.0**-53, 0.25, 0.5, 1 - 2.0**-53]), epsilon, q)
+        assert np.isfinite(noise).all() and (np.diff(noise) >= 0).all()
+        assert noise[0] >= -q and noise[-1] <= 0 and noise[3] == pytest.approx(-q / 2)
+    assert quantile(np.array([0.0]), 1.0, reach(1.0, 0.1))[0] == pytest.approx(-reach(1.0, 0.1))
 
 
 def test_an_empty_output_is_zero_or_a_random_bar() -> None:
@@ -621,6 +718,7 @@ def test_a_name_far_from_all_lists_them() -> None:
         ({"delta": 0}, "delta must be"),
         ({"delta": 0.6}, "delta must be"),
         ({"empty": "left"}, "empty must be"),
+        ({"ties": "left"}, "ties must be"),
     ],
 )
 def test_bad_input_is_named(name: str, change: dict[str, Any], message: str) -> None:

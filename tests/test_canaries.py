@@ -72,6 +72,7 @@ def test_a_lone_value_never_shows(
         released = flexdp.release(source, column, epsilon="0.5", delta="1e-12", **said)
         outputs = [released.to_json(), repr(released), str(released.__dict__), str(released.certificate())]
         outputs += [str(answer) + repr(answer) for answer in (released.max(), released.support(), released.counts())]
+        outputs += [released.to_html(), released._repr_html_(), released.max()._repr_html_()]
         outputs += [repr(released.histogram), released.to_frame("pandas").to_string()]
         for text in outputs:
             clean(text)
@@ -351,3 +352,15 @@ def test_no_chain_of_causes_leads_back_to_a_record() -> None:
             flexdp.release(source, epsilon=1, delta="1e-12", **said)
         except DataError as error:
             clean(chain(error))
+
+
+def test_the_engine_shows_no_progress() -> None:
+    """How far a long count has come tells how many records there are; run as a script, DuckDB shows it by default."""
+    code = (
+        "from flexdp.tables.duckdb.run import connection\n"
+        "with connection() as con:\n"
+        "    rows = con.execute(\"SELECT name, value FROM duckdb_settings() WHERE name LIKE 'enable_progress%'\")\n"
+        "    print(sorted(rows.fetchall()))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[('enable_progress_bar', 'false'), ('enable_progress_bar_print', 'false')]"

@@ -196,7 +196,7 @@ BAD = [
     (["--kind", "list"], "--kind"),
     (["--outside", "keep"], "--outside"),
     (["--delimiter", "ab"], "delimiter must be one character"),
-    (["-o", "x.html"], "output must end in"),
+    (["-o", "x.xml"], "output must end in"),
     (["-o", "/nowhere/x.json"], "cannot be written"),
     (["--frobnicate"], "No such option"),
 ]

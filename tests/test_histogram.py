@@ -59,7 +59,10 @@ def test_bad_counts_are_refused(counts: list[object]) -> None:
         Histogram([1], counts)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("keys", [[1, "a"], [float("nan")], [float("inf")], [dt.datetime(2020, 1, 1)], [None], [[1]]])
+ZONED = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize("keys", [[1, "a"], [float("nan")], [float("inf")], [ZONED], [None], [[1]]])
 def test_bad_keys_are_refused(keys: list[object]) -> None:
     with pytest.raises(InputError, match="keys must be"):
         Histogram(keys, [1] * len(keys))

@@ -17,20 +17,27 @@ README = (Path(__file__).parent.parent / "README.md").read_text()
 def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, options in (("patients.parquet", "FORMAT parquet"), ("patients.csv", "HEADER")):
-        duckdb.execute(f"COPY (SELECT 20.0 + i % 75 AS age FROM range(20000) r(i)) TO '{tmp_path / name}' ({options})")
+        rows = "SELECT 20.0 + i % 75 AS age, 'ward ' || i % 3 AS ward FROM range(20000) r(i)"
+        duckdb.execute(f"COPY ({rows}) TO '{tmp_path / name}' ({options})")
+    visits = (
+        "SELECT i % 4000 AS patient_id, (i * 7 % 1000)::DOUBLE AS cost, DATE '2024-01-01' + (i % 366)::INTEGER AS day, "
+        "(i % 100) / 50e0 AS lat, (i % 90) / 45e0 AS lon FROM range(20000) r(i)"
+    )
+    duckdb.execute(f"COPY ({visits}) TO '{tmp_path / 'visits.parquet'}' (FORMAT parquet)")
     return tmp_path
 
 
 def test_the_python_examples(patients: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) >= 3
+    names = {"Path": Path}
     for block in blocks:
-        exec(
-            compile(block.replace('open("age.json", "w").write', "Path('age.json').write_text"), "README", "exec"),
-            {"Path": Path},
-        )
+        code = block.replace('open("age.json", "w").write', "Path('age.json').write_text")
+        exec(compile(code, "README", "exec"), names)
     assert (patients / "age.json").exists()
-    assert "The maximum of the readable values limited to 0–120 is 92.5" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "The maximum of the readable values limited to 0–120 is 92.5" in out
+    assert "The maximum of the readable values of ward ward 2 is 92.5" in out
 
 
 def test_the_command_lines(patients: Path) -> None:

@@ -426,6 +426,29 @@ def test_json_follows_the_documented_schema() -> None:
     ]:
         released = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
         jsonschema.validate(json.loads(released.to_json()), schema)
+    rows = 400
+    frame = pl.DataFrame(
+        {
+            "x": [i % 9 for i in range(rows)],
+            "y": [i % 7 / 2 for i in range(rows)],
+            "id": list(range(rows)),
+            "g": ["a", "b"] * (rows // 2),
+            "d": [dt.date(2024, 1, 1 + i % 2) for i in range(rows)],
+            "t": [dt.datetime(2024, 1, 1 + i % 3) for i in range(rows)],
+        }
+    ).with_columns(pl.col("t").dt.replace_time_zone("UTC"))
+    for column, parameters in [
+        ("x", {"by": ["g", "d"], "width": 3}),
+        ("x", {"by": "g", "groups": ["a", "b"], "certify": "0.1"}),
+        ("x", {"unit": "id", "max_buckets_per_unit": 2}),
+        ("x", {"unit": "id", "per_unit": "max", "by": "g"}),
+        ("t", {"width": "1 month", "zone": "UTC"}),
+        (["x", "y"], {"width": [3, 1], "by": "g"}),
+        (["x", "y"], {"bounds": [(0, 9), (0, 4)]}),
+    ]:
+        released = flexdp.release(frame, column, epsilon=3, delta=1e-3, **parameters)  # type: ignore[arg-type]
+        assert len(released.cells)
+        jsonschema.validate(json.loads(released.to_json()), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**json.loads(released.to_json()), "rows": 12}, schema)
 

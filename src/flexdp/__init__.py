@@ -10,6 +10,7 @@ from flexdp.answers import Answer, Certificate
 from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
+from flexdp.planning import plan
 from flexdp.release import Release, query, release
 from flexdp.version import __version__
 
@@ -25,6 +26,7 @@ __all__ = [
     "Privacy",
     "Release",
     "__version__",
+    "plan",
     "query",
     "release",
 ]

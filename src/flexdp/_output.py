@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import difflib
+import json
 import os
 import re
 import sys
 import tempfile
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,24 +17,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+from flexdp._escape import no_formula
+from flexdp._escape import visible as safe
 from flexdp._parameters import number_text, shown
 from flexdp.answers import Answer, check_order
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
-from flexdp.release import Release
+from flexdp.release import Release, Releases, Request
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.views import Readable
 
-__all__ = ["AtomicFile", "Question", "json_answer", "parse_stats", "print_answers", "safe"]
+__all__ = [
+    "AtomicFile",
+    "Question",
+    "all_answers",
+    "json_answer",
+    "json_document",
+    "parse_stats",
+    "print_answers",
+    "safe",
+]
 
 _MOST_BARS = 60  # that a terminal is shown; a file or JSON has them all
-
-
-def safe(text: str) -> str:
-    """Text with everything that could steer a terminal made visible."""
-    return "".join(
-        char if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else f"\\u{ord(char):04x}"
-        for char in text
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,50 +46,73 @@ class Question:
     """A statistic asked for by its word on the command line."""
 
     word: str
-    ask: Callable[[Release], Answer]
+    ask: Callable[[Readable], Answer]
 
-    def __call__(self, release: Release) -> Answer:
-        return self.ask(release)
+    def __call__(self, readable: Readable) -> Answer:
+        return self.ask(readable)
 
 
-def parse_stats(words: Sequence[str], kind: Kind) -> list[Question]:
-    """The questions that the words ask, checked against the kind of the keys before anything is spent."""
+def parse_stats(words: Sequence[str], request: Request) -> list[Question]:
+    """The questions that the words ask, checked against the kinds of the keys before anything is spent."""
+    kinds = {kind for question in request.questions for kind in question.shape.kinds}
+    points = any(len(question.shape.columns) > 1 for question in request.questions)
+    unordered = points or kinds & {"text", "boolean"}
     if not words:
-        words = ("mode", "support", "counts") if kind in ("text", "boolean") else ("max", "min", "median", "q0.99")
-    return [_question(word, kind) for word in words]
+        words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
+    return [_question(word, kinds, points) for word in words]
 
 
-def _question(word: str, kind: Kind) -> Question:
+def _question(word: str, kinds: set[Kind], points: bool) -> Question:
     name, _, argument = word.partition(":")
-    plain: dict[str, tuple[Statistic | None, Callable[[Release], Answer]]] = {
-        "max": (Max(), Release.max),
-        "min": (Min(), Release.min),
-        "range": (Range(), Release.range),
-        "median": (Median(), Release.median),
-        "mode": (Mode(), Release.mode),
-        "support": (Support(), Release.support),
-        "counts": (None, Release.counts),
+    plain: dict[str, tuple[Statistic | None, Callable[[Readable], Answer]]] = {
+        "max": (Max(), Readable.max),
+        "min": (Min(), Readable.min),
+        "range": (Range(), Readable.range),
+        "median": (Median(), Readable.median),
+        "mode": (Mode(), Readable.mode),
+        "support": (Support(), Readable.support),
+        "counts": (None, Readable.counts),
     }
     statistic: Statistic | None
     if word in plain:
         statistic, ask = plain[word]
     elif name == "max_at_least" and argument:
         statistic = threshold = MaxAtLeast(argument)
-        ask = partial(Release.max_at_least, count=threshold.count)
+        ask = partial(Readable.max_at_least, count=threshold.count)
     elif name == "top" and argument:
         statistic = tallest = Top(argument)
-        ask = partial(Release.top, count=tallest.count)
+        ask = partial(Readable.top, count=tallest.count)
     elif re.fullmatch(r"q[0-9.].*", word):
         statistic = quantile = Quantile(word[1:])
-        ask = partial(Release.quantile, level=quantile.level)
+        ask = partial(Readable.quantile, level=quantile.level)
     else:
         known = [*plain, "q0.99", "max_at_least:500", "top:10"]
         near = difflib.get_close_matches(word, known, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
         raise InputError(f"stat {shown(word)} is not known. {hint}")
     if statistic is not None:
-        check_order(statistic, kind)
+        if points and statistic.ordered:
+            raise InputError(f"stat {word} needs one column; of points ask for mode, support, top or counts.")
+        for kind in kinds:
+            check_order(statistic, kind)
     return Question(word, ask)
+
+
+def json_document(release: Release, questions: Sequence[Question]) -> dict[str, Any]:
+    """A release as JSON, with the answers that were asked for, and those of each group."""
+    document: dict[str, Any] = json.loads(release.to_json())
+    document["answers"] = [json_answer(question.word, question(release)) for question in questions]
+    for group, view in _groups(release):
+        answers = [json_answer(question.word, question(view)) for question in questions]
+        document["answers"] += [{**answer, "group": [_plain(part) for part in group]} for answer in answers]
+    return document
+
+
+def _groups(release: Release) -> list[tuple[tuple[Any, ...], Readable]]:
+    if not release.shape.by:
+        return []
+    single = len(release.shape.by) == 1
+    return [((group,) if single else group, view) for group, view in release.by_group().items()]
 
 
 def json_answer(word: str, answer: Answer) -> dict[str, Any]:
@@ -110,9 +138,20 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str | list):
         return value
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    return value.days if hasattr(value, "days") else str(value)
+    if isinstance(value, dt.timedelta):
+        return value.days if value == dt.timedelta(days=value.days) else str(value)
+    return str(value)
+
+
+def all_answers(release: Release, questions: Sequence[Question]) -> list[Answer]:
+    """The answers for all groups together, then those of each group."""
+    answers = [question(release) for question in questions]
+    groups = _groups(release)[:_MOST_BARS]
+    return answers + [question(view) for _, view in groups for question in questions if question.word != "counts"]
 
 
 def print_answers(release: Release, answers: Sequence[Answer]) -> None:
@@ -187,8 +226,8 @@ class AtomicFile:
         self._stream: TextIO | None = None
         if self._path is not None and self._path.exists() and any(self._path.samefile(file) for file in inputs):
             raise InputError(f"output {shown(path)} is the table itself; name another file.")
-        if self._path is not None and self._path.suffix.lower() not in (".json", ".csv"):
-            raise InputError(f"output must end in .json or .csv; got {shown(path)}.")
+        if self._path is not None and self._path.suffix.lower() not in (".json", ".csv", ".html"):
+            raise InputError(f"output must end in .json, .csv or .html; got {shown(path)}.")
 
     def __enter__(self) -> AtomicFile:
         if self._path is not None:
@@ -204,17 +243,34 @@ class AtomicFile:
                 ) from None
         return self
 
-    def write(self, release: Release) -> None:
+    def write(self, release: Release | Releases) -> None:
         """Write the release in the format of the file's ending."""
         if self._stream is None or self._path is None:
             return
         if self._path.suffix.lower() == ".json":
             self._stream.write(release.to_json(indent=2) + "\n")
             return
-        writer = csv.writer(self._stream, lineterminator="\n")
-        writer.writerow(["key", "lower", "upper", "count"])
-        for (key, records), (lower, upper) in zip(release.histogram.items(), release.buckets, strict=True):
-            writer.writerow([_no_formula(key), _no_formula(lower), _no_formula(upper), records])
+        if self._path.suffix.lower() == ".html":
+            if isinstance(release, Releases):
+                raise AssertionError("refused before anything was spent")
+            self._stream.write(release.to_html())
+            return
+        # Texts are quoted, so that a spreadsheet which splits at semicolons does not find a formula inside one.
+        writer = csv.writer(self._stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        several = isinstance(release, Releases)
+        for place, one in enumerate(release.values() if isinstance(release, Releases) else [release]):
+            columns = one.columns_of_bars()
+            if not place:
+                writer.writerow([*(["column"] if several else []), *map(no_formula, columns)])
+            for row in zip(*columns.values(), strict=True):
+                writer.writerow([*([no_formula(one.column)] if several else []), *map(no_formula, row)])
+
+    def write_text(self, text: str) -> None:
+        """Write a page that was made elsewhere."""
+        if self._path is not None and self._path.suffix.lower() != ".html":
+            raise InputError(f"output must end in .html; got {shown(str(self._path))}.")
+        if self._stream is not None:
+            self._stream.write(text)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -235,8 +291,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _no_formula(cell: Any) -> Any:
-    """A text that a spreadsheet would run as a formula, made harmless."""
-    return "'" + cell if isinstance(cell, str) and cell[:1] in "=+-@\t\r" and cell else cell

@@ -50,6 +50,11 @@ class Answer:
     def __str__(self) -> str:
         return self.sentence
 
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import answer_card
+
+        return answer_card(self.name, self.value, self.sentence)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
@@ -215,7 +220,7 @@ class Reader:
     def _short(self) -> str:
         """How many a released count can be too low."""
         if self.scope.fibres is None:
-            return f"{self.noise.max_drop} for {self.scope.place}"
+            return f"{self.noise.max_drop} for {self.scope.place.rsplit(' of ', 1)[-1]}"
         return str(self.noise.max_drop * self.scope.fibres)
 
     def _told(self, accuracy: Accuracy) -> Accuracy:
@@ -264,7 +269,8 @@ class Reader:
 
     def _limit(self, bound: Fraction) -> Any:
         if self.kind in ("date", "moment"):
-            return times(self.kind, np.array([int(bound)]))[0]
+            moment = times(self.kind, np.array([int(bound)]))[0]
+            return moment.date() if self.kind == "moment" and moment.time() == dt.time(0) else moment
         return int(bound) if bound.denominator == 1 else float(bound)
 
     def _check_order(self, statistic: Statistic) -> None:

@@ -32,15 +32,17 @@ class Bars:
             self._parts: tuple[NDArray[Any], ...] = (alone.keys,)
             self._counts = alone.counts
             return
-        codes, levels = [], []
+        rank, top = np.zeros(len(columns[0]), dtype=np.int64), 1
         for column in columns:
             distinct, code = np.unique(column, return_inverse=True)
-            levels.append(distinct)
-            codes.append(code.reshape(-1).astype(np.int64))
-        table = np.stack(codes, axis=1).astype(np.float64) if len(columns[0]) else np.empty((0, len(columns)))
-        joint = Histogram(table, counts)  # sorts, sums equal bars, forgets empty ones
-        places = joint.keys.astype(np.int64).reshape(-1, len(columns))
-        self._parts = tuple(level[places[:, i]] for i, level in enumerate(levels))
+            if top * len(distinct) >= 2**62:  # numbered anew, so that numbers stay below 2^62
+                levels, rank = np.unique(rank, return_inverse=True)
+                rank, top = rank.reshape(-1), len(levels)
+            rank, top = rank * len(distinct) + code.reshape(-1), top * len(distinct)
+        joint = Histogram(rank, counts)  # sorts, sums equal bars, forgets empty ones
+        order = np.argsort(rank, kind="stable")
+        rows = order[np.searchsorted(rank[order], joint.keys)]
+        self._parts = tuple(column[rows] for column in columns)
         self._counts = joint.counts
         for part in self._parts:
             part.flags.writeable = False
@@ -57,7 +59,10 @@ class Bars:
 
     def with_counts(self, counts: NDArray[np.int64]) -> Bars:
         """The same bars with other counts; those without records are no bars."""
-        return Bars(self._parts, counts)
+        kept = counts > 0
+        out = object.__new__(Bars)
+        out._parts, out._counts = tuple(part[kept] for part in self._parts), counts[kept]
+        return out
 
     def rows(self, parts: slice) -> list[tuple[Any, ...]]:
         """Some parts of each bar's key, as plain Python values."""

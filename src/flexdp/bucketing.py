@@ -53,7 +53,7 @@ RELATIVE = Domain(
     remedy="Give the relative half-width, for example relative=0.05 for 5%.",
 )
 _WIDEST = {"integer": 2**62, "date": 10**7, "moment": 10**7 * MICROS_PER_DAY}
-_DURATION = re.compile(r"\s*(?:([0-9]{1,9})\s*)?([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(r"\s*(?:([0-9]{1,18})\s*)?([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _LENGTHS = {name[:-1]: micros for name, micros in MEASURES.items()} | {"week": 7 * MICROS_PER_DAY}
 _CALENDAR = {"month": 1, "quarter": 3, "year": 12}
 _MOST_MONTHS = 12 * 9999

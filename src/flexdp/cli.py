@@ -23,7 +23,9 @@ from typing import Any, TypeVar
 
 import click
 
-from flexdp._output import AtomicFile, json_answer, parse_stats, print_answers, safe
+from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
+from flexdp._planner import pair_of, plan_command, report_command
+from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
 
@@ -41,6 +43,7 @@ class _Run:
     """How far this run has come, so that a failure can say what it cost."""
 
     spent: bool = False
+    kept: str = ""  # of work that can be resumed: what an interruption leaves behind
 
 
 class _Ended(BaseException):
@@ -97,15 +100,23 @@ def _guarded(run: _Run) -> int:
 
 
 def _cost(run: _Run) -> str:
+    if run.kept:
+        return run.kept
     return "the budget of this release is spent." if run.spent else "nothing was released."
 
 
-_PARAMETER = re.compile(r"\b(epsilon|delta|width|relative|kind|format)=('?)([\w.-]+)\2")
+_PARAMETER = re.compile(
+    r"\b(epsilon|delta|width|relative|kind|format|zone|by|unit|per_unit|beta|certify)=('?)([\w./-]*)\2"
+)
+
+
+def _option(match: re.Match[str]) -> str:
+    return f"--{match[1].replace('_', '-')} {match[3]}".rstrip()
 
 
 def _complain(message: str, code: int) -> int:
     """One line, in the words of the command line."""
-    line = _PARAMETER.sub(r"--\1 \3", " ".join(message.split()))
+    line = _PARAMETER.sub(_option, " ".join(message.split()))
     click.echo("Error: " + safe(line), err=True)
     return code
 
@@ -116,13 +127,8 @@ def cli() -> None:
     """Publish a column of a table with differential privacy that only ever leaves records out."""
 
 
-def _pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
-    if value is None:
-        return None
-    low, colon, high = value.partition(":")
-    if not colon or not low or not high:
-        raise InputError("bounds must be written LO:HI, for example --bounds 0:120.")
-    return low, high
+cli.add_command(experiment)
+cli.add_command(compare)
 
 
 def _listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -140,10 +146,13 @@ _IN_DATABASE = click.option("--table", metavar="T", help="Of a database: postgre
 _TABLE = (
     click.argument("source", metavar="FILE...", nargs=-1, required=True),
     click.argument("column"),
-    click.option("--width", metavar="W", help="Bucket width, in the column's unit."),
+    click.option("--also", multiple=True, metavar="COLUMN", help="Another column: released together, as points."),
+    click.option("--separately", is_flag=True, help="Release COLUMN and the --also ones one by one, in one pass."),
+    click.option("--width", metavar="W", help="Bucket width in the column's unit; of times '1 day', '15 minutes', …"),
     click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
     click.option("--edges", metavar="E,E,…", callback=_listed, help="Ascending bucket edges."),
-    click.option("--bounds", metavar="LO:HI", callback=_pair, help="Public bounds of the values."),
+    click.option("--beta", metavar="B", help="Of points: how far one may be from the middle of its cell."),
+    click.option("--bounds", metavar="LO:HI", help="Public bounds of the values."),
     click.option(
         "--outside",
         type=click.Choice(["clamp", "drop"]),
@@ -153,9 +162,15 @@ _TABLE = (
     ),
     click.option(
         "--kind",
-        type=click.Choice(["integer", "number", "text", "date"]),
+        type=click.Choice(["integer", "number", "text", "date", "moment"]),
         help="How to read a column that declares no type.",
     ),
+    click.option("--zone", metavar="Z", help="Time zone of moments that have one, e.g. Europe/Berlin."),
+    click.option("--by", multiple=True, metavar="COLUMN", help="Groups; repeatable."),
+    click.option("--groups", metavar="G,G,…", callback=_listed, help="The groups to publish, which makes them public."),
+    click.option("--unit", metavar="COLUMN", help="Whose records they are, e.g. patient_id."),
+    click.option("--max-buckets-per-unit", metavar="K", help="In how many buckets one unit may count; with --unit."),
+    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="One value of each unit."),
     _IN_DATABASE,
     _DELIMITER,
     _FORMAT,
@@ -171,6 +186,33 @@ def _source(files: tuple[str, ...], table: str | None) -> Any:
     if not files[0].startswith(("postgresql://", "postgres://")) and not files[0].lower().endswith(_DATABASES):
         raise InputError("table fits a database only: postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.")
     return files[0], table
+
+
+def _prepared(source: tuple[str, ...], column: str, table: str | None, **options: Any) -> Any:
+    """A request in the words of the library: one column or several, values per column where they are written so."""
+    from flexdp.release import prepare
+
+    also, by = options.pop("also"), options.pop("by")
+    names = [column, *also]
+    for name in ("width", "bounds"):
+        options[name] = _each(name, options[name], names)
+    return prepare(
+        _source(source, table),
+        names if also else column,
+        by=list(by) or None,
+        **options,
+    )
+
+
+def _each(name: str, value: Any, columns: list[str]) -> Any:
+    """One value for all columns, or one for each, separated by commas."""
+    if value is None or len(columns) == 1:
+        return value if name == "width" or value is None else pair_of(value)
+    parts = value.split(",")
+    if len(parts) not in (1, len(columns)):
+        raise InputError(f"{name} must be one for all, or one for each of the {len(columns)} columns, with commas.")
+    read = [part.strip() if name == "width" else pair_of(part) for part in parts]
+    return read if len(parts) > 1 else read[0]
 
 
 def _table_options(function: _F) -> _F:
@@ -190,7 +232,8 @@ def _table_options(function: _F) -> _F:
     help="max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
 )
 @click.option("--certify", metavar="S", help="Share of the budget for a bound of all that was left out, e.g. 0.05.")
-@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json or .csv).")
+@click.option("--split", metavar="S,S,…", callback=_listed, help="With --separately: the share of each column.")
+@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
     run: _Run,
@@ -203,6 +246,7 @@ def release(
     as_json: bool,
     output: str | None,
     certify: str | None,
+    split: list[str] | None,
     table: str | None,
     **options: Any,
 ) -> int:
@@ -210,10 +254,10 @@ def release(
 
     Every run spends (ε, δ) again.
     """
-    from flexdp.release import prepare
-
-    request = prepare(_source(source, table), column, **options).spend(epsilon, delta, certify=certify)
-    questions = parse_stats(stats, request.kind)
+    request = _prepared(source, column, table, **options).spend(epsilon, delta, certify=certify, split=split)
+    if request.separately and output is not None and output.lower().endswith(".html"):
+        raise InputError("output of columns released separately must be .json or .csv; report makes a page of each.")
+    questions = parse_stats(stats, request)
     unwritten: OSError | None = None
     try:
         with AtomicFile(output, inputs=request.files) as target:
@@ -225,19 +269,22 @@ def release(
         if not run.spent:
             raise
         unwritten = failure
-    answers = [question(published) for question in questions]
     click.echo(
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
+    each = list(published.values()) if request.separately else [published]
     if as_json:
-        document = json.loads(published.to_json())
-        document["answers"] = [json_answer(q.word, a) for q, a in zip(questions, answers, strict=True)]
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        documents = [json_document(one, questions) for one in each]
+        content = {"schema": "flexdp.releases/1", "releases": documents} if request.separately else documents[0]
+        click.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
-        print_answers(published, answers)
+        for one in each:
+            if request.separately:
+                click.echo(f"{safe(str(one.column))}:")
+            print_answers(one, all_answers(one, questions))
     if unwritten is not None:
         raise unwritten
-    return 0 if len(published.bars) else NOTHING_SURVIVED
+    return 0 if any(len(one.cells) for one in each) else NOTHING_SURVIVED
 
 
 def _status(message: str) -> Any:
@@ -288,9 +335,7 @@ def query(
     source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any
 ) -> int:
     """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
-    from flexdp.release import prepare
-
-    request = prepare(_source(source, table), column, **options)
+    request = _prepared(source, column, table, **options)
     text = request.query(dialect)
     own = getattr(getattr(request.questions[0].table, "dialect", None), "name", "duckdb")
     click.echo(json.dumps({"dialect": dialect or own, "sql": text}) if as_json else text)
@@ -307,6 +352,10 @@ def demo(epsilon: str, delta: str, as_json: bool) -> int:
 
     run(epsilon, delta, as_json=as_json)
     return 0
+
+
+cli.add_command(plan_command)
+cli.add_command(report_command)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,11 @@ class Privacy:
         object.__setattr__(self, "given", given)
 
     @property
+    def certainty(self) -> str:
+        """How sure, in percent, an observer can become who was 50% sure, rounded up: 100·e^ε/(1+e^ε)."""
+        return f"{_certainty(self.epsilon)}%"
+
+    @property
     def unit(self) -> str:
         """Whose presence is protected: a record, or what the neighbours differ by."""
         start = "add or remove one "
@@ -61,7 +66,7 @@ class Privacy:
         """ε in words: how sure an observer who was undecided can become, rounded up."""
         return (
             f"an observer who was 50% sure that a given {self.unit} is in the data is at most "
-            f"{_certainty(self.epsilon)}% sure afterwards"
+            f"{self.certainty} sure afterwards"
         )
 
     def __str__(self) -> str:
@@ -69,6 +74,12 @@ class Privacy:
         exception = f", except with chance {delta}" if self.delta else ""
         condition = f" {self.given}" if self.given else ""
         return f"ε = {epsilon}, δ = {delta} for each {self.unit}{condition}: {self.odds}{exception}."
+
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import card, sentence
+
+        epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
+        return card(f"Privacy: ε = {epsilon}, δ = {delta}", sentence(self))
 
 
 def _certainty(epsilon: Fraction) -> str:
@@ -185,6 +196,16 @@ class Accuracy:
     def __str__(self) -> str:
         exception = f", except with probability {upper_text(self.gamma)}" if self.gamma else ""
         return f"Exact after leaving out {self.left_out}{self.margin}{exception}."
+
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import card, facts, sentence
+
+        share = "not certified" if self.alpha is None else percent_text(self.alpha)
+        if self.distortion == MOVE and self.alpha is not None:
+            share = upper_text(self.alpha, 6)
+        beta = percent_text(self.beta) if self.relative else upper_text(self.beta, 6)
+        pairs = [("α, left out", share), ("β, to within", beta), ("γ, chance to fail", upper_text(self.gamma))]
+        return card("Accuracy", facts(pairs), sentence(self))
 
 
 def _stored(domain: Domain, value: Number) -> float:

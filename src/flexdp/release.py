@@ -10,12 +10,14 @@ import copy
 import inspect
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -39,16 +41,60 @@ __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
 SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
 PART = Domain(name="split", low=Fraction(0), remedy="Give the share of each column, for example split=[2, 1, 1].")
 _KINDS = ("integer", "number", "text", "date", "moment", "boolean")
-_QUERY_OPTIONS = (
-    "width", "relative", "edges", "beta", "bounds", "outside", "kind", "zone", "by", "groups", "unit",
-    "max_buckets_per_unit", "per_unit", "separately", "engine", "format", "delimiter",
-)  # fmt: skip
+_BUCKETS = ("width", "relative", "edges", "beta", "bounds", "outside", "kind")
 _VALUES = {
     None: "the readable values",
     "max": "the largest readable value of each {unit}",
     "min": "the smallest readable value of each {unit}",
     "mean": "the mean of the readable values of each {unit}",
 }
+
+
+class Options(TypedDict, total=False):
+    """What :func:`release` takes beside the budget, for those who check types."""
+
+    width: Any
+    relative: Any
+    edges: Any
+    beta: Number | None
+    bounds: Any
+    outside: str
+    kind: Any
+    zone: str | None
+    by: str | Sequence[str] | None
+    groups: Sequence[Any] | None
+    unit: str | None
+    max_buckets_per_unit: int | None
+    per_unit: str | None
+    certify: Number | None
+    split: Sequence[Number] | None
+    engine: str | None
+    format: str | None
+    delimiter: str | None
+
+
+@overload
+def release(
+    source: Any,
+    column: Sequence[str],
+    *,
+    epsilon: Number,
+    delta: Number,
+    separately: Literal[True],
+    **options: Unpack[Options],
+) -> Releases: ...
+
+
+@overload
+def release(
+    source: Any,
+    column: str | Sequence[str] | None = None,
+    *,
+    epsilon: Number,
+    delta: Number,
+    separately: Literal[False] = False,
+    **options: Unpack[Options],
+) -> Release: ...
 
 
 def release(
@@ -76,7 +122,7 @@ def release(
     engine: str | None = None,
     format: str | None = None,  # noqa: A002
     delimiter: str | None = None,
-) -> Any:
+) -> Release | Releases:
     """Publish a column: count its records by bucket, let every bucket lose a few, keep what is left.
 
     The result is (ε, δ)-differentially private under adding or removing one record, or one unit, and answers every
@@ -158,9 +204,6 @@ def query(source: Any, column: str | Sequence[str] | None = None, **options: Any
     units are bounded, the word 'salt' stands for the random text that a release draws.
     """
     dialect = options.pop("dialect", None)
-    unknown = [name for name in options if name not in _QUERY_OPTIONS]
-    if unknown:
-        raise InputError(f"query takes no {shown(unknown[0])}; it takes {', '.join(_QUERY_OPTIONS)}.")
     return prepare(source, column, **options).query(dialect)
 
 
@@ -214,7 +257,7 @@ class Request:
         ]
         return replace(self, budgets=tuple(budgets))
 
-    def run(self) -> Any:
+    def run(self) -> Release | Releases:
         """Count, let every bar lose a few, and keep what is left: a Release, or Releases of separate columns."""
         from flexdp.tables import count  # tables are loaded when the first is read
 
@@ -268,6 +311,9 @@ def prepare(
     """Everything that can be refused is refused here, before a record is read."""
     from flexdp.tables import open_table
 
+    unknown = [name for name in buckets if name not in _BUCKETS]
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
     table = open_table(source, column, file_format=format, delimiter=delimiter, engine=engine)
     names: list[Any] = list(column) if isinstance(column, list | tuple) else [column]
     if not names:
@@ -555,6 +601,28 @@ class Release(Readable):
         document["bars"] = bars
         return document
 
+    def to_html(self) -> str:
+        """The report of this release as one HTML file that asks for nothing from outside, made from its JSON alone."""
+        from flexdp.report.page import page
+
+        return page(self._document(), self)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"path must name a file, for example 'age.html'; got {shown(path)}.")
+        try:
+            Path(path).write_text(self.to_html(), encoding="utf-8", newline="")
+        except (OSError, ValueError):
+            raise InputError(
+                f"path {shown(str(path))} cannot be written. Check the folder and its permissions."
+            ) from None
+
+    def _repr_html_(self) -> str:
+        from flexdp.report.notebook import release_card
+
+        return release_card(self._document(), self)
+
     @classmethod
     def from_json(cls, document: str | bytes) -> Release:
         """The release that :meth:`to_json` wrote, refused if anything in it was changed that can be checked.
@@ -610,19 +678,24 @@ class Release(Readable):
 
         With groups there is a column for each of them, and of several columns a key, lower and upper for each.
         """
+        return frame_of({name: _framed(cells) for name, cells in self.columns_of_bars().items()}, library)
+
+    def columns_of_bars(self) -> dict[str, list[Any]]:
+        """The bars column by column: the groups, then key, lower and upper of each released column, then the count."""
         columns: dict[str, list[Any]] = {}
         rows = [self._group_values(row) for row in self.cells.rows(slice(len(self.shape.by)))]
         for i, name in enumerate(self.shape.by):
-            columns[name] = [row[i] for row in rows]
+            clash = name.split()[:1] in (["key"], ["lower"], ["upper"], ["count"])
+            columns[f"{name} (group)" if clash else name] = [row[i] for row in rows]
         for i, (column, axis) in enumerate(zip(self.shape.columns, self.shape.partitions, strict=True)):
             part = self.cells.parts[len(self.shape.by) + i]
             lower, upper = zip(*axis.edges_of(part), strict=True) if len(part) else ((), ())
             suffix = "" if len(self.shape.columns) == 1 else f" {column}"
-            columns[f"key{suffix}"] = _framed(axis.centres(part).tolist())
-            columns[f"lower{suffix}"] = _framed(list(lower))
-            columns[f"upper{suffix}"] = _framed(list(upper))
+            columns[f"key{suffix}"] = axis.centres(part).tolist()
+            columns[f"lower{suffix}"] = list(lower)
+            columns[f"upper{suffix}"] = list(upper)
         columns["count"] = self.cells.counts.tolist()
-        return frame_of(columns, library)
+        return columns
 
     def __repr__(self) -> str:
         names = [repr(name) for name in self.shape.columns]

@@ -189,8 +189,15 @@ def _by(table: Table, by: object) -> list[Column]:
     return [table.column(name) for name in names]
 
 
+def _label_kind(column: Column) -> Kind | None:
+    """How a column that only tells records apart is read: undeclared ones as texts, numbers of frames as integers."""
+    if column.undeclared:
+        return "text"
+    return "integer" if column.follows else column.kind
+
+
 def _group_kind(column: Column) -> Kind:
-    kind: Kind | None = "text" if column.undeclared else column.kind
+    kind = _label_kind(column)
     if kind not in _GROUP_KINDS:
         raise InputError(
             f"by needs columns of texts, integers, dates or booleans, and {column.label} is declared as "
@@ -264,7 +271,7 @@ def _units(
         raise InputError(f"unit must not be the released column: {column.label} would publish the units themselves.")
     if column in [axis.column for axis in groups]:
         raise InputError(f"unit must not be in by: every {column.label} would be a group of its own.")
-    kind = "text" if column.undeclared else column.kind
+    kind = _label_kind(column)
     if kind not in _UNIT_KINDS:
         raise InputError(
             f"unit must be a column of integers, texts or dates, and {column.label} is declared as "

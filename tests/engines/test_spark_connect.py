@@ -24,8 +24,8 @@ frame = session.sql("SELECT CAST(id % 20 AS DOUBLE) AS x, id % 50 AS u FROM rang
 assert private_counts(frame, "x", width=5) == {{2.5: 1000, 7.5: 1000, 12.5: 1000, 17.5: 1000}}
 assert sum(private_counts(frame, "x", width=5, unit="u", max_buckets_per_unit=1).values()) == 50
 try:
-    bad = session.sql("SELECT CAST(w AS INT) AS x FROM VALUES ('CANARY') AS t(w)")
-    flexdp.release(bad, "x", epsilon=1, delta="1e-6")
+    broken = session.sql("SELECT CAST(w AS INT) AS x FROM VALUES ('CANARY') AS t(w)")
+    flexdp.release(broken, "x", epsilon=1, delta="1e-6")
     print("released")
 except DataError as error:
     assert error.__cause__ is None and error.__context__ is None

@@ -7,7 +7,7 @@ passes in, much of their noise is made of doubles, and the claims are about real
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -16,11 +16,13 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from flexdp._parameters import DELTA, EPSILON, Number, shown, whole
+from flexdp.baselines._laws import BarLaw, reading_law
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 __all__ = [
+    "BLOCK",
     "LARGEST_TOTAL",
     "SMALL_DELTA",
     "Baseline",
@@ -28,15 +30,21 @@ __all__ = [
     "Empty",
     "HistogramMechanism",
     "Mechanism",
+    "Question",
     "Readable",
     "Task",
+    "Ties",
+    "question",
     "read_off",
 ]
 
 LARGEST_TOTAL = 2**53  # records in all, so that sums of counts are exact in doubles
 SMALL_DELTA = replace(DELTA, high=Fraction(1, 2), high_included=True)  # calibrations divide by 2δ and take a logarithm
 
+BLOCK = 2**15  # noisy bars made at a time: they stay in the cache, and memory does not grow with the number of runs
+
 Empty: TypeAlias = Literal["zero", "random"]
+Ties: TypeAlias = Literal["smallest", "largest", "random"]
 Readable: TypeAlias = Max | MaxAtLeast | Mode
 
 
@@ -54,7 +62,11 @@ class Citation:
 
 @runtime_checkable
 class Baseline(Protocol):
-    """A mechanism that can be compared with ours; write your own by having these four."""
+    """A mechanism that can be compared with ours; write your own by having these four.
+
+    A fifth is optional: ``law(counts, statistic, *, epsilon, delta, empty, ties)``, the chance of each place as a row
+    of doubles. With it, :func:`flexdp.baselines.exact_law` and all that is computed from laws take the mechanism too.
+    """
 
     @property
     def name(self) -> str:
@@ -77,20 +89,20 @@ class Baseline(Protocol):
         epsilon: Number,
         delta: Number,
         empty: Empty = "zero",
+        ties: Ties = "smallest",
     ) -> NDArray[np.float64]:
         """The outputs of ``runs`` independent runs, as places 0, …, B − 1 on the row of bars."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One checked request: ``level`` is the k of max_k (1 for the maximum), None for the mode."""
+class Question:
+    """What is asked of a mechanism, checked: ``level`` is the k of max_k (1 for the maximum), None for the mode."""
 
     counts: NDArray[np.int64]
     level: int | None
-    runs: int
-    rng: Generator
     budget: Privacy
     empty: Empty
+    ties: Ties = "smallest"
 
     @property
     def bars(self) -> int:
@@ -108,6 +120,14 @@ class Task:
         return float(self.budget.delta)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(Question):
+    """A question to be answered by independent runs."""
+
+    runs: int
+    rng: Generator
+
+
 @dataclass(frozen=True, slots=True)
 class Mechanism(ABC):
     """A compared mechanism of this package: checks the request, then answers it."""
@@ -123,6 +143,10 @@ class Mechanism(ABC):
     def _answers(self, task: Task) -> NDArray[np.float64]:
         """One output for each run."""
 
+    @abstractmethod
+    def _law(self, asked: Question) -> NDArray[np.float64]:
+        """The chance of each place, or an :class:`InputError` that says why it cannot be computed."""
+
     def run(
         self,
         counts: NDArray[Any],
@@ -133,25 +157,32 @@ class Mechanism(ABC):
         epsilon: Number,
         delta: Number,
         empty: Empty = "zero",
+        ties: Ties = "smallest",
     ) -> NDArray[np.float64]:
         """The outputs of ``runs`` independent runs on the bars 0, …, B − 1, whose number is public.
 
         ``empty`` says what a noisy histogram without an answer counts as: 0, the left end, or a bar drawn uniformly.
+        ``ties`` says which of several tallest bars is the mode: the smallest, the largest, or one drawn uniformly in
+        each run. On the empty histogram all bars are tallest.
         """
         if not isinstance(rng, Generator):
             raise InputError(f"rng must be a numpy Generator; got {shown(rng)}.")
-        if empty not in ("zero", "random"):
-            raise InputError(f"empty must be 'zero' or 'random'; got {shown(empty)}.")
-        return self._answers(
-            Task(
-                counts=_checked(counts),
-                level=_level(statistic),
-                runs=whole("runs", runs),
-                rng=rng,
-                budget=Privacy(epsilon=EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta)),
-                empty=empty,
-            )
-        )
+        asked = question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties)
+        parts = {each.name: getattr(asked, each.name) for each in fields(asked)}
+        return self._answers(Task(**parts, runs=whole("runs", runs), rng=rng))
+
+    def law(
+        self,
+        counts: NDArray[Any],
+        statistic: Readable,
+        *,
+        epsilon: Number,
+        delta: Number,
+        empty: Empty = "zero",
+        ties: Ties = "smallest",
+    ) -> NDArray[np.float64]:
+        """The chance of each place 0, …, B − 1 in one run, where that can be computed."""
+        return self._law(question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +193,22 @@ class HistogramMechanism(Mechanism, ABC):
     def _histograms(self, task: Task) -> NDArray[Any]:
         """One noisy histogram a row; bars that are not published hold 0."""
 
+    @abstractmethod
+    def _bar_law(self, asked: Question) -> BarLaw:
+        """The law of one noisy bar, where bars are independent."""
+
     def _answers(self, task: Task) -> NDArray[np.float64]:
-        return read_off(self._histograms(task), task)
+        """Block by block. The size of a block is a constant, so that a generator's state still decides every byte."""
+        rows = max(1, BLOCK // task.bars)
+        out = np.empty(task.runs)
+        for start in range(0, task.runs, rows):
+            block = out[start : start + rows]
+            part = replace(task, runs=len(block))
+            block[:] = read_off(self._histograms(part), part)
+        return out
+
+    def _law(self, asked: Question) -> NDArray[np.float64]:
+        return reading_law(asked.counts, asked.level, self._bar_law(asked), empty=asked.empty, ties=asked.ties)
 
 
 def read_off(histograms: NDArray[Any], task: Task) -> NDArray[np.float64]:
@@ -171,15 +216,42 @@ def read_off(histograms: NDArray[Any], task: Task) -> NDArray[np.float64]:
 
     A bar is there if it is positive; max_k asks for at least k records, max for any bar that is there.
     """
+    rows = np.arange(len(histograms))
     if task.level is None:
-        places = histograms.argmax(axis=1)
-        found = histograms[np.arange(len(histograms)), places] > 0
+        places = _tallest(histograms, task)
+        found = histograms[rows, places] > 0
     else:
         tall = histograms > 0 if task.level == 1 else histograms >= task.level
         places = task.bars - 1 - tall[:, ::-1].argmax(axis=1)
-        found = tall[np.arange(len(tall)), places]
+        found = tall[rows, places]
     instead = 0 if task.empty == "zero" else task.rng.integers(task.bars, size=len(histograms))
     return np.where(found, places, instead).astype(np.float64)
+
+
+def _tallest(histograms: NDArray[Any], task: Task) -> NDArray[np.intp]:
+    if task.ties == "smallest":
+        return np.asarray(histograms.argmax(axis=1))
+    if task.ties == "largest":
+        return np.asarray(task.bars - 1 - histograms[:, ::-1].argmax(axis=1))
+    rank = np.cumsum(histograms == histograms.max(axis=1, keepdims=True), axis=1)  # 1 at the first tallest bar, …
+    return np.asarray((rank > task.rng.integers(rank[:, -1])[:, None]).argmax(axis=1))
+
+
+def question(
+    counts: object, statistic: object, *, epsilon: Number, delta: Number, empty: object, ties: object
+) -> Question:
+    """A request with every part of it checked."""
+    if empty != "zero" and empty != "random":
+        raise InputError(f"empty must be 'zero' or 'random'; got {shown(empty)}.")
+    if ties != "smallest" and ties != "largest" and ties != "random":
+        raise InputError(f"ties must be 'smallest', 'largest' or 'random'; got {shown(ties)}.")
+    return Question(
+        counts=_checked(counts),
+        level=_level(statistic),
+        budget=Privacy(epsilon=EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta)),
+        empty=empty,
+        ties=ties,
+    )
 
 
 def _level(statistic: object) -> int | None:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Task
+from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines._laws import LaplaceBars
 from flexdp.guarantees import ONE_RECORD, Privacy
 
 __all__ = ["SUBSTITUTION", "StabilityHistogram", "StabilityHistogramSwap", "swap_threshold", "threshold"]
@@ -38,14 +39,17 @@ class StabilityHistogram(HistogramMechanism):
 
     name: ClassVar[str] = "bns"
     citation: ClassVar[Citation] = Citation(
-        "Mark Bun, Kobbi Nissim, Uri Stemmer", 2016, "learning many concepts at once privately, with stable histograms"
+        "Mark Bun, Kobbi Nissim, Uri Stemmer", 2016, "Simultaneous Private Learning of Multiple Concepts"
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
         return Privacy(epsilon=EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta), neighbours=ONE_RECORD)
 
     def _histograms(self, task: Task) -> NDArray[Any]:
-        return _reported(task, 1 / task.epsilon, threshold(task.epsilon, task.delta))
+        return _reported(task, self._bar_law(task))
+
+    def _bar_law(self, asked: Question) -> LaplaceBars:
+        return LaplaceBars(scale=1 / asked.epsilon, least=threshold(asked.epsilon, asked.delta))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +61,21 @@ class StabilityHistogramSwap(HistogramMechanism):
     """
 
     name: ClassVar[str] = "bns_swap"
-    citation: ClassVar[Citation] = Citation(
-        "Salil Vadhan", 2017, "a survey of the complexity of differential privacy, with the stability-based histogram"
-    )
+    citation: ClassVar[Citation] = Citation("Salil Vadhan", 2017, "The Complexity of Differential Privacy, theorem 3.5")
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
         return Privacy(epsilon=EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta), neighbours=SUBSTITUTION)
 
     def _histograms(self, task: Task) -> NDArray[Any]:
-        return _reported(task, 2 / task.epsilon, swap_threshold(task.epsilon, task.delta))
+        return _reported(task, self._bar_law(task))
+
+    def _bar_law(self, asked: Question) -> LaplaceBars:
+        return LaplaceBars(scale=2 / asked.epsilon, least=swap_threshold(asked.epsilon, asked.delta))
 
 
-def _reported(task: Task, scale: float, least: float) -> NDArray[np.float64]:
+def _reported(task: Task, law: LaplaceBars) -> NDArray[np.float64]:
     filled = np.flatnonzero(task.counts)
-    noisy = task.counts[filled] + task.rng.laplace(0, scale, (task.runs, len(filled)))
+    noisy = task.counts[filled] + task.rng.laplace(0, law.scale, (task.runs, len(filled)))
     out = np.zeros((task.runs, task.bars))
-    out[:, filled] = np.where(noisy > least, noisy, 0)
+    out[:, filled] = np.where(noisy > law.least, noisy, 0)
     return out

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Task
+from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines._laws import WholeBars
 from flexdp.guarantees import Privacy
 from flexdp.noise import DropNoise
 
@@ -29,8 +31,8 @@ class Dropping(HistogramMechanism):
     name: ClassVar[str] = "dropping"
     citation: ClassVar[Citation] = Citation(
         "Damien Desfontaines, James Voss, Bryant Gipson, Chinmoy Mandayam",
-        2020,
-        "the optimal private choice of which groups to publish, here read as noise that drops records",
+        2022,
+        "Differentially private partition selection; its optimal rule, here read as noise that drops records",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
@@ -44,6 +46,25 @@ class Dropping(HistogramMechanism):
         out = np.zeros((task.runs, task.bars), dtype=np.int64)
         out[:, filled] = np.maximum(0, task.counts[filled] - drops)
         return out
+
+    def _bar_law(self, asked: Question) -> WholeBars:
+        """A bar of x records shows more than h if fewer than x − h are dropped."""
+        fewer, as_many = _running(asked.budget.epsilon, asked.budget.delta)
+        q = len(fewer) - 1
+        return WholeBars(
+            exceeds=lambda x, h: fewer[np.clip(x - h, 0, q)],
+            at_most=lambda x, h: as_many[np.clip(x - h, 0, q)],
+            low=1 - q,
+            high=0,
+        )
+
+
+@lru_cache(maxsize=64)
+def _running(epsilon: Fraction, delta: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Pr[J < k] and Pr[J ≥ k] for k = 0, …, q: integers, each rounded once, so that 0 and 1 are exactly that."""
+    noise = _noise(epsilon, delta)
+    whole, sums = 1 << noise.bits, list(accumulate(noise.weights, initial=0))
+    return np.array([total / whole for total in sums]), np.array([(whole - total) / whole for total in sums])
 
 
 @lru_cache(maxsize=64)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, Mechanism, Task
-from flexdp.baselines._stability import answer
+from flexdp.baselines._base import SMALL_DELTA, Citation, Mechanism, Question, Task
+from flexdp.baselines._stability import answers
 from flexdp.guarantees import Privacy
 
 __all__ = ["Exponential", "law"]
@@ -27,12 +27,13 @@ class Exponential(Mechanism):
     """Exponential mechanism with utility −|f(x) − y|.
 
     Calibration: sensitivity B, the number of bars, since one record can move max, max_k and mode from end to end; the
-    exponent is ε/(2B) times the utility. Pure: δ is not used.
+    exponent is ε/(2B) times the utility. Pure: δ is not used. With ties drawn at random, f(x) is drawn first; whatever
+    it is, no law is further than ε from any other, so that the claim stands.
     """
 
     name: ClassVar[str] = "em"
     citation: ClassVar[Citation] = Citation(
-        "Frank McSherry, Kunal Talwar", 2007, "mechanism design by differential privacy"
+        "Frank McSherry, Kunal Talwar", 2007, "Mechanism Design via Differential Privacy"
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
@@ -40,6 +41,12 @@ class Exponential(Mechanism):
         return Privacy(epsilon=EPSILON.check(epsilon), delta=0)
 
     def _answers(self, task: Task) -> NDArray[np.float64]:
-        running = np.cumsum(law(answer(task.counts, task.level), task.bars, task.epsilon))
+        # A uniform draw for f(x) and then one from its law are together one draw from the mixture of laws.
+        running = np.cumsum(self._law(task))
         drawn = np.searchsorted(running[:-1], task.rng.random(task.runs), side="right")
         return drawn.astype(np.float64)
+
+    def _law(self, asked: Question) -> NDArray[np.float64]:
+        places = answers(asked.counts, asked.level, asked.ties)
+        total = sum(law(int(place), asked.bars, asked.epsilon) for place in places)
+        return np.asarray(total / len(places))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Task
+from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines._laws import NEGLIGIBLE, WholeBars, laplace_tail
 from flexdp.guarantees import Privacy
 
 __all__ = ["ShiftedLaplace", "shift"]
@@ -31,9 +32,10 @@ class ShiftedLaplace(HistogramMechanism):
 
     name: ClassVar[str] = "esa"
     citation: ClassVar[Citation] = Citation(
-        "Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Shuang Song and others",
+        "Úlfar Erlingsson, Vitaly Feldman, Ilya Mironov, Ananth Raghunathan, Shuang Song, Kunal Talwar, "
+        "Abhradeep Thakurta",
         2020,
-        "the encode-shuffle-analyze architecture seen again, with formal guarantees and crowd-sized histograms",
+        "Encode, Shuffle, Analyze Privacy Revisited: Formalizations and Empirical Evaluation",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
@@ -45,3 +47,13 @@ class ShiftedLaplace(HistogramMechanism):
         out = np.zeros((task.runs, task.bars))
         out[:, filled] = np.maximum(0, np.rint(task.counts[filled] + noise))
         return out
+
+    def _bar_law(self, asked: Question) -> WholeBars:
+        """A bar of x records shows more than h if the noise about zero exceeds h + 1/2 − x + T."""
+        moved, scale = shift(asked.epsilon, asked.delta), 1 / asked.epsilon
+        return WholeBars(
+            exceeds=lambda x, h: laplace_tail(h - x + (0.5 + moved), scale),
+            at_most=lambda x, h: laplace_tail(x - h - (0.5 + moved), scale),
+            low=math.floor(-moved - NEGLIGIBLE * scale),
+            high=math.ceil(-moved + NEGLIGIBLE * scale),
+        )

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number, whole
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Task
+from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines._laws import BarLaw
+from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 
 __all__ = ["SanPoints"]
@@ -30,7 +32,9 @@ class SanPoints(HistogramMechanism):
     rounds: int = 20
     name: ClassVar[str] = "sanpoints"
     citation: ClassVar[Citation] = Citation(
-        "Amos Beimel, Kobbi Nissim, Uri Stemmer", 2016, "private learning and sanitization, pure against approximate"
+        "Amos Beimel, Kobbi Nissim, Uri Stemmer",
+        2016,
+        "Private Learning and Sanitization: Pure vs. Approximate Differential Privacy",
     )
 
     def __post_init__(self) -> None:
@@ -49,3 +53,9 @@ class SanPoints(HistogramMechanism):
         out = np.zeros((task.runs, task.bars))
         np.put_along_axis(out, picked, np.maximum(0, heights), axis=1)
         return out
+
+    def _bar_law(self, asked: Question) -> BarLaw:  # noqa: ARG002
+        raise InputError(
+            f"mechanism {self.name!r} has no computable law: whether it picks a bar depends on all others. "
+            "Run it instead."
+        )

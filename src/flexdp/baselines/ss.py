@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, Mechanism, Task
-from flexdp.baselines._stability import answer, smooth_sensitivity
+from flexdp.baselines._base import SMALL_DELTA, Citation, Mechanism, Question, Task
+from flexdp.baselines._stability import drawn_answers, smooth_sensitivity
+from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 
 __all__ = ["MODERATE_EPSILON", "SmoothSensitivity", "smoothness"]
@@ -34,14 +35,15 @@ class SmoothSensitivity(Mechanism):
     Calibration: β = ε/(2·ln(2/δ)), for adding or removing one record. Half of ε pays for the shift of the answer,
     half for the change of scale, where δ covers the tails. The exact divergence of the two Laplace laws stays below δ/2
     for ε ≤ 5 and δ ≤ 1/2 (checked on a grid in the tests), but exceeds δ for large ε (five times at ε = 20,
-    δ = 2⁻²⁰): above 5 nothing is claimed or run.
+    δ = 2⁻²⁰): above 5 nothing is claimed or run. With ties drawn at random, S counts how far any possible answers of
+    two neighbours, or of one data set, can be apart; whichever are drawn, the claim holds of them.
     """
 
     name: ClassVar[str] = "ss"
     citation: ClassVar[Citation] = Citation(
         "Kobbi Nissim, Sofya Raskhodnikova, Adam Smith",
         2007,
-        "smooth sensitivity and sampling in private data analysis",
+        "Smooth Sensitivity and Sampling in Private Data Analysis",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
@@ -49,6 +51,11 @@ class SmoothSensitivity(Mechanism):
 
     def _answers(self, task: Task) -> NDArray[np.float64]:
         MODERATE_EPSILON.check(task.budget.epsilon)
-        spread = smooth_sensitivity(task.counts, task.level, smoothness(task.epsilon, task.delta))
+        spread = smooth_sensitivity(task.counts, task.level, smoothness(task.epsilon, task.delta), task.ties)
         noise = task.rng.laplace(0, 2 * spread / task.epsilon, task.runs)
-        return np.clip(answer(task.counts, task.level) + noise, 0, task.bars - 1)
+        return np.clip(drawn_answers(task) + noise, 0, task.bars - 1)
+
+    def _law(self, asked: Question) -> NDArray[np.float64]:  # noqa: ARG002
+        raise InputError(
+            f"mechanism {self.name!r} has no law on the bars: its answer is a real number between them. Run it instead."
+        )

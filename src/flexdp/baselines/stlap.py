@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Task
+from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines._laws import WholeBars
 from flexdp.guarantees import Privacy
 
-__all__ = ["ShiftedTruncatedLaplace", "reach"]
+__all__ = ["ShiftedTruncatedLaplace", "quantile", "reach", "tail"]
 
 
 def reach(epsilon: float, delta: float) -> float:
@@ -21,6 +22,24 @@ def reach(epsilon: float, delta: float) -> float:
     if epsilon > 500:  # e^ε leaves the doubles; the 1 is then far below the last digit
         return 2 / epsilon * (epsilon - math.log(2 * delta))
     return 2 / epsilon * math.log1p(math.expm1(epsilon) / (2 * delta))
+
+
+def quantile(uniform: NDArray[np.float64], epsilon: float, q: float) -> NDArray[np.float64]:
+    """The noise at each point of [0, 1), by inversion: −q at 0, −q/2 at 1/2, towards 0 at 1.
+
+    Doubles resolve 2⁻⁵²: where e^{−εq/2} is below that (δ below about 1e-16) the far ends are not reached, and a draw
+    of exactly 0 counts as the next one instead of as the logarithm of zero.
+    """
+    u = np.maximum(2 * uniform - 1, np.nextafter(-1.0, 0.0))
+    away = -np.log1p(np.abs(u) * np.expm1(-epsilon * q / 2)) / epsilon
+    return np.asarray(np.clip(np.copysign(away, u) - q / 2, -q, 0))
+
+
+def tail(z: NDArray[np.floating[Any]], epsilon: float, q: float) -> NDArray[np.float64]:
+    """Pr[noise > z]: exactly 1 up to −q and exactly 0 from 0 on."""
+    away = np.minimum(np.abs(z + q / 2), q / 2)
+    half = 0.5 * np.exp(-epsilon * away) * np.expm1(epsilon * (away - q / 2)) / np.expm1(-epsilon * q / 2)
+    return np.asarray(np.where(z >= -q / 2, half, 1 - half))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +54,7 @@ class ShiftedTruncatedLaplace(HistogramMechanism):
     citation: ClassVar[Citation] = Citation(
         "Aman Bansal, Rahul Chunduru, Deepesh Data, Manoj Prabhakaran",
         2022,
-        "differential privacy with flexible accuracy: the paper this library implements",
+        "Flexible Accuracy for Differential Privacy, the paper that this library implements",
     )
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
@@ -44,9 +63,17 @@ class ShiftedTruncatedLaplace(HistogramMechanism):
     def _histograms(self, task: Task) -> NDArray[Any]:
         q = reach(task.epsilon, task.delta)
         filled = np.flatnonzero(task.counts)
-        u = 2 * task.rng.random((task.runs, len(filled))) - 1
-        away = -np.log1p(np.abs(u) * np.expm1(-task.epsilon * q / 2)) / task.epsilon
-        noise = np.clip(np.copysign(away, u) - q / 2, -q, 0)
+        noise = quantile(task.rng.random((task.runs, len(filled))), task.epsilon, q)
         out = np.zeros((task.runs, task.bars))
         out[:, filled] = np.maximum(0, np.rint(task.counts[filled] + noise))
         return out
+
+    def _bar_law(self, asked: Question) -> WholeBars:
+        """A bar of x records shows more than h if the noise exceeds h + 1/2 − x."""
+        epsilon, q = asked.epsilon, reach(asked.epsilon, asked.delta)
+        return WholeBars(
+            exceeds=lambda x, h: tail(h - x + 0.5, epsilon, q),
+            at_most=lambda x, h: tail(x - h - 0.5 - q, epsilon, q),  # the noise is its own mirror image about −q/2
+            low=-math.ceil(q + 0.5),
+            high=0,
+        )

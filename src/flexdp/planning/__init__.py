@@ -11,21 +11,32 @@ Whatever is given beyond need is a demand, and an error where it cannot be met; 
 is at least as good as what was asked. All numbers are exact rationals. Where a relation has no rational solution
 (ε, δ), the solution is rounded to twelve digits on the private side and checked against the noise table itself.
 
+:func:`plan` answers the questions that come before: which options there are, what each of them costs, which of them
+meet a target, and what to run. :func:`solve` completes one plan from exactly what determines it.
+
 Nothing here reads data: ``records_at_least`` is a public promise, and q follows from public numbers only. Where the
 paper lets q grow with the number of records present, its privacy theorem fails.
 """
 
 from __future__ import annotations
 
+from flexdp.planning._advice import Advice
 from flexdp.planning._calibration import most_buckets_per_unit, per_bar, smallest_delta, smallest_epsilon
+from flexdp.planning._expected import Expected
+from flexdp.planning._options import Option
+from flexdp.planning._plan import plan
 from flexdp.planning._regimes import REGIMES, regime
 from flexdp.planning._solve import Plan, solve
 
 __all__ = [
     "REGIMES",
+    "Advice",
+    "Expected",
+    "Option",
     "Plan",
     "most_buckets_per_unit",
     "per_bar",
+    "plan",
     "regime",
     "smallest_delta",
     "smallest_epsilon",

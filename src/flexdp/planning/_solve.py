@@ -104,6 +104,17 @@ class Plan:
             f"except with chance {upper_text(self.delta)}."
         )
 
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import card, facts, sentence
+
+        pairs = [
+            ("ε, δ", f"{upper_text(self.epsilon, 6)}, {upper_text(self.delta)}"),
+            ("most lost per bucket", self.max_drop),
+            ("buckets", self.buckets),
+            ("share left out, at most", f"{upper_text(100 * self.alpha)}%"),
+        ]
+        return card("Plan", facts(pairs), sentence(self))
+
 
 def solve(
     *,

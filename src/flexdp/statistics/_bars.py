@@ -31,7 +31,8 @@ class Mode:
 
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
-        return plain(histogram.keys[int(np.argmax(histogram.counts))])
+        tallest = histogram.keys[int(np.argmax(histogram.counts))]
+        return tuple(tallest.tolist()) if histogram.keys.ndim == 2 else plain(tallest)
 
     def sensitivity(self, beta: float) -> float:
         return jump(beta)
@@ -128,7 +129,9 @@ class Top:
 
     def __call__(self, histogram: Histogram) -> tuple[tuple[Any, int], ...]:
         order = np.argsort(-histogram.counts, kind="stable")[: self.count]
-        return tuple(zip(histogram.keys[order].tolist(), histogram.counts[order].tolist(), strict=True))
+        keys = histogram.keys[order].tolist()
+        points = [tuple(key) for key in keys] if histogram.keys.ndim == 2 else keys
+        return tuple(zip(points, histogram.counts[order].tolist(), strict=True))
 
     def sensitivity(self, beta: float) -> float:
         return jump(beta)

@@ -30,6 +30,7 @@ __all__ = [
     "at_tall",
     "between",
     "budget",
+    "earlier_not_smaller",
     "supports",
 ]
 
@@ -87,11 +88,11 @@ def at_mode(histogram: Histogram, allowed: int) -> NDArray[Any]:
     ascending = np.sort(counts)
     from_top = np.concatenate((np.cumsum(ascending[::-1])[::-1], [0]))
     taller = np.searchsorted(ascending, counts, side="right")
-    cost = from_top[taller] - (len(counts) - taller) * counts + _earlier_not_smaller(counts)
+    cost = from_top[taller] - (len(counts) - taller) * counts + earlier_not_smaller(counts)
     return _affordable(histogram, cost <= allowed)
 
 
-def _earlier_not_smaller(counts: NDArray[Any]) -> NDArray[np.int64]:
+def earlier_not_smaller(counts: NDArray[Any]) -> NDArray[np.int64]:
     """For each place, how many earlier places hold at least as much: merge counting, all blocks of a level at once."""
     ranks = np.unique(counts, return_inverse=True)[1].astype(np.int64)
     places = np.arange(len(ranks))

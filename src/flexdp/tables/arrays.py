@@ -76,7 +76,8 @@ def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool =
         daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
         kind = "date" if daily else "moment"
         return ArrayTable(values, Column(name=name, type_name=word, kind=kind, timestamp=not daily), present)
-    return ArrayTable(values, Column(name=name, type_name=word, kind=kind), present)
+    follows = numbers and code in "iuf"
+    return ArrayTable(values, Column(name=name, type_name=word, kind=kind, follows=follows), present)
 
 
 def _cells(values: NDArray[Any], present: NDArray[np.bool_] | None) -> Callable[[], list[Any]]:

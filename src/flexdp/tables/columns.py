@@ -31,8 +31,9 @@ class Column:
     ``kind`` is None where the source declares nothing (text files, lists, object columns) or something that is not
     read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the
     caller says nothing, None where the caller must say. ``timestamp`` is a moment, ``zoned`` one whose time zone is
-    known. ``strict`` is a column that is read as it is declared and no other way. ``engine_name`` is what the engine
-    calls the column, where that is not its name.
+    known. ``follows`` is a number whose type follows its cells: an integer until one is missing. ``strict`` is a column
+    that is read as it is declared and no other way. ``engine_name`` is what the engine calls it, where that is not its
+    name.
     """
 
     name: str | None
@@ -44,6 +45,7 @@ class Column:
     timestamp: bool = False
     zoned: bool = False
     strict: bool = False
+    follows: bool = False
     engine_name: str = ""
 
     @property

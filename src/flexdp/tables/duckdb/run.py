@@ -33,6 +33,11 @@ def connection() -> Iterator[Any]:
     try:
         con = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
         try:
+            # How far a count has come tells how many records there are: no progress is shown, also where the engine
+            # would by default. (In a notebook without widgets there is no bar, and turning it off is an error.)
+            for setting in ("enable_progress_bar_print", "enable_progress_bar"):
+                with suppress(duckdb.Error):
+                    con.execute(f"SET {setting} = false")
             yield con
         finally:
             with suppress(duckdb.Error):  # still busy: an interrupted read that nothing can wake

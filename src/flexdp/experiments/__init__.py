@@ -1,0 +1,43 @@
+"""The paper's six experiments, and the same measurements for any mechanism on any simulated or public data.
+
+``compare`` puts mechanisms beside each other; ``run`` makes a study of the experiments in ``EXPERIMENTS``; ``judge``
+holds a study against what the paper says of its figure; ``search`` looks for the histograms where mechanisms break.
+On the command line they are ``flexdp compare`` and ``flexdp experiment``. Everything here is seeded and shows true
+answers: for simulated or public data only.
+"""
+
+from flexdp.experiments._cells import Cell, Settings
+from flexdp.experiments.claims import CLAIMS, Judgement, judge
+from flexdp.experiments.comparison import Comparison, compare
+from flexdp.experiments.laws import Fixed, Law, PoissonBars, Sampled, StepNoise, Steps, parse_law
+from flexdp.experiments.paper import EPSILONS, EXPERIMENTS, Experiment
+from flexdp.experiments.results import Row
+from flexdp.experiments.runner import Study, chosen_mechanisms, run
+from flexdp.experiments.worst import WorstCase, WorstCases, search
+
+__all__ = [
+    "CLAIMS",
+    "EPSILONS",
+    "EXPERIMENTS",
+    "Cell",
+    "Comparison",
+    "Experiment",
+    "Fixed",
+    "Judgement",
+    "Law",
+    "PoissonBars",
+    "Row",
+    "Sampled",
+    "Settings",
+    "StepNoise",
+    "Steps",
+    "Study",
+    "WorstCase",
+    "WorstCases",
+    "chosen_mechanisms",
+    "compare",
+    "judge",
+    "parse_law",
+    "run",
+    "search",
+]

@@ -1,0 +1,128 @@
+"""What is finished, on disk: one line for each cell, so that an interrupted study goes on where it was.
+
+The first line is a fingerprint of everything that decides the numbers. A study with other parameters is refused the
+folder, and so is a second process at the same time. A line that was cut off by a crash is dropped and computed again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from flexdp._parameters import shown
+from flexdp.errors import InputError
+from flexdp.experiments._cells import Cell, Key, Settings
+from flexdp.experiments._files import writing
+from flexdp.version import __version__
+
+__all__ = ["Journal", "fingerprint"]
+
+NAME = "progress.jsonl"
+
+
+def fingerprint(settings: Settings) -> dict[str, str]:
+    """The settings, and the versions that the streams depend on."""
+    return {**settings.texts(), "flexdp": __version__, "numpy": np.__version__}
+
+
+class Journal:
+    """The finished cells of one folder; use it as a context, and add a cell when it is done."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._path = folder / NAME
+        self._print = fingerprint(settings)
+        self._stream: BinaryIO | None = None
+        self.cells: dict[Key, Cell] = {}
+
+    def __enter__(self) -> Journal:
+        if self._path.exists() and not self._path.is_file():
+            raise InputError(
+                f"out {shown(str(self._path.parent))} holds a {NAME} that is no file; name another folder."
+            )
+        with writing(self._path):
+            self._stream = self._path.open("a+b")
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._stream.close()
+            raise InputError(
+                f"out {shown(str(self._path.parent))} is in use by another run; wait for it, or name another folder."
+            ) from None
+        try:
+            self._load(self._stream)
+        except BaseException:
+            self._stream.close()
+            raise
+        return self
+
+    def add(self, cell: Cell) -> None:
+        """Keep a finished cell; it is on disk when this returns."""
+        self.cells[cell.key] = cell
+        document = {
+            "experiment": cell.experiment,
+            "mechanism": cell.mechanism,
+            "epsilon": str(cell.epsilon),
+            "actual": cell.actual,
+            "flexible": cell.flexible,
+            "betas": cell.betas,
+        }
+        self._append(document)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            with writing(self._path):
+                self._stream.close()
+
+    def _append(self, document: Mapping[str, Any]) -> None:
+        if self._stream is None:
+            raise InputError("the journal is closed; use it as a context.")
+        with writing(self._path):
+            self._stream.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+            self._stream.flush()
+
+    def _load(self, stream: BinaryIO) -> None:
+        stream.seek(0)
+        whole = stream.read()
+        end = whole.rfind(b"\n") + 1
+        if end < len(whole):
+            stream.truncate(end)
+        lines = whole[:end].splitlines()
+        if not lines:
+            self._append(self._print)
+            return
+        try:
+            found = json.loads(lines[0])
+            cells = [_cell(json.loads(line)) for line in lines[1:]]
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f"out {shown(str(self._path.parent))} holds a {NAME} that cannot be read. Delete it, or name another "
+                "folder."
+            ) from None
+        differing = sorted(name for name in {*found, *self._print} if found.get(name) != self._print.get(name))
+        if differing:
+            name = differing[0]
+            raise InputError(
+                f"out {shown(str(self._path.parent))} holds a study with {name} {shown(found.get(name))}, not "
+                f"{shown(self._print.get(name))}. Name another folder, or delete {NAME} in it."
+            )
+        self.cells = {cell.key: cell for cell in cells}
+
+
+def _cell(document: Mapping[str, Any]) -> Cell:
+    return Cell(
+        experiment=str(document["experiment"]),
+        mechanism=str(document["mechanism"]),
+        epsilon=Fraction(document["epsilon"]),
+        actual=tuple(map(float, document["actual"])),
+        flexible=tuple(map(float, document["flexible"])),
+        betas=tuple(map(float, document["betas"])),
+    )

@@ -1,0 +1,150 @@
+"""Everything that a finished study leaves behind: its files, its JSON, and what a terminal is shown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from flexdp._parameters import number_text
+from flexdp.experiments._files import write_whole
+from flexdp.experiments.checks import Check
+from flexdp.experiments.claims import CLAIMS, Judgement
+from flexdp.experiments.page import command, page
+from flexdp.experiments.results import datasets_csv, results_csv, rows, short_table, timings_csv
+from flexdp.experiments.runner import Study
+from flexdp.experiments.sensitivity import Flip
+from flexdp.experiments.worst import WorstCase
+
+__all__ = ["Finished"]
+
+CLAIM = {each.name: each for each in CLAIMS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A study with its verdicts; ``turned`` is None where the sensitivity was not asked for."""
+
+    study: Study
+    judged: Sequence[Judgement]
+    turned: Sequence[Flip] | None = None
+    worst: Sequence[WorstCase] = ()
+
+    def write(self, folder: Path, *, figures: bool = True) -> None:
+        """Every file, each whole; all but ``timings.csv`` have the same bytes for the same parameters and seed."""
+        texts = {
+            "results.csv": results_csv(self.study),
+            "datasets.csv": datasets_csv(self.study),
+            "verdicts.csv": self._verdicts_csv(),
+            "timings.csv": timings_csv(self.study),
+        }
+        if self.turned is not None:
+            texts["sensitivity.csv"] = self._sensitivity_csv(self.turned)
+        for name, text in texts.items():
+            write_whole(folder / name, text)
+        if figures:
+            from flexdp.experiments.figure import png, svg
+
+            drawing = svg(self.study)
+            write_whole(folder / "figure.svg", drawing)
+            write_whole(folder / "figure.png", png(self.study))
+            write_whole(folder / "index.html", self._page(drawing))
+
+    def text(self) -> str:
+        """For a terminal: a short table, then each verdict on a line."""
+        lines = [short_table(self.study)]
+        if self.judged:
+            lines.append("\nWhat the paper says of its figure")
+        for name, judged in groupby(self.judged, key=lambda each: each.claim.name):
+            readings: dict[str, list[str]] = {}
+            for each in judged:
+                readings.setdefault(each.verdict, []).append(each.reading)
+            lines.append(f"\n{CLAIM[name].says}")
+            told = ((verdict, " and ".join(of)) for verdict, of in readings.items())
+            lines += [f"  {f'{of}: ' if len(readings) > 1 else ''}{verdict}" for verdict, of in told]
+        for place, flip in enumerate(self.turned or ()):
+            if not place:
+                lines.append("\nVerdicts that a switch turns round\n")
+            reading = f" ({flip.judgement.reading})" if flip.judgement.reading else ""
+            lines.append(f"  {flip.judgement.claim.name}{reading}, {flip}")
+        return "\n".join(lines)
+
+    def document(self) -> dict[str, Any]:
+        """For ``--json``."""
+        found: dict[str, Any] = {
+            "settings": self.study.settings.texts(),
+            "results": [asdict(row) for row in rows(self.study)],
+            "verdicts": [
+                {
+                    "claim": each.claim.name,
+                    "says": each.claim.says,
+                    "means": each.claim.means,
+                    "ours": each.ours,
+                    "bns": each.bns,
+                    "verdict": each.verdict,
+                    "outcomes": {number_text(epsilon): outcome for epsilon, outcome in each.outcomes.items()},
+                    "why": each.why,
+                    "worst": each.worst,
+                }
+                for each in self.judged
+            ],
+            "seconds": {name: round(spent, 3) for name, spent in self.study.seconds.items()},
+        }
+        if self.turned is not None:
+            found["sensitivity"] = [
+                {"claim": each.judgement.claim.name, "reading": each.judgement.reading, "switch": str(each)}
+                for each in self.turned
+            ]
+        return found
+
+    def _page(self, drawing: bytes) -> str:
+        return page(
+            self.study,
+            drawing,
+            self.judged,
+            self.turned,
+            worst=self.worst,
+            title="Flexible accuracy: the experiments, run again",
+            commands=[command(self.study, sensitivity=self.turned is not None)],
+        )
+
+    def _verdicts_csv(self) -> str:
+        lines = [
+            [
+                each.claim.name,
+                each.ours or "",
+                each.bns or "",
+                number_text(epsilon),
+                outcome,
+                *_told(each.closest[epsilon]),
+            ]
+            for each in self.judged
+            for epsilon, outcome in each.outcomes.items()
+        ]
+        head = ["claim", "ours", "bns", "epsilon", "outcome", "comparison", "mean", "se", "bound"]
+        return _csv([head, *lines])
+
+    def _sensitivity_csv(self, turned: Sequence[Flip]) -> str:
+        lines = [
+            [it.claim.name, it.ours or "", it.bns or "", each.variant, number_text(e), now]
+            for each in turned
+            for it in [each.judgement]
+            for now, found in (("holds", each.now_holds), ("fails", each.now_fails))
+            for e in found
+        ]
+        return _csv([["claim", "ours", "bns", "switch", "epsilon", "now"], *lines])
+
+
+def _told(check: Check) -> list[str]:
+    bound = ("≤ " if not check.two_sided else "± ") + f"{check.bound:.4f}"
+    return [check.about, f"{check.mean:.4f}", f"{check.error:.4f}", bound]
+
+
+def _csv(lines: Sequence[Sequence[str]]) -> str:
+    target = io.StringIO()
+    csv.writer(target, lineterminator="\n").writerows(lines)
+    return target.getvalue()

@@ -1,0 +1,85 @@
+"""Small HTML cards for notebooks: a title, a few facts, a sentence; at home in light and dark.
+
+A card carries its own style, asks for nothing from outside and runs no script. It takes its colours from JupyterLab or
+VS Code where they are, else from the browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from flexdp._escape import markup
+from flexdp._parameters import number_text
+
+__all__ = ["STYLE", "answer_card", "card", "code", "facts", "sentence", "short", "table"]
+
+STYLE = """
+.flexdp-card{--fd-ink:var(--jp-content-font-color1,var(--vscode-foreground,CanvasText));
+--fd-soft:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#767676));
+--fd-line:var(--jp-border-color2,var(--vscode-panel-border,#8888));
+--fd-paper:var(--jp-layout-color0,var(--vscode-editor-background,transparent));
+--fd-bar:#2f86c1;--fd-band:#c98200;--fd-mark:#d9541e;
+color:var(--fd-ink);border:1px solid var(--fd-line);border-left:4px solid var(--fd-bar);border-radius:4px;
+padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-serif}
+.flexdp-card b.t{font-size:15px}
+.flexdp-card dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em;margin:.4em 0}
+.flexdp-card dt{color:var(--fd-soft)}.flexdp-card dd{margin:0;font-variant-numeric:tabular-nums}
+.flexdp-card p{margin:.35em 0}
+.flexdp-card table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;background:none;
+color:var(--fd-ink)}
+.flexdp-card td{white-space:nowrap}
+.flexdp-card th,.flexdp-card td{padding:.1em .6em;text-align:right;border:0;color:inherit;background:none}
+.flexdp-card th{border-bottom:1px solid var(--fd-line);font-weight:600}
+.flexdp-card tr.on td{font-weight:700}
+.flexdp-card code{white-space:pre-wrap;color:inherit;background:none}
+.flexdp-card svg{max-width:100%;height:auto;display:block}
+""".replace("\n", "")
+
+
+def card(title: object, *parts: str) -> str:
+    """A card; ``parts`` is markup that has been escaped already."""
+    return f'<div class="flexdp-card"><style>{STYLE}</style><b class="t">{markup(title)}</b>{"".join(parts)}</div>'
+
+
+def facts(pairs: Iterable[tuple[object, object]]) -> str:
+    """Names and values, one below the other."""
+    return "<dl>" + "".join(f"<dt>{markup(name)}</dt><dd>{markup(value)}</dd>" for name, value in pairs) + "</dl>"
+
+
+def sentence(text: object) -> str:
+    """A paragraph."""
+    return f"<p>{markup(text)}</p>"
+
+
+def code(line: object) -> str:
+    """A line to copy."""
+    return f"<p><code>{markup(line)}</code></p>"
+
+
+def table(headings: Sequence[object], rows: Iterable[Sequence[object]], *, marked: int | None = None) -> str:
+    """A table, one of its rows set off."""
+    head = "".join(f'<th scope="col">{markup(cell)}</th>' for cell in headings)
+    body = "".join(
+        ('<tr class="on">' if place == marked else "<tr>")
+        + "".join(f"<td>{markup(cell)}</td>" for cell in row)
+        + "</tr>"
+        for place, row in enumerate(rows)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def answer_card(name: str, value: Any, words: str) -> str:
+    """An answer: its value, and the sentence that is true of it."""
+    return card(f"{name}: {'nothing survived' if value is None else short(value)}", sentence(words))
+
+
+def short(value: Any) -> str:
+    """A value in a line."""
+    if isinstance(value, tuple | dict):
+        keys = [str(item[0] if isinstance(item, tuple) else item) for item in value]
+        return ", ".join(keys[:8]) + (f", … ({len(keys)} in all)" if len(keys) > 8 else "")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return number_text(value)
+    words = str(value)
+    return words if len(words) <= 120 else words[:119] + "…"

@@ -1,0 +1,26 @@
+"""The picture of a release, drawn from its public JSON alone: whichever kind of picture the document calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flexdp.report.document import Document
+from flexdp.report.histograms import categories, histogram, multiples
+from flexdp.report.maps import cell_map
+
+__all__ = ["chart"]
+
+
+def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "fd", alone: bool = True) -> str:
+    """A release as SVG: bars with their band, a small picture for each group, a map of two columns, or a list.
+
+    ``name`` begins the ids inside; ``alone`` brings the style along, and is False inside a page that has it.
+    """
+    release = document if isinstance(document, Document) else Document.read(document)
+    if len(release.axes) == 2 and release.groups is None:
+        return cell_map(release, name=name, alone=alone)
+    if len(release.axes) == 1 and release.groups is not None:
+        return multiples(release, name=name, alone=alone)
+    draw = histogram if len(release.axes) == 1 and release.axes[0].ordered else categories
+    return draw(release, name=name, alone=alone)

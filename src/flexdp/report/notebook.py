@@ -1,0 +1,34 @@
+"""The notebook card of a release."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from flexdp._parameters import upper_text
+from flexdp.report.cards import card, facts, sentence, short
+from flexdp.report.charts import chart
+from flexdp.report.document import Document
+from flexdp.report.page import Released, standard_answers
+from flexdp.report.svg import STYLE
+
+__all__ = ["release_card"]
+
+
+def release_card(content: dict[str, Any], release: Released) -> str:
+    """What was released, its picture, the first answers and the odds."""
+    document = Document.read(content)
+    answers = standard_answers(release, document)
+    pairs = [
+        ("released", f"{len(document.counts)} buckets, each at most {document.max_drop} too low and never too high"),
+        ("privacy", f"ε = {upper_text(document.epsilon, 6)}, δ = {upper_text(document.delta)}"),
+        *((answer.name, short(answer.value)) for answer in answers if answer.value is not None),
+    ]
+    # A page may show many cards: the names inside different pictures must not meet.
+    picture = chart(document, name=f"fd{zlib.crc32(repr(content).encode(errors='replace')):x}", alone=False)
+    return card(
+        f"Release of {document.title}",
+        facts(pairs),
+        f"<style>{STYLE}</style>{picture}",
+        sentence(release.privacy),
+    )

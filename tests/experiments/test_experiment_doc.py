@@ -1,0 +1,167 @@
+"""docs/experiments.md says what the code computes: its tables from the files beside it, those files from the code."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from flexdp.baselines import BASELINES, exact_law
+from flexdp.cli import _guarded, _Run
+from flexdp.experiments import CLAIMS, EPSILONS, EXPERIMENTS, Settings, Study, chosen_mechanisms, judge, run
+from flexdp.experiments._cells import measure, named
+from flexdp.experiments._streams import stream
+from flexdp.experiments.claims import epsilon_list, verdict
+from flexdp.experiments.results import rows
+from flexdp.noise import DropNoise
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+SEED = 1
+SHOWN = (Fraction(1, 20), Fraction(1, 5), Fraction(3, 5), Fraction(2))
+
+
+def read(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader((DOCS / "experiments" / name).read_text().splitlines()))
+
+
+def verdict_lines() -> Iterator[str]:
+    """A line for each claim and verdict, with the readings under which it is that."""
+    says = {claim.name: claim.says for claim in CLAIMS}
+    outcomes: dict[tuple[str, str], dict[Fraction, Any]] = {}
+    against: dict[tuple[str, str], tuple[float, str]] = {}
+    for row in read("verdicts.csv"):
+        reading = ", ".join(word for word in (row["ours"], row["bns"]) if word)
+        outcomes.setdefault((row["claim"], reading), {})[Fraction(row["epsilon"])] = row["outcome"]
+        mean, kind, bound = float(row["mean"]), row["bound"][0], float(row["bound"][2:])
+        excess = (abs(mean) if kind == "±" else mean) - bound
+        told = f"{row['comparison']}, ε = {row['epsilon']}: {mean:.2f} ± {float(row['se']):.2f}"
+        if excess > against.get((row["claim"], reading), (-1e9, ""))[0]:
+            against[row["claim"], reading] = excess, told
+    together: dict[tuple[str, str], list[str]] = {}
+    for (claim, reading), found in outcomes.items():
+        together.setdefault((claim, verdict(found)), []).append(reading)
+    yield "| claim | reading | verdict | most against it |"
+    yield "|---|---|---|---|"
+    for (claim, told), readings in together.items():
+        single = sum(other == claim for other, _ in together) == 1
+        reading = "all" if single else " · ".join(readings)
+        yield f"| {says[claim]} | {reading} | {told} | {against[claim, readings[0]][1]} |"
+
+
+def number_lines() -> Iterator[str]:
+    """Actual / flexible error at a few ε."""
+    found = {(r["experiment"], r["mechanism"], Fraction(r["epsilon"])): r for r in read("results.csv")}
+    yield "| experiment | mechanism | " + " | ".join(f"ε = {float(e):g}" for e in SHOWN) + " |"
+    yield "|---|---|" + "--:|" * len(SHOWN)
+    for experiment in EXPERIMENTS.values():
+        for name in BASELINES:
+            cells = (found[experiment.name, name, e] for e in SHOWN)
+            texts = (f"{float(cell['actual']):.1f} / {float(cell['flexible']):.1f}" for cell in cells)
+            yield f"| {experiment.title} | {name} | " + " | ".join(texts) + " |"
+
+
+def switch_lines() -> Iterator[str]:
+    """A line for each switch and claim that it turns round."""
+    turned: dict[tuple[str, str, str], dict[str, list[Fraction]]] = {}
+    for row in read("sensitivity.csv"):
+        reading = ", ".join(word for word in (row["ours"], row["bns"]) if word)
+        turned.setdefault((row["switch"], row["claim"], row["now"]), {}).setdefault(reading, []).append(
+            Fraction(row["epsilon"])
+        )
+    yield "| switch | claim | reading | now |"
+    yield "|---|---|---|---|"
+    for (switch, claim, now), readings in turned.items():
+        for reading, found in readings.items():
+            yield f"| `{switch}` | {claim} | {reading} | {now} for ε {epsilon_list(found, list(EPSILONS))} |"
+
+
+@pytest.mark.parametrize("lines", [verdict_lines, number_lines, switch_lines])
+def test_every_table_is_that_of_the_files(lines: Any) -> None:
+    assert "\n" + "\n".join(lines()) + "\n" in (DOCS / "experiments.md").read_text()
+
+
+def test_the_files_are_what_the_code_computes() -> None:
+    """One ε of each experiment and mechanism, all 100 × 100 runs of it, again."""
+    settings = Settings(seed=SEED)
+    known = {(row["experiment"], row["mechanism"], Fraction(row["epsilon"])): row for row in read("results.csv")}
+    assert len(known) == 6 * 9 * 12
+    for place, (experiment, name) in enumerate((e, n) for e in EXPERIMENTS.values() for n in BASELINES):
+        epsilon = EPSILONS[(5 * place) % len(EPSILONS)]
+        cell = measure(experiment, named(BASELINES[name]), epsilon, settings)
+        single = Study(
+            experiments=(experiment,), mechanisms=(name,), epsilons=(epsilon,), settings=settings, cells=(cell,)
+        )
+        (row,) = rows(single)
+        for column in ("actual", "actual_se", "flexible", "flexible_se", "beta_50", "beta_90", "beta_99"):
+            expected = float(known[cell.key][column])
+            assert getattr(row, column) == pytest.approx(expected, abs=1e-6), (cell.key, column)
+
+
+def test_the_verdicts_are_what_the_code_finds() -> None:
+    """All claims at one ε, at which some hold, some fail and some are undecided: 54 cells of 100 × 100 runs."""
+    epsilon = Fraction(3, 10)
+    study = run(tuple(EXPERIMENTS.values()), chosen_mechanisms([]), [epsilon], Settings(seed=SEED))
+    found = {(each.claim.name, each.ours or "", each.bns or ""): each for each in judge(study)}
+    known = [row for row in read("verdicts.csv") if Fraction(row["epsilon"]) == epsilon]
+    assert len(known) == len(found) and {row["outcome"] for row in known} == {"holds", "fails", "undecided"}
+    for row in known:
+        each = found[row["claim"], row["ours"], row["bns"]]
+        assert each.outcomes[epsilon] == row["outcome"], row
+        assert each.closest[epsilon].error == pytest.approx(float(row["se"]), abs=1e-4)
+
+
+def test_every_claim_is_in_the_file_under_every_reading() -> None:
+    known = {(row["claim"], row["ours"], row["bns"], Fraction(row["epsilon"])) for row in read("verdicts.csv")}
+    assert known == {
+        (claim.name, reading.ours if claim.of_ours else "", reading.bns if claim.of_bns else "", epsilon)
+        for claim in CLAIMS
+        for reading in claim.readings()
+        for epsilon in EPSILONS
+    }
+
+
+def test_the_examples_print_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (DOCS / "experiments.md").read_text()
+    blocks = re.findall(r"^ *```console\n *\$ (.+?)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    monkeypatch.chdir(tmp_path)
+    for command, shown in blocks:
+        monkeypatch.setattr(sys, "argv", shlex.split(command))
+        assert _guarded(_Run()) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out.strip() == dedent(shown).strip()
+
+
+def test_the_readme_compares(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (line,) = re.findall(r"^flexdp compare .+$", (DOCS.parent / "README.md").read_text(), re.MULTILINE)
+    monkeypatch.setattr(sys, "argv", [*shlex.split(line), "--datasets", "5"])
+    assert _guarded(_Run()) == 0
+    assert "max, cauchy:45,4" in capsys.readouterr().out
+
+
+def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block.replace("print(", "str("), "docs/experiments.md", "exec"), {})
+    assert (tmp_path / "mine.svg").exists()
+
+
+def test_the_exact_chances_it_states() -> None:
+    text = (DOCS / "experiments.md").read_text()
+    four = EXPERIMENTS["4"]
+    counts = four.law.counts(stream(SEED, "not used: the steps are exact"))
+    for epsilon in ("0.05", "0.1", "0.2"):
+        chance = exact_law("dropping", counts, four.statistic, epsilon=epsilon, delta=Fraction(1, 2**20))[0]
+        assert f"{100 * chance:.1f}% at ε = {epsilon}" in text
+        assert exact_law("bns", counts, four.statistic, epsilon=epsilon, delta=Fraction(1, 2**20))[0] < 1e-9
+    for epsilon in ("0.05", "1"):
+        assert f"{DropNoise(epsilon, Fraction(1, 2**20)).q - 1} records at ε = {epsilon}" in text

@@ -1,0 +1,93 @@
+"""Releases to draw: real ones, and documents of the shapes that a release may have, made by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import flexdp
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "</title></desc></svg><svg onload=alert(1)>",
+    '" onmouseover="alert(1)',
+    "' style='position:fixed",
+    "&lt;b&gt; &amp; &#x3c;",
+    "]]><!--",
+    "--><b>",
+    "\x1b[31mred\x07",
+    "\u202egnihton",
+    "line\u2028break\r\nand\ttab",
+    "\x00\x0b",
+    "{{7*7}} ${7*7} javascript:alert(1)",
+    "=cmd|' /C calc'!A0",
+    "Ω≈ç√ 東京 🏥",
+    "a" * 5000,
+)
+
+
+def ages(bars: int = 24, height: int = 300) -> dict[str, Any]:
+    """The document of a release of numbers in buckets of width 5."""
+    values = [5 * (i % bars) + 2.0 for i in range(bars * height)]
+    released = flexdp.release(values, epsilon=1, delta="1e-6", width=5, bounds=(0, 5 * bars))
+    document: dict[str, Any] = json.loads(released.to_json())
+    return document
+
+
+def with_bars(document: dict[str, Any], **bars: Any) -> dict[str, Any]:
+    return {**document, "bars": bars}
+
+
+def grouped(names: tuple[Any, ...] = ("north", "south", "east")) -> dict[str, Any]:
+    """Numbers by group, in the form that a grouped release has."""
+    base = ages(6)
+    keys, index, counts = (base["bars"][name] for name in ("key", "index", "count"))
+    many = len(keys)
+    bars = {
+        "key": keys * len(names),
+        "index": index * len(names),
+        "count": [count // (place + 1) for place in range(len(names)) for count in counts],
+        "group": [[name] for name in names for _ in range(many)],
+    }
+    return {**base, "by": ["ward"], "groups": None, "bars": bars}
+
+
+def grid(across: int = 8, up: int = 5) -> dict[str, Any]:
+    """Two columns of numbers, in the form that a release of a grid has."""
+    base = ages(4)
+    cells = [(x, y) for x in range(across) for y in range(up)]
+    return {
+        **base,
+        "column": ["lat", "lon"],
+        "kind": ["number", "number"],
+        "buckets": [{"width": "1"}, {"width": "2"}],
+        "bars": {
+            "key": [[x + 0.5, 2.0 * y + 1] for x, y in cells],
+            "index": [[x, y] for x, y in cells],
+            "count": [1 + x * y for x, y in cells],
+        },
+    }
+
+
+def moments() -> dict[str, Any]:
+    base = ages(4)
+    keys = [f"2024-03-0{day}T12:00:00" for day in range(1, 6)]
+    return {
+        **base,
+        "kind": "moment",
+        "buckets": {"width": "1 day"},
+        "bars": {"key": keys, "count": [50, 60, 70, 80, 90]},
+    }
+
+
+def texts(keys: tuple[str, ...] = ("ward a", "ward b", "ward c")) -> dict[str, Any]:
+    released = flexdp.release([key for key in keys for _ in range(200)], epsilon=1, delta="1e-6", kind="text")
+    document: dict[str, Any] = json.loads(released.to_json())
+    return document
+
+
+def units() -> dict[str, Any]:
+    base = ages()
+    privacy = {**base["privacy"], "unit": "patient_id", "max_buckets_per_unit": 2}
+    return {**base, "privacy": privacy}

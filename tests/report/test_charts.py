@@ -1,0 +1,284 @@
+"""Pictures say what the JSON says: bars as tall as counts, bands as tall as what may be missing, nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from _documents import HOSTILE, ages, grid, grouped, moments, texts, units, with_bars
+from _markup import read_svg, rectangles
+from _markup import texts as written
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import flexdp
+from flexdp import InputError
+from flexdp.report import Document, chart, tradeoff
+from flexdp.report.svg import compact, day_ticks, moment_ticks, ticks
+
+SHAPES = {"ages": ages, "grouped": grouped, "grid": grid, "moments": moments, "texts": texts, "units": units}
+
+
+@settings(max_examples=25, deadline=None)
+@given(heights=st.lists(st.integers(1, 5000), min_size=24, max_size=24))
+@example(heights=[1] * 23 + [5000])
+def test_bars_are_as_tall_as_their_counts(heights: list[int]) -> None:
+    document = ages()
+    document = with_bars(document, **{**document["bars"], "count": heights})
+    root = read_svg(chart(document))
+    bars, bands = rectangles(root, "bar"), rectangles(root, "band")
+    assert len(bars) == 24
+    skewed = "logarithmic heights" in " ".join(written(root))
+    assert skewed == (max(heights) > max(50 * np.median(heights), 2700))
+
+    def tall(count: float) -> float:
+        share = np.log1p(count) / np.log1p(max(heights) + 27) if skewed else count / (max(heights) + 27)
+        return 202 * float(share)
+
+    for (_, top, _, height), count in zip(bars, heights, strict=True):
+        assert height == pytest.approx(tall(count), abs=0.16)
+        band = next(band for band in bands if abs(band[1] + band[3] - top) < 0.16 and band[2] > 1)
+        assert band[3] == pytest.approx(tall(count + 27) - tall(count), abs=0.16)
+
+
+def test_a_bucket_without_a_bar_has_a_band_along_the_ground() -> None:
+    document = ages()
+    kept = [i for i in range(24) if i not in (10, 11)]
+    bars = {name: [cells[i] for i in kept] for name, cells in document["bars"].items()}
+    root = read_svg(chart(with_bars(document, **bars)))
+    wide = rectangles(root, "bar")[0][2]
+    (gap,) = (band for band in rectangles(root, "band") if band[2] > 1.5 * wide)
+    assert gap[2] == pytest.approx(2 * (wide + 1), abs=0.3)
+    assert gap[0] == pytest.approx(rectangles(root, "bar")[9][0] + wide + 0.5, abs=0.3), "where the tenth bar would be"
+    assert gap[3] == pytest.approx(rectangles(root, "band")[0][3], abs=0.2), "as tall as the band above a bar"
+    full = rectangles(read_svg(chart(document)), "band")
+    assert not any(band[2] > 1.5 * wide for band in full), "no gap, no band along the ground"
+
+
+def test_marks_are_the_answers_of_the_release() -> None:
+    values = np.concatenate([np.full(500, 12.0), np.full(1000, 33.0), np.full(400, 57.0), np.full(100, 101.0)])
+    released = flexdp.release(values, epsilon=1, delta="1e-6", width=5, bounds=(0, 120))
+    said = written(read_svg(chart(released.to_json())))
+    for word, answer in (
+        ("min", released.min()),
+        ("median", released.median()),
+        ("0.99-quantile", released.quantile("0.99")),
+        ("max", released.max()),
+    ):
+        assert any(re.search(rf"\b{re.escape(word)}\b.*{answer.value:g}$", line) for line in said), (word, said)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_document_is_drawn(shape: str) -> None:
+    picture = chart(SHAPES[shape]())
+    root = read_svg(picture)
+    assert "27" in root[1].text, "the description says how much may be missing"
+    assert "prefers-color-scheme:dark" in picture and "<script" not in picture
+    assert "style=" not in picture
+    inside = chart(SHAPES[shape](), name="other", alone=False)
+    assert "<style" not in inside and 'id="other-t"' in inside
+
+
+def test_groups_are_drawn_apart_and_on_one_scale() -> None:
+    document = grouped()
+    root = read_svg(chart(document))
+    bars, counts = rectangles(root, "bar"), document["bars"]["count"]
+    assert len(bars) == len(counts) == 18
+    scale = max(bar[3] for bar in bars) / max(counts)
+    assert sorted(round(bar[3] / scale / 10) for bar in bars) == pytest.approx(sorted(c / 10 for c in counts), abs=1.5)
+    assert {"north", "south", "east"} <= set(written(root))
+    many = grouped(tuple(f"g{i}" for i in range(20)))
+    assert "8 smaller groups not drawn" in " ".join(written(read_svg(chart(many))))
+
+
+def test_more_columns_are_a_list() -> None:
+    base = grid()
+    three = {**base, "column": ["a", "b", "c"], "kind": ["number"] * 3, "buckets": [{"width": "1"}] * 3}
+    three["bars"] = {"key": [[1, 2, 3], [4, 5, 6]], "index": [[1, 2, 3], [4, 5, 6]], "count": [50, 90]}
+    assert [line for line in written(read_svg(chart(three))) if "," in line] == ["4, 5, 6", "1, 2, 3"]
+    both = {**base, "by": ["ward"], "bars": {**base["bars"], "group": [["x"]] * 40}}
+    assert any(line.startswith("x: ") for line in written(read_svg(chart(both))))
+
+
+def test_groups_of_texts() -> None:
+    base = texts()
+    bars = {"key": ["x", "y", "x"], "count": [50, 40, 30], "group": [["a", 1], ["a", 1], ["b", 2]]}
+    root = read_svg(chart({**base, "by": ["ward", "year"], "groups": None, "bars": bars}))
+    assert len(rectangles(root, "bar")) == 3
+    assert {"a, 1", "b, 2", "x", "y"} <= set(written(root))
+
+
+def test_a_map_has_a_cell_for_every_bar_and_darker_is_more() -> None:
+    document = grid()
+    root = read_svg(chart(document))
+    shades = [rectangles(root, f"c{level}") for level in range(1, 6)]
+    cells = [cell for shade in shades for cell in shade if cell[3] != 12]
+    assert len(cells) == len(document["bars"]["count"]), "besides the five squares of the legend"
+    fullest = max(document["bars"]["count"])
+    place = document["bars"]["index"][document["bars"]["count"].index(fullest)]
+    assert place == [7, 4]
+    rightmost = max((cell for cells in shades for cell in cells), key=lambda cell: (cell[0], -cell[1]))
+    assert rightmost in shades[4], "the fullest cell, at the top right, has the darkest shade"
+    mixed = {**document, "kind": ["number", "text"], "buckets": [{"width": "1"}, {}]}
+    mixed["bars"] = {"key": [[0.5, "a"], [1.5, "b"]], "index": [[0, None], [1, None]], "count": [5, 9]}
+    assert {"a", "b"} <= set(written(read_svg(chart(mixed))))
+
+
+def outlined(root: Any) -> list[tuple[float, float]]:
+    """The steps of the outline of many bars: where each ends, and how high it is above the ground."""
+    (path,) = (element.get("d") for element in root.iter() if element.get("class") == "bar")
+    found = []
+    for start, run in re.findall(r"M[\d.]+ ([\d.]+)([^z]+)z", path):
+        found += [(float(end), float(start) - float(top)) for top, end in re.findall(r"V([\d.]+)H([\d.]+)", run)]
+    return found
+
+
+@pytest.mark.parametrize(("bars", "limit"), [(200, 20_000), (1000, 50_000), (10_000, 40_000), (100_000, 40_000)])
+def test_pictures_stay_small(bars: int, limit: int) -> None:
+    document = ages()
+    document["buckets"] = {"width": "5"}
+    rise = [100 + i % 97 for i in range(bars)]
+    rise[bars // 3] = 5000
+    large = with_bars(document, key=[5 * i + 2.5 for i in range(bars)], index=list(range(bars)), count=rise)
+    picture = chart(large)
+    assert len(picture) < limit
+    drawn = outlined(read_svg(picture))
+    assert len(drawn) == bars if bars <= 1000 else len(drawn) <= 700
+    assert ("each column the tallest" in picture) == (bars > 1000)
+    end, height = max(drawn, key=lambda step: step[1])
+    assert end == pytest.approx(60 + 642 / 3, abs=15), "the tallest bar is not lost"
+    assert height == pytest.approx(202 * 5000 / 5027, abs=0.2)
+    if bars <= 1000:
+        heights = [height for _, height in drawn]
+        assert heights == pytest.approx([202 * count / 5027 for count in rise], abs=0.11)
+
+
+def test_maps_stay_small() -> None:
+    picture = chart(grid(200, 100))
+    assert len(picture) < 200_000 and "each cell the fullest" in picture
+    fine = chart(grid(80, 50))
+    cells = [c for level in range(1, 6) for c in rectangles(read_svg(fine), f"c{level}") if c[3] != 12]
+    assert len(cells) == 4000 and "each cell the fullest" not in fine
+    area = sum(width * height for _, _, width, height in cells)
+    assert area == pytest.approx((720 - 16 - 78) * (460 - 74 - 14), rel=0.02), "cells leave no gaps"
+
+
+def test_nothing_survived_is_drawn_as_that() -> None:
+    for document in (ages(), texts(), grid(), grouped()):
+        empty = with_bars(document, **{name: [] for name in document["bars"]})
+        assert any("Nothing survived" in line for line in written(read_svg(chart(empty))))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_and_keys_are_only_text(text: str) -> None:
+    for document in (
+        {**ages(), "column": text},
+        {**texts(), "column": text, "bars": {"key": [text, "b"], "count": [5, 4]}},
+        {**grouped((text, "b")), "by": [text]},
+        {**grid(), "column": [text, text]},
+    ):
+        picture = chart(document)
+        read_svg(picture)
+        assert len(picture) < 60_000
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "{}", "[]", "null", '{"schema": "other/1"}', '{"schema": "flexdp.release/1"}', "["]
+)
+def test_other_documents_are_refused(bad: str) -> None:
+    with pytest.raises(InputError, match="document"):
+        chart(bad)
+
+
+def test_documents_of_unequal_lengths_are_refused() -> None:
+    document = ages()
+    with pytest.raises(InputError, match="document"):
+        chart(with_bars(document, **{**document["bars"], "count": [1]}))
+
+
+@pytest.mark.parametrize("count", [0, -1, 2**63, 1.5, "3", True, None])
+def test_counts_that_cannot_be_are_refused(count: Any) -> None:
+    document = ages()
+    with pytest.raises(InputError, match="document"):
+        chart(with_bars(document, **{**document["bars"], "count": [count] * 24}))
+
+
+def test_the_largest_counts() -> None:
+    document = ages()
+    picture = chart(with_bars(document, **{**document["bars"], "count": [2**63 - 1] * 24}))
+    read_svg(picture)
+    assert str(24 * (2**63 - 1)) in picture and "nan" not in picture
+
+
+def test_relative_edges_dates_and_integers() -> None:
+    values = np.exp(np.linspace(0, 9, 20_000))
+    for options in ({"relative": "0.1"}, {"edges": [0, 1, 10, 100, 9000]}, {"width": 500}):
+        released = flexdp.release(values, epsilon=1, delta="1e-6", **options)
+        assert len(rectangles(read_svg(chart(released.to_json())), "bar")) == len(released.bars)
+    released = flexdp.release([i % 7 for i in range(999)], epsilon=1, delta="1e-6", kind="integer")
+    assert len(rectangles(read_svg(chart(released.to_json())), "bar")) == 7
+    days = np.datetime64("2024-01-01") + np.arange(400).repeat(50)
+    for width in (7, 30):
+        released = flexdp.release(days, epsilon=1, delta="1e-6", width=width)
+        said = written(read_svg(chart(released.to_json())))
+        assert any(re.fullmatch(r"2024-\d\d", line) for line in said)
+
+
+def test_extreme_numbers() -> None:
+    for values in ([1e308] * 200 + [-1e308] * 200, [5e-324] * 200, [0.0] * 200):
+        released = flexdp.release(values, epsilon=1, delta="1e-6", kind="number")
+        picture = chart(released.to_json())
+        read_svg(picture)
+        assert "nan" not in picture and "inf" not in picture
+
+
+def test_the_curve_of_a_plan() -> None:
+    advice = flexdp.plan(delta="1e-6", lose_per_bucket=20)
+    document = json.loads(advice.to_json())
+    root = read_svg(tradeoff(advice.to_json()))
+    assert any("ε = 1.33: at most 20 lost" in line for line in written(root))
+    dots = [element for element in root.iter() if element.tag.endswith("circle")]
+    assert len(dots) == len(document["options"])
+    places = sorted((float(dot.get("cx")), float(dot.get("cy"))) for dot in dots)
+    assert [y for _, y in places] == sorted(y for _, y in places), "the curve falls: y grows downwards"
+    curve: Any = next(element for element in root.iter() if element.get("class") == "curve")
+    assert len(re.findall(r"[\d.]+ [\d.]+", curve.get("d"))) == len(document["curve"])
+    assert [drop for _, drop in document["curve"]] == sorted((drop for _, drop in document["curve"]), reverse=True)
+
+
+@given(low=st.floats(-1e9, 1e9), span=st.floats(1, 1e9))
+def test_ticks_are_round_and_few(low: float, span: float) -> None:
+    found = ticks(low, low + span)
+    assert len(found) <= 12
+    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in found) or found == [low]
+
+
+def test_ticks_of_days() -> None:
+    for span in (3, 40, 200, 900, 4000, 400_000):
+        found = day_ticks(19_000, 19_000 + span)
+        assert 2 <= len(found) <= 60
+        assert all(19_000 <= day <= 19_000 + span for day, _ in found)
+    assert day_ticks(-1e9, 1e9)
+
+
+def test_ticks_of_moments() -> None:
+    for span in (4, 90, 4000, 80_000, 400_000, 4_000_000, 400_000_000):
+        found = moment_ticks(1.7e9, 1.7e9 + span)
+        assert 2 <= len(found) <= 60, span
+        assert all(1.7e9 <= place <= 1.7e9 + span for place, _ in found)
+
+
+@given(value=st.floats(-1e14, 1e14))
+def test_compact_numbers_are_near_and_short(value: float) -> None:
+    text = compact(value)
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1.0)
+    assert float(text.rstrip("kMG")) * scale == pytest.approx(value, rel=6e-3, abs=1e-300)
+    assert len(text) <= 11
+
+
+def test_documents_are_read_from_text_and_parsed() -> None:
+    document = ages()
+    assert chart(document) == chart(json.dumps(document)) == chart(Document.read(document))

@@ -1,0 +1,284 @@
+"""The report: made from the JSON alone, the same from everywhere, sound HTML, small, and silent about the data."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from _documents import HOSTILE, ages, texts
+from _markup import read_html
+
+import flexdp
+from flexdp import InputError, Release
+
+SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+
+
+def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "flexdp", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+@pytest.fixture
+def released() -> Release:
+    values = np.concatenate([np.full(500, 12.0), np.full(1000, 33.0), np.full(400, 57.0), [101.0]])
+    return flexdp.release(values, **SPEND, width=5, bounds=(0, 120))
+
+
+def test_the_same_file_from_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(6000)))
+    made = run("release", "t.csv", "age", "--epsilon", 1, "--delta", "1e-6", "--width", 5, "-o", "a.html", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    html = (tmp_path / "a.html").read_bytes()
+    (tmp_path / "r.json").write_text(read_html(html.decode()).json)
+    assert run("report", "r.json", "-o", "b.html", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "b.html").read_bytes() == html
+    assert run("report", "r.json", cwd=tmp_path).stdout.encode() == html
+    Release.from_json((tmp_path / "r.json").read_text()).report(tmp_path / "c.html")
+    assert (tmp_path / "c.html").read_bytes() == html
+    # Also through the JSON that release writes, indented or with answers.
+    spent = run("release", "t.csv", "age", "--epsilon", 1, "--delta", "1e-6", "-o", "s.json", "--json", cwd=tmp_path)
+    (tmp_path / "with-answers.json").write_text(spent.stdout)
+    pages = [run("report", name, cwd=tmp_path).stdout for name in ("s.json", "with-answers.json")]
+    pages.append(run("report", "-", cwd=tmp_path, input=spent.stdout).stdout)
+    assert pages[0] == pages[1] == pages[2] and pages[0]
+
+
+def test_the_version_named_is_that_of_the_release(released: Release, tmp_path: Path) -> None:
+    document = {**json.loads(released.to_json()), "flexdp": "0.0.7"}
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    assert "Made with flexdp 0.0.7." in run("report", tmp_path / "r.json").stdout
+
+
+def test_answers_come_first_with_their_sentences(released: Release) -> None:
+    text = " ".join(read_html(released.to_html()).text)
+    places = [text.index(answer.sentence) for answer in (released.max(), released.min(), released.median())]
+    assert places == sorted(places)
+    sections = [
+        "What was promised to the people in the data",
+        "What holds with certainty",
+        "What is not promised",
+        "How to read and quote this",
+        "How it was made",
+        "To cite",
+    ]
+    order = [places[-1], *(text.index(title) for title in sections)]
+    assert order == sorted(order)
+    assert released.privacy.odds in text and "73.2%" in text
+    for promise in released.certificate().promises[1:]:
+        assert promise in text
+    assert str(released.certificate().evidence.first_weight) in text
+    assert "PMLR 151" in text and "Partition Selection" in text
+
+
+def test_the_json_is_inside_and_is_the_release(released: Release) -> None:
+    found = read_html(released.to_html()).json
+    assert "<" not in found
+    assert json.loads(found) == json.loads(released.to_json())
+    assert Release.from_json(found).max() == released.max()
+
+
+def test_nothing_runs_and_nothing_is_fetched(released: Release) -> None:
+    html = released.to_html()
+    read_html(html)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', html)
+    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert "http:" not in html.replace("http://www.w3.org/2000/svg", "") and "https:" not in html
+    assert "@import" not in style and not re.search(r"url\(", style)
+
+
+def test_the_reader_of_pages_is_strict() -> None:
+    """The checks above would notice."""
+    for wrong in ("<p><b></p></b>", '<p onclick="x">a</p>', "<script>x</script>", "<i>a</i>", "<p>a", "<!-- x -->"):
+        with pytest.raises(AssertionError):
+            read_html(wrong)
+    for wrong in ('<p class="a" id="x">a</p><p id="x">b</p>', "<p>\x1b</p>", "<p>https://example.org</p>"):
+        with pytest.raises(AssertionError):
+            read_html(wrong)
+
+
+@pytest.mark.parametrize(("bars", "limit"), [(1000, 100_000), (10_000, 600_000)])
+def test_reports_stay_small(bars: int, limit: int) -> None:
+    values = np.repeat(np.arange(bars) * 0.37 + 0.1, 60)
+    released = flexdp.release(values, **SPEND, width="0.37", bounds=(0, 0.37 * bars + 1))
+    assert len(released.bars) == bars
+    assert len(released.to_html().encode()) < limit
+    open_domain = flexdp.release(values * 1e5, **SPEND, relative="0.001")
+    if len(open_domain.bars) <= 1000:
+        assert len(open_domain.to_html().encode()) < 100_000
+
+
+def test_long_texts_do_not_swell_the_page_beyond_the_json() -> None:
+    keys = tuple(f"{i}" + "x" * 300 for i in range(50))
+    document = texts(keys)
+    html = Release.from_json(json.dumps(document)).to_html()
+    assert len(html) < 3 * len(json.dumps(document)) + 30_000
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_columns_and_keys_are_only_text(name: str) -> None:
+    for document in ({**ages(), "column": name}, {**texts((name, "b")), "column": name}):
+        released = Release.from_json(json.dumps(document))
+        found = read_html(released.to_html())
+        assert json.loads(found.json) == document
+        for html in (released._repr_html_(), released.mode()._repr_html_(), released.support()._repr_html_()):
+            read_html(html)
+
+
+def test_a_lone_surrogate_can_be_written(tmp_path: Path) -> None:
+    document = {**ages(), "column": "a\ud800b"}
+    Release.from_json(json.dumps(document)).report(tmp_path / "r.html")
+    assert json.loads(read_html((tmp_path / "r.html").read_text()).json) == document
+
+
+def test_kinds_of_columns() -> None:
+    days = np.datetime64("2024-01-01") + np.arange(100).repeat(50)
+    for source, options in (
+        (days, {"width": 7}),
+        (days, {}),
+        ([True, False] * 100, {"kind": "text"}),
+        (np.array([True, False] * 100), {}),
+        ([f"k{i % 40}" for i in range(4000)], {"kind": "text"}),
+        (np.arange(1.0, 5000.0), {"relative": "0.2"}),
+        ([10**30 + i % 2 for i in range(200)], {"kind": "integer"}),
+        (["a"], {"kind": "text"}),
+        ([1.0], {"width": 5, "bounds": (0, 10)}),
+    ):
+        released = flexdp.release(source, **SPEND, **options)
+        found = read_html(released.to_html())
+        assert Release.from_json(found.json).to_json() == released.to_json()
+        read_html(released._repr_html_())
+    text = " ".join(read_html(flexdp.release(["a"], **SPEND, kind="text").to_html()).text)
+    assert "Nothing survived" in text
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    places = np.arange(6000)
+    return pd.DataFrame(
+        {
+            "age": 20.0 + places % 60,
+            "ward": np.array(["north", "south", "<b>east"])[places % 3],
+            "lat": 47.0 + places % 5,
+            "lon": 7.0 + places % 7,
+            "pid": places // 4,
+            "seen": pd.Timestamp("2024-03-01") + pd.to_timedelta(places * 97 % 500_000, unit="s"),
+        }
+    )
+
+
+SHAPES: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "groups": ("age", {"width": 5, "by": "ward"}, "each bucket of each group"),
+    "declared groups": (
+        "age",
+        {"width": 5, "bounds": (0, 120), "by": "ward", "groups": ["north", "west"]},
+        "each bucket of each group",
+    ),
+    "grid": (["lat", "lon"], {"width": 1}, "each cell may hold"),
+    "grid of groups": (["lat", "lon"], {"width": 1, "by": "ward"}, "each cell of each group"),
+    "three columns": (["lat", "lon", "age"], {"width": [1, 1, 20]}, "each cell may hold"),
+    "units": ("age", {"width": 20, "unit": "pid", "max_buckets_per_unit": 2}, "one pid, counted in at most 2 buckets"),
+    "one value a unit": ("age", {"width": 20, "unit": "pid", "per_unit": "max"}, "of whose values the largest counts"),
+    "moments": ("seen", {"kind": "moment", "width": "1 day"}, "to within"),
+    "certified": ("age", {"width": 5, "certify": "0.1"}, "there are at most 6"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_release_has_its_page(shape: str, table: pd.DataFrame) -> None:
+    column, options, words = SHAPES[shape]
+    released = flexdp.release(table, column, **SPEND, **options)
+    html = released.to_html()
+    found = read_html(html)
+    text = " ".join(found.text)
+    assert words in text
+    assert Release.from_json(found.json).to_html() == html
+    assert all(promise in text for promise in released.certificate().promises)
+    assert ("One record is protected, not one person" in text) == ("unit" not in options)
+    assert ("Each group by itself" in text) == ("by" in options)
+    read_html(released._repr_html_())
+    read_html(released.mode()._repr_html_())
+
+
+def test_columns_released_separately(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,7\n" * 300)
+    line = ["release", "t.csv", "a", "--also", "b", "--separately", "--width", 5, "--epsilon", 1, "--delta", "1e-6"]
+    refused = run(*line, "-o", "r.html", cwd=tmp_path)
+    assert refused.returncode == 2 and "released separately" in refused.stderr and "Spent" not in refused.stderr
+    assert run(*line, "-o", "r.json", cwd=tmp_path).returncode == 0
+    page_of_b = run("report", "r.json", "--column", "b", cwd=tmp_path)
+    assert "What may be said of b" in page_of_b.stdout
+    for arguments in (["report", "r.json"], ["report", "r.json", "--column", "c"]):
+        out = run(*arguments, cwd=tmp_path)
+        assert out.returncode == 2 and "'a', 'b'" in out.stderr and len(out.stderr.splitlines()) == 1
+    (tmp_path / "one.json").write_text(flexdp.release([1.0] * 99, **SPEND, width=5).to_json())
+    assert "Leave it out" in run("report", "one.json", "--column", "b", cwd=tmp_path).stderr
+
+
+def test_nothing_but_the_json_can_be_in_it(tmp_path: Path) -> None:
+    """No path, no row count, no true value: a canary maximum and the file's name stay out."""
+    secret = tmp_path / "secretfolder"
+    secret.mkdir()
+    (secret / "secretfile.csv").write_text("age\n" + "33\n" * 2345 + "97.123456\n")
+    released = flexdp.release(secret / "secretfile.csv", "age", **SPEND, width=5)
+    for text in (released.to_html(), released._repr_html_(), released.max()._repr_html_()):
+        for canary in ("secret", "2345", "2346", "97.1", str(tmp_path)):
+            assert canary not in text
+
+
+def test_where_a_report_cannot_be_written(tmp_path: Path, released: Release) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        released.report(tmp_path / "nowhere" / "r.html")
+    for odd in (5, None, b"x.html"):
+        with pytest.raises(InputError, match="path"):
+            released.report(odd)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="path"):
+        released.report("a\0b.html")
+    (tmp_path / "r.json").write_text(released.to_json())
+    for arguments, words in (
+        (["report", "missing.json"], "cannot be read"),
+        (["report", "."], "cannot be read"),
+        (["report", "r.json", "-o", "nowhere/x.html"], "cannot be written"),
+        (["report", "r.json", "-o", "x.json"], "must end in .html"),
+        (["report", "r.json", "-o", "r.json"], "is the table itself"),
+    ):
+        out = run(*arguments, cwd=tmp_path)
+        assert out.returncode == 2 and out.stdout == "", arguments
+        assert words in out.stderr and len(out.stderr.splitlines()) == 1
+    (tmp_path / "no.json").write_text("{}")
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    for name in ("no.json", "bytes.json"):
+        out = run("report", name, cwd=tmp_path)
+        assert out.returncode == 2 and len(out.stderr.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bytes.json", "no.json", "r.json"]
+    assert json.loads(run("report", "r.json", "--json", cwd=tmp_path).stdout)["answers"][0]["stat"] == "maximum"
+
+
+def test_formulas_in_csv_are_made_harmless_and_numbers_stay(tmp_path: Path) -> None:
+    risky = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "＝1+1", " =1+1", "a;=1+1", '"=1+1', "-5", "plain"]
+    lines = "".join('"' + text.replace('"', '""') + '"\n' for text in risky for _ in range(100))
+    (tmp_path / "t.csv").write_text("a\n" + lines)
+    out = run("release", "t.csv", "a", "--epsilon", 1, "--delta", "1e-6", "--kind", "text", "-o", "o.csv", cwd=tmp_path)
+    assert out.returncode == 0, out.stderr
+    raw = (tmp_path / "o.csv").read_text()
+    keys = [row[0] for row in csv.reader(raw.splitlines())][1:]
+    assert sorted(keys) == sorted(
+        ["'=1+1", "'+cmd", "'-2+3", "'@SUM(A1)", "'＝1+1", "' =1+1", "a;=1+1", '"=1+1', "-5", "plain"]
+    )
+    assert '"a;=1+1"' in raw, "quoted, so that a semicolon does not begin a cell"
+    (tmp_path / "n.csv").write_text("a\n" + "-7\n" * 200)
+    run("release", "n.csv", "a", "--epsilon", 1, "--delta", "1e-6", "--width", 5, "-o", "n-out.csv", cwd=tmp_path)
+    row = (tmp_path / "n-out.csv").read_text().splitlines()[1].split(",")
+    assert [float(cell) for cell in row[:3]] == [-7.5, -10.0, -5.0]

@@ -1,0 +1,54 @@
+"""The tutorials show what the commands print."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import flexdp
+from flexdp.cli import cli
+from flexdp.release import Release
+
+DOCS = Path(__file__).parent.parent / "docs"
+PLANNING = (DOCS / "planning.md").read_text()
+READING = (DOCS / "reading-a-release.md").read_text()
+SHOWN = re.findall(r"```console\n\$ flexdp (.+?)\n(.*?)\n```", PLANNING, re.DOTALL)
+
+
+@pytest.mark.parametrize(("line", "output"), SHOWN, ids=[line for line, _ in SHOWN])
+def test_plans_are_printed_as_shown(line: str, output: str) -> None:
+    result = CliRunner().invoke(cli, shlex.split(line), standalone_mode=False)
+    assert result.exception is None
+    assert result.output.rstrip() == output
+
+
+def test_every_command_of_the_tutorial_is_checked() -> None:
+    assert len(SHOWN) == PLANNING.count("$ flexdp") == 6
+
+
+def test_the_python_of_the_tutorial() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", PLANNING, re.DOTALL)
+    space: dict[str, object] = {}
+    exec(compile(block, "planning.md", "exec"), space)
+    assert isinstance(space["advice"], flexdp.planning.Advice)
+
+
+def test_the_numbers_in_the_text() -> None:
+    reach = {delta: flexdp.plan(epsilon=1, delta=delta).chosen for delta in ("1e-6", "1e-9", "1e-12")}
+    drops = [option.max_drop for option in reach.values() if option is not None]
+    assert [more - less for less, more in pairwise(drops)] == [13, 14]
+    assert "costs 13 or 14 more records" in PLANNING
+
+
+def test_the_picture_is_of_the_release_described() -> None:
+    picture = (DOCS / "delays.svg").read_text()
+    assert "at most 27 more in each bucket" in picture
+    assert "max 427" in picture and "is 427" in READING
+    with_bounds = flexdp.release([427] * 100, epsilon=1, delta="1e-6", width=15, bounds=(-60, 1440), kind="integer")
+    assert with_bounds.max().accuracy is not None and with_bounds.max().accuracy.beta == 7
+    assert isinstance(with_bounds, Release) and with_bounds.max().value == 427

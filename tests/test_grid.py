@@ -1,0 +1,242 @@
+"""Several columns: as points of a grid, or one by one out of one budget."""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import private_bars
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.svm import SVC
+
+import flexdp
+from flexdp import Histogram, InputError, Release
+from flexdp.distances import hausdorff
+from flexdp.release import Releases, prepare
+from flexdp.tables import count
+
+finite = st.floats(-1e6, 1e6)
+
+
+def frame(size: int = 3000, seed: int = 3) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "lat": rng.normal(size=size),
+            "lon": 3 * rng.normal(size=size),
+            "n": rng.integers(0, 40, size),
+            "id": rng.integers(0, 900, size),
+            "g": rng.choice(["a", "b"], size),
+        }
+    )
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.tuples(finite, finite, finite), min_size=1, max_size=30), st.integers(1, 10**6), st.integers(2, 3))
+def test_no_point_is_further_than_beta_from_the_middle_of_its_cell(points: list[Any], beta: int, d: int) -> None:
+    names = ["x", "y", "z"][:d]
+    table = pl.DataFrame({name: [point[i] for point in points] for i, name in enumerate(names)})
+    target = Fraction(beta, 1000)
+    request = prepare(table, names, beta=target)
+    grid = request.partition
+    assert grid.beta <= target < grid.beta * Fraction(1001, 1000)
+    centres = {}
+    bars = private_bars(request)
+    cells = np.stack([part.astype(float) for part in bars.parts], axis=1)
+    for cell, centre in zip(cells, grid.centres(cells), strict=True):
+        centres[tuple(cell)] = centre
+    width = float(2 * target) / math.sqrt(d)
+    assert sum(bars.counts) == len(points)
+    for point in points:
+        near = min(math.dist(point[:d], centre) for centre in centres.values())
+        assert near <= float(target) + 1e-9 * max(1.0, *map(abs, point)), width
+
+
+def test_sources_count_cells_alike(tmp_path: Path) -> None:
+    table = frame()
+    table.write_parquet(tmp_path / "t.parquet")
+    table.write_csv(tmp_path / "t.csv")
+    con = duckdb.connect()
+    con.register("held", table.to_arrow())
+    wanted = Counter(
+        (g, math.floor(lat / 0.5), math.floor(lon), n // 10)
+        for lat, lon, n, g in table.select("lat", "lon", "n", "g").iter_rows()
+    )
+    for source in (tmp_path / "t.parquet", table, table.lazy(), table.to_pandas(), table.to_arrow(), con.table("held")):
+        request = prepare(
+            source, ["lat", "lon", "n"], by="g", width={"lat": "0.5", "lon": 1, "n": 10}, kind={"n": "integer"}
+        )
+        bars = private_bars(request)
+        assert dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) == wanted
+    request = prepare(tmp_path / "t.csv", ["lat", "lon"], width=[1, 2])
+    assert sum(private_bars(request).counts) == 3000
+
+
+def test_what_may_be_asked_of_points() -> None:
+    released = flexdp.release(frame(), ["lat", "lon"], epsilon=1, delta="1e-6", width=1, bounds=[(-5, 5), (-20, 20)])
+    assert released.histogram.keys.shape[1] == 2 and len(released.buckets[0].lower) == 2
+    support = released.support()
+    assert support.accuracy.beta == pytest.approx(math.sqrt(0.5)) and support.accuracy.alpha is not None
+    assert support.accuracy.alpha == pytest.approx(27 * 400 / (released.bars.size + 27 * 400))
+    true = frame().select("lat", "lon").to_numpy()
+    near = np.linalg.norm(true[:, None] - released.histogram.keys[None], axis=2) <= support.accuracy.beta
+    kept = Histogram.from_values(true[near.any(axis=1)])  # some points left out, and the supports are within β
+    assert hausdorff(kept, released.histogram).value <= support.accuracy.beta
+    assert isinstance(released.mode().value, tuple)
+    assert "moving every value by at most 0.707107" in str(released.mode())
+    marginal = released.marginal("lat")
+    assert sum(marginal.histogram.counts) == released.bars.size
+    assert marginal.max().accuracy.beta == 0.5
+    above = sum(key > marginal.max().value for key in np.arange(-4.5, 5))
+    lost = 27 * above * 40
+    assert marginal.max().accuracy.alpha == pytest.approx(lost / (lost + released.bars.size) if lost else 0)
+    assert "from each cell" in str(released.support()) and " of lat " in str(marginal.max())
+    for ask in (released.max, released.median, released.range, lambda: released.max_at_least(5)):
+        with pytest.raises(InputError, match="marginal"):
+            ask()
+    with pytest.raises(InputError, match="its columns are lat, lon"):
+        released.marginal("id")
+    with pytest.raises(InputError, match="several columns"):
+        flexdp.release([1.0], epsilon=1, delta="1e-6", kind="number").marginal("x")
+    assert released.apply(lambda histogram: histogram.size).value == released.bars.size
+    centres = released.fit(KMeans(2, n_init=1, random_state=0)).value.cluster_centers_
+    assert centres.shape == (2, 2)
+    assert {"key lat", "upper lon", "count"} < set(released.to_frame("polars").columns)
+    text = released.to_json()
+    assert Release.from_json(text).to_json() == text
+    document = json.loads(text)
+    for change in ({"column": ["lat"]}, {"kind": ["number", "text"]}, {"buckets": [{}]}):
+        with pytest.raises(InputError):
+            Release.from_json(json.dumps({**document, **change}))
+    document["bars"]["index"][0] = [99, 0]
+    with pytest.raises(InputError):
+        Release.from_json(json.dumps(document))
+
+
+def test_the_separator_of_a_release_is_that_of_moved_and_thinned_points() -> None:
+    example = runpy.run_path(str(Path(__file__).parent.parent / "examples" / "separator.py"))
+    table = example["points"](seed=2, each=4000)
+    released = flexdp.release(table, ["x", "y"], by="label", epsilon=1, delta="1e-6", beta=0.2)
+    answer = released.fit(SVC(kernel="linear", C=1e3))
+    # Rebuilt from the published frame alone: points at the middles of their cells, as often as they are published.
+    bars = released.to_frame("polars")
+    points = np.repeat(bars.select("key x", "key y").to_numpy(), bars["count"].to_numpy(), axis=0)
+    labels = np.repeat(bars["label"].to_numpy(), bars["count"].to_numpy())
+    again = SVC(kernel="linear", C=1e3).fit(points, labels)
+    assert np.allclose(answer.value.coef_, again.coef_, rtol=1e-2)
+    assert set(labels) == {"above", "below"}  # labels are never bucketed
+    assert answer.accuracy.moved == pytest.approx(0.2) and answer.accuracy.max_drop == 27
+    assert "from each cell of each group and moving every value by at most 0.2" in str(answer)
+    truth = SVC(kernel="linear", C=1e3).fit(table.select("x", "y").to_numpy(), table["label"].to_numpy())
+    assert abs(example["direction"](answer.value) - example["direction"](truth)) < 15
+    with pytest.raises(InputError, match="release with by="):
+        flexdp.release(table, ["x", "y"], epsilon=1, delta="1e-6", beta=0.2).fit(SVC())
+
+
+def test_the_example_runs() -> None:
+    script = Path(__file__).parent.parent / "examples" / "separator.py"
+    out = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert "private separator" in out.stdout and not out.stderr
+
+
+COLUMNS = ["lat", "n", "g"]
+
+
+def test_several_columns_are_counted_in_one_pass_as_they_are_alone(tmp_path: Path) -> None:
+    rows = frame(500).with_columns(pl.when(pl.col("n") % 7 == 0).then(None).otherwise(pl.col("lat")).alias("lat"))
+    rows.write_parquet(tmp_path / "t.parquet")
+    rows.write_csv(tmp_path / "t.csv")
+    widths = {"lat": "0.5", "n": 10}
+    for source in (tmp_path / "t.parquet", tmp_path / "t.csv", rows, rows.to_pandas(), rows.to_arrow()):
+        kinds = {"lat": "number", "n": "integer"} if str(source).endswith("csv") else {"n": "integer"}
+        for common in ({}, {"unit": "id", "max_buckets_per_unit": 2}, {"by": "id"}):
+            request = prepare(source, COLUMNS, width=widths, kind=kinds, separately=True, **common)
+            countings = [question.counting for question in request.questions]
+            together = count(request.questions[0].table, countings)
+            alone = [count(request.questions[0].table, [counting])[0] for counting in countings]
+            assert together == alone and all(len(bars) for bars in alone)
+
+
+def test_relative_buckets_and_clamps_in_one_pass() -> None:
+    table = pl.DataFrame({"a": [1.0, -2.0, math.nan, math.inf, None, 0.0], "b": [5, 50, 500, None, -5, 7]})
+    request = prepare(table, ["a", "b"], relative={"a": "0.1"}, width={"b": 10}, bounds={"b": (0, 99)}, separately=True)
+    countings = [question.counting for question in request.questions]
+    together = count(request.questions[0].table, countings)
+    assert together == [count(request.questions[0].table, [counting])[0] for counting in countings]
+    assert [int(sum(bars.counts)) for bars in together] == [3, 5]
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    frame(2000).write_csv(tmp_path / "t.csv")
+    command = [sys.executable, "-m", "flexdp", "release", "-", "lat", "--also", "n", "--separately"]
+    options = ["--width", "0.5,10", "-e", "1", "-d", "1e-6", "-s", "max", "--json"]
+    for more in ([], ["--unit", "id", "--max-buckets-per-unit", "1"]):
+        with (tmp_path / "t.csv").open() as stream:
+            out = subprocess.run([*command, *options, *more], stdin=stream, capture_output=True, text=True, check=True)
+        document = json.loads(out.stdout)
+        assert [each["column"] for each in document["releases"]] == ["lat", "n"]
+        assert all(each["bars"]["count"] for each in document["releases"])
+
+
+def test_the_budget_is_shared_as_asked() -> None:
+    options: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "width": {"lat": 1, "n": 10}, "separately": True}
+    equal = flexdp.release(frame(), ["lat", "n"], **options)
+    assert isinstance(equal, Releases) and list(equal) == ["lat", "n"] and len(equal) == 2
+    assert [release.privacy.epsilon for release in equal.values()] == [Fraction(1, 2)] * 2
+    shared = flexdp.release(frame(), ["lat", "n"], split=[3, "1"], **options)
+    assert shared["lat"].privacy.epsilon == Fraction(3, 4) and shared["n"].privacy.delta == Fraction(1, 4 * 10**6)
+    assert shared.privacy.epsilon == 1 and shared.privacy.delta == Fraction(1, 10**6)
+    text = shared.to_json()
+    assert Releases.from_json(text).to_json() == text
+    for spoilt in ("{}", "[]", text.replace("releases/1", "releases/2"), text[:-20]):
+        with pytest.raises(InputError):
+            Releases.from_json(spoilt)
+    with pytest.raises(InputError, match="it has lat, n"):
+        shared["id"]
+
+
+@pytest.mark.parametrize(
+    ("column", "parameters", "words"),
+    [
+        ([], {}, "at least one column"),
+        (["lat", "lat"], {"width": 1}, "each column once"),
+        (["lat", "g"], {}, "must be of numbers"),
+        (["lat", "lon"], {"relative": "0.1"}, "must be of numbers"),
+        (["lat", "lon"], {"width": [1, 2, 3]}, "for each; got 3"),
+        (["lat", "lon"], {"width": {"x": 1}}, "not among the released"),
+        (["lat", "lon"], {"beta": 0}, "beta"),
+        (["lat", "lon"], {"beta": 1, "width": 1}, "exclude each other"),
+        ("lat", {"beta": 1}, "twice beta"),
+        ("lat", {"separately": True}, "several columns"),
+        (["lat", "lon"], {"separately": True, "beta": 1}, "released together"),
+        (["lat", "lon"], {"separately": True, "width": [1]}, "for each"),
+        (["lat", "lon"], {"separately": True, "width": {"x": 1}}, "not among"),
+        (["lat", "lon"], {"separately": True, "split": [1]}, "split must be"),
+        (["lat", "lon"], {"separately": True, "split": [1, 0]}, "split"),
+        (["lat", "lon"], {"split": [1, 1]}, "split needs"),
+        (["lat", "lon"], {"unit": "id", "per_unit": "max"}, "per_unit='random'"),
+    ],
+)
+def test_bad_columns_are_refused(column: Any, parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        flexdp.release(frame(10), column, epsilon=1, delta=1e-6, **parameters)
+
+
+def test_arrays_have_no_columns_to_choose_from() -> None:
+    for source in (np.zeros(3), [1.0], pd.Series([1.0])):
+        with pytest.raises(InputError):
+            flexdp.release(source, ["a", "b"], epsilon=1, delta=1e-6, kind="number")
