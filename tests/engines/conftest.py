@@ -49,6 +49,7 @@ class Engine:
         return self.name != "sqlite" or kind in SQL_TYPES["sqlite"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before the workers take note of the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers, Spark is started in one of them and PostgreSQL in one: tests go where their engine is."""
     for item in items:
