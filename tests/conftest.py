@@ -32,3 +32,17 @@ def private_bars(request: Request, salt: str = "fixed") -> Bars:
 def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With several workers, Spark is started in one of them and PostgreSQL in one: tests go where their engine is."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByEngine(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if "engines/" not in nodeid:
+                return nodeid
+            return "spark" if "spark" in nodeid else "databases"
+
+    return ByEngine(config, log)
