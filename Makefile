@@ -8,7 +8,7 @@ demo: .venv/core
 	$(BIN)/flexdp demo
 
 test: .venv/test .venv/browser
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 check: .venv/test
 	$(BIN)/ruff format --check .

@@ -32,3 +32,19 @@ def private_bars(request: Request, salt: str = "fixed") -> Bars:
 def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With several workers, Spark, PostgreSQL and the browser are started in one each: tests go where theirs is."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByEngine(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if "browser/" in nodeid:
+                return "browser"
+            if "engines/" not in nodeid:
+                return nodeid
+            return "spark" if "spark" in nodeid else "databases"
+
+    return ByEngine(config, log)

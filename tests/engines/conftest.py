@@ -49,15 +49,6 @@ class Engine:
         return self.name != "sqlite" or kind in SQL_TYPES["sqlite"]
 
 
-@pytest.hookimpl(tryfirst=True)  # before the workers take note of the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers, Spark is started in one of them and PostgreSQL in one: tests go where their engine is."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            spark = "spark" in item.nodeid
-            item.add_marker(pytest.mark.xdist_group("spark" if spark else "databases"))
-
-
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """The address of a PostgreSQL server of our own."""

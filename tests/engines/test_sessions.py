@@ -117,3 +117,20 @@ def test_databases_on_the_command_line(tmp_path: Path, address: str, con: psycop
         failed = invoke("query", *arguments, "--width", "5")
         assert isinstance(failed.exception, InputError)
         assert message in str(failed.exception)
+
+
+def test_spark_logs_as_before(spark: Any) -> None:
+    """What a release keeps quiet is only its own: afterwards the session logs what it logged, and no more."""
+    jvm = spark.sparkContext._jvm
+    loggers = jvm.org.apache.logging.log4j.LogManager.getContext(False)
+    threshold = getattr(jvm.org.apache.spark.internal, "Logging$")
+    threshold = getattr(threshold, "MODULE$")
+
+    def levels() -> tuple[str, str]:
+        configured = loggers.getConfiguration().getRootLogger().getLevel().toString()
+        return configured, str(threshold.sparkShellThresholdLevel())
+
+    before = levels()
+    assert before[0] != "OFF"
+    assert private_counts(spark.range(100).selectExpr("CAST(id AS DOUBLE) AS x"), "x", width=50) == {25.0: 50, 75.0: 50}
+    assert levels() == before

@@ -31,6 +31,7 @@ class Dialect:
     divides_wide = True  # whether those can be divided exactly
     has_grouping_sets = True  # whether several counts can be made in one pass
     fence = " OFFSET 0"  # keeps an inner SELECT from being copied into every place that uses what it computes
+    clamps_quotient = False  # whether a quotient that overflows is infinite, not an error, and so can be clamped itself
     clamps_after = False  # whether clamping a row costs so much that buckets are clamped instead, after counting
 
     def identifier(self, name: str) -> str:

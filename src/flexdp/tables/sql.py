@@ -319,8 +319,11 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return _Step(
             where=where, key=f"CASE WHEN {clamped} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
         )
-    index = d.floor(d.over(f"({clamped} - {d.double(buckets.origin)})", float(buckets.width)))
     last = (buckets.count or 1) - 1
+    if d.clamps_quotient:
+        quotient = d.over(f"({v} - {d.double(buckets.origin)})", float(buckets.width))
+        return _Step(where=where, key=d.floor(d.greatest(d.least(quotient, d.double(last)), d.double(0.0))))
+    index = d.floor(d.over(f"({clamped} - {d.double(buckets.origin)})", float(buckets.width)))
     if after:
         return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
     key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end

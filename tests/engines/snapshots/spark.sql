@@ -1,7 +1,7 @@
 -- numbers between bounds
 SELECT b0, count(*) AS records
 FROM (
-  SELECT least(floor((greatest(least(v0, 120.0D), 0.0D) - 0.0D) / 5.0D), CAST(23 AS BIGINT)) AS b0
+  SELECT floor(greatest(least((v0 - 0.0D) / 5.0D, 23.0D), 0.0D)) AS b0
   FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source) AS t
   WHERE v0 BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
 ) AS k

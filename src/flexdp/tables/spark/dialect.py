@@ -19,6 +19,7 @@ class _Spark(Dialect):
     double_type = "DOUBLE"
     text_type = "STRING"
     wide_type = "DECIMAL(38, 0)"
+    clamps_quotient = True
     fence = ""  # Spark copies nothing that is dear to compute
     divides_wide = False  # a quotient of decimals has fewer digits than they have
 

@@ -68,19 +68,32 @@ def _quiet(session: Any) -> Iterator[None]:
     before = {name: logging.getLogger(name).disabled for name in _LOGGERS}
     for name in _LOGGERS:
         logging.getLogger(name).disabled = True
-    context = _context(session)
-    level = None
-    if context is not None:
-        level = str(context._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString())
-        context.setLogLevel("OFF")
+    try:
+        with _quiet_jvm(_context(session)):
+            yield
+    finally:
+        for name, disabled in before.items():
+            logging.getLogger(name).disabled = disabled
+
+
+@contextmanager
+def _quiet_jvm(context: Any) -> Iterator[None]:
+    """The level of the root logger, and nothing else: Spark's own setLogLevel would also forget the shell's threshold."""
+    if context is None:
+        yield
+        return
+    log4j = context._jvm.org.apache.logging.log4j
+    loggers = log4j.LogManager.getContext(False)
+    root = loggers.getConfiguration().getRootLogger()
+    level = root.getLevel()
+    root.setLevel(log4j.Level.OFF)
+    loggers.updateLoggers()
     try:
         yield
     finally:
-        if context is not None:
-            with suppress(Exception):  # the JVM has ended
-                context.setLogLevel(level)
-        for name, disabled in before.items():
-            logging.getLogger(name).disabled = disabled
+        with suppress(Exception):  # the JVM has ended
+            root.setLevel(level)
+            loggers.updateLoggers()
 
 
 def _context(session: Any) -> Any:
