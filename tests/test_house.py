@@ -26,7 +26,7 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "baselines.esa", "baselines.bns", "baselines.em", "baselines.ptr", "baselines.ss", "baselines.sanpoints",
     "baselines._registry", "baselines._exact", "baselines",
     "budgets", "tables.columns", "tables.counting", "tables.dialect", "tables.sql", "tables.running", "tables.served",
-    "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run",
+    "tables.duckdb", "tables.duckdb.dialect", "tables.duckdb.types", "tables.duckdb.run", "tables.duckdb.source",
     "tables.sqlite", "tables.sqlite.dialect", "tables.sqlite.types", "tables.sqlite.run", "tables.sqlite.source",
     "tables.postgres", "tables.postgres.dialect", "tables.postgres.types", "tables.postgres.run",
     "tables.postgres.source",
@@ -99,6 +99,14 @@ def test_engines_are_imported_in_their_place_only() -> None:
             uses = any(wanted.split(".")[0] == engine for wanted in imports(path))
             assert not uses or name in places, f"{name} imports {engine}"
         assert not {"pandas", "polars", "random", "secrets"} & {w.split(".")[0] for w in imports(path)}, name
+
+
+def test_every_engine_has_the_same_files() -> None:
+    """How it says things, what its types declare, how it runs, how it is recognised; drivers borrow the first two."""
+    for engine in ("duckdb", "sqlite", "postgres", "spark"):
+        names = {path.name for path in (SOURCE / "tables" / engine).glob("*.py")}
+        assert names == {"__init__.py", "dialect.py", "types.py", "run.py", "source.py"}, engine
+    assert {path.name for path in (SOURCE / "tables" / "dbapi").glob("*.py")} == {"__init__.py", "run.py", "source.py"}
 
 
 def test_randomness_lives_in_the_noise_module_alone() -> None:

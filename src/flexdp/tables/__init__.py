@@ -17,17 +17,10 @@ from flexdp.tables.columns import Column, no_column, reading
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.dbapi.source import check_engine, open_dbapi
 from flexdp.tables.dialects import show
+from flexdp.tables.duckdb.source import is_connection as is_duckdb
+from flexdp.tables.duckdb.source import open_connection, open_relation
 from flexdp.tables.files import open_files
-from flexdp.tables.frames import (
-    is_duckdb,
-    library_of,
-    open_connection,
-    open_pandas,
-    open_pandas_series,
-    open_polars,
-    open_pyarrow,
-    open_relation,
-)
+from flexdp.tables.frames import library_of, open_pandas, open_pandas_series, open_polars, open_pyarrow
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark

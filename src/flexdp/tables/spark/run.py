@@ -78,7 +78,7 @@ def _quiet(session: Any) -> Iterator[None]:
 
 @contextmanager
 def _quiet_jvm(context: Any) -> Iterator[None]:
-    """The level of the root logger, and nothing else: Spark's own setLogLevel would also forget the shell's threshold."""
+    """The root logger's level, and nothing else: Spark's own setLogLevel would forget the shell's threshold, too."""
     if context is None:
         yield
         return

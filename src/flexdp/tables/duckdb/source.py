@@ -1,0 +1,98 @@
+"""DuckDB relations and connections: what is passed, what it declares, and the table that DuckDB counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from flexdp.buckets import Kind
+from flexdp.errors import InputError
+from flexdp.tables.columns import Column, no_name, pick
+from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.duckdb.types import declared, read_cell
+from flexdp.tables.running import counted, counted_together, run
+from flexdp.tables.served import check_name, no_table
+from flexdp.tables.sql import Reading, count_query, together_query
+
+__all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
+
+_RELATION = "flexdp_relation"  # the name that a caller's relation has in the query
+
+
+@dataclass(frozen=True)
+class EngineTable:
+    """A table that DuckDB sees under one name. ``single`` is a lone column, which has no name of its own."""
+
+    names: tuple[str, ...]
+    type_of: Callable[[str], str]
+    execute: Callable[[str, Sequence[str]], dict[str, Any]]
+    table: str = "source"
+    single: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(self.column(name) for name in dict.fromkeys(self.names))
+
+    def column(self, name: object) -> Column:
+        """The declared column of that name; its type is looked up only now."""
+        if self.single:
+            no_name(name)
+            return declared(None, self.type_of(self.names[0]), self.names[0])
+        pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
+        return declared(str(name), self.type_of(str(name)), str(name))
+
+    def query(self, counting: Counting) -> str:
+        """The SQL that counts; it runs nothing."""
+        return count_query(self.table, counting, DUCKDB, self._read)
+
+    def count(self, counting: Counting) -> Counted:
+        """Bars and how many records each holds."""
+        out = self.execute(self.query(counting), [column.engine_name for column in counting.columns])
+        return counted(out, len(counting.axes))
+
+    def together(self, countings: Sequence[Counting]) -> list[Counted]:
+        """Several counts in one pass; those by unit one after the other."""
+        if any(counting.units is not None for counting in countings):
+            return [self.count(counting) for counting in countings]
+        columns = dict.fromkeys(column.engine_name for counting in countings for column in counting.columns)
+        return counted_together(self.execute(self.together_query(countings), list(columns)), countings)
+
+    def together_query(self, countings: Sequence[Counting]) -> str:
+        """The SQL that counts several things in one pass."""
+        return together_query(self.table, countings, DUCKDB, self._read)
+
+    @staticmethod
+    def _read(column: Column, kind: Kind) -> Reading:
+        return read_cell(DUCKDB.identifier(column.engine_name), column, kind)
+
+
+def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> EngineTable:
+    """A DuckDB relation, counted on its own connection, which alone can ``interrupt`` what it runs."""
+    try:
+        names, types = list(source.columns), [str(each) for each in source.types]
+    except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+        raise InputError("source is a relation that can no longer be read; is its connection open?") from None
+
+    def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
+        return run(lambda: source.query(_RELATION, statement).fetchnumpy(), interrupt)
+
+    return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, table=_RELATION)
+
+
+def is_connection(source: object) -> bool:
+    """Whether an object is a DuckDB connection."""
+    return any(cls.__name__ == "DuckDBPyConnection" for cls in type(source).__mro__)
+
+
+def open_connection(con: Any, table: object) -> EngineTable:
+    """A table or view of a DuckDB connection of the caller's."""
+    wanted = check_name(table)
+    relation = None
+    with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+        relation = con.table(wanted)
+    if relation is None:
+        raise no_table(wanted)
+    return open_relation(relation, con.interrupt)
