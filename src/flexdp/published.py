@@ -1,0 +1,387 @@
+"""What is published: a release, and everything that may be read off it. Nothing here has seen a record."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexdp._parameters import shown
+from flexdp.answers import Answer, Certificate, Reader, Scope
+from flexdp.bars import Bars
+from flexdp.buckets import Bucket, Exact, Kind, Partition
+from flexdp.budgets import Budget
+from flexdp.documents import SCHEMA_OF_SEVERAL, Content, group_columns, labels, read, write
+from flexdp.errors import InputError
+from flexdp.guarantees import Accuracy, Privacy
+from flexdp.histogram import Histogram
+from flexdp.mechanisms import Bucketing, Dropping, Mechanism
+from flexdp.noise import DropNoise
+from flexdp.requests import Shape, group_index
+from flexdp.views import Groups, Readable, View, frame_of, group_column
+
+__all__ = ["Release", "Releases"]
+
+_VALUES = {
+    None: "the readable values",
+    "max": "the largest readable value of each {unit}",
+    "min": "the smallest readable value of each {unit}",
+    "mean": "the mean of the readable values of each {unit}",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release(Readable):
+    """A published histogram and everything that may be read off it. It holds nothing private.
+
+    ``cells`` are the bars as released, keyed by group and bucket index. Questions asked of the release itself are about
+    all groups together; :meth:`by_group` asks each.
+    """
+
+    shape: Shape
+    budget: Budget
+    cells: Bars
+    records_at_most: int | None = None
+
+    @property
+    def column(self) -> Any:
+        """The name of the released column; a tuple where there are several."""
+        return self.shape.columns[0] if len(self.shape.columns) == 1 else self.shape.columns
+
+    @property
+    def kind(self) -> Kind:
+        """How the released column was read."""
+        return self.shape.kinds[0]
+
+    @property
+    def noise(self) -> DropNoise:
+        """What each bar lost came from this table."""
+        return self.budget.bars
+
+    @cached_property
+    def partition(self) -> Partition:
+        """The buckets, public before the data was read."""
+        return self.shape.partition
+
+    @cached_property
+    def bars(self) -> Histogram:
+        """The released bars by bucket index, all groups added up."""
+        return self.cells.histogram(self._value_places)
+
+    @property
+    def _value_places(self) -> list[int]:
+        return list(range(len(self.shape.by), len(self.shape.by) + len(self.shape.columns)))
+
+    @property
+    def buckets(self) -> list[Bucket]:
+        """The edges of each released bucket, in the order of ``histogram.keys``."""
+        return self.partition.edges_of(self.bars.keys)
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is promised to the people in the data."""
+        rule = self.shape.unit
+        return self.budget.privacy("record" if rule is None else rule.name)
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """What was run: the bucketing, which the engine did while counting, and then the dropping."""
+        dimensions = len(self.shape.columns)
+        return Bucketing(partition=self.partition) >> Dropping(noise=self.noise, dimensions=dimensions)
+
+    @property
+    def max_drop(self) -> int:
+        """The most records that any bucket, of any group, can have lost."""
+        return self.noise.max_drop
+
+    @property
+    def groups(self) -> list[Any]:
+        """The groups of which something survived, or all that were declared."""
+        return list(self.by_group()) if self.shape.by else []
+
+    @cached_property
+    def _reader(self) -> Reader:
+        fibres = 1 if not self.shape.by else None if self.shape.groups is None else len(self.shape.groups)
+        return self._read(self.bars, self.partition, self._scope(fibres=fibres))
+
+    @cached_property
+    def _general(self) -> Accuracy:
+        """The accuracy of the mechanism, whatever it was run on."""
+        return self.mechanism.accuracy()
+
+    def _read(self, bars: Histogram, partition: Partition, scope: Scope, general: Accuracy | None = None) -> Reader:
+        return Reader(
+            kind=partition.kind,
+            partition=partition,
+            noise=self.noise,
+            general=general or self._general,
+            bars=bars,
+            shown=Histogram(partition.centres(bars.keys), bars.counts),
+            scope=scope,
+        )
+
+    def _scope(self, *, fibres: int | None, where: str = "", grouped: bool = False) -> Scope:
+        rule = self.shape.unit
+        spot = "bucket" if len(self.shape.columns) == 1 else "cell"
+        name = "" if rule is None else rule.name
+        counting = ""
+        if rule is not None and rule.per_unit is None:
+            together = " of all groups together" if self.shape.by else ""
+            counting = f", counting each {name} in at most {rule.most} {spot}{'' if rule.most == 1 else 's'}{together},"
+        zone = "" if self.shape.zone is None else f" in {self.shape.zone}"
+        values = _VALUES[None if rule is None else rule.per_unit].format(unit=name)
+        single = rule is not None and rule.per_unit is not None
+        if single and where:  # the unit's one value of all, not its one value there
+            where = f" where that is one{where}"
+        if self.shape.groups is not None and (single or not grouped):
+            where = f" of the declared groups{where}"
+        return Scope(
+            fibres=fibres,
+            most_lost=self._most_lost,
+            counted=name or "record",
+            place=f"each {spot} of each group" if self.shape.by and not grouped else f"each {spot}",
+            values=values if len(self.shape.columns) == 1 else values.replace("values", "points"),
+            where=where + zone,
+            rule=counting,
+            public=not self.shape.by or self.shape.groups is not None,
+            grouped=bool(self.shape.by),
+        )
+
+    @cached_property
+    def _most_lost(self) -> int | None:
+        """How many contributions are missing in all, at the most; None where no bound was paid for."""
+        return None if self.records_at_most is None else self.records_at_most - sum(self.cells.counts.tolist())
+
+    def by_group(self) -> Groups:
+        """The groups, each to be asked by itself: ``release.by_group().max()``, ``release.by_group()["A"].max()``."""
+        if not self.shape.by:
+            raise InputError("by_group needs a release by groups; release it with by=.")
+        declared = () if self.shape.groups is None else map(group_index, self.shape.groups)
+        member = {group: slice(0, 0) for group in declared}
+        start = 0
+        for group, rows in groupby(self.cells.rows(slice(len(self.shape.by)))):  # bars are sorted by group first
+            end = start + sum(1 for _ in rows)
+            member[group] = slice(start, end)
+            start = end
+        indices = [list(part) for part in zip(*member, strict=True)] or [[] for _ in self.shape.by]
+        values = zip(*map(labels, self.shape.by_kinds, indices), strict=True)
+        return Groups(self.shape.by, dict(zip(values, member.values(), strict=True)), self._view)
+
+    def _view(self, group: tuple[Any, ...], where: slice) -> View:
+        """One group, by its values and by where its bars are."""
+        names = " and ".join(f"{name} {value}" for name, value in zip(self.shape.by, group, strict=True))
+        scope = self._scope(fibres=1, where=f" of {names}", grouped=True)
+        return View(self._read(self.cells.histogram(self._value_places, where), self.partition, scope))
+
+    @property
+    def _content(self) -> Content:
+        return Content(self.shape, self.budget, self.cells, self.records_at_most)
+
+    def _document(self) -> dict[str, Any]:
+        return write(self._content)
+
+    def marginal(self, column: str) -> View:
+        """One of several released columns, the others added up."""
+        if len(self.shape.columns) < 2:
+            raise InputError("marginal needs a release of several columns; this one can be asked itself.")
+        if column not in self.shape.columns:
+            known = ", ".join(str(name) for name in self.shape.columns)
+            raise InputError(f"column {shown(column)} is not in the release; its columns are {known}.")
+        place = self.shape.columns.index(column)
+        partition = self.shape.partitions[place]
+        counts = [axis.count for i, axis in enumerate(self.shape.partitions) if i != place]
+        outer = self._reader.scope.fibres
+        fibres = None if outer is None or None in counts else outer * math.prod(c for c in counts if c is not None)
+        bars = self.cells.histogram([len(self.shape.by) + place])
+        index = bars if isinstance(partition, Exact) else Histogram(bars.keys.astype(np.int64), bars.counts)
+        mechanism = Bucketing(partition=partition) >> Dropping(noise=self.noise)
+        others = [axis for i, axis in enumerate(self.shape.partitions) if i != place]
+        cut = any(axis.bounds is not None and axis.outside == "drop" for axis in others)
+        scope = self._scope(fibres=fibres, where=f" in {column}{', the others within their bounds,' if cut else ''}")
+        return View(self._read(index, partition, scope, mechanism.accuracy()))
+
+    def fit(self, estimator: Any) -> Answer:
+        """A scikit-learn estimator fitted on the released histogram, its counts as sample weights.
+
+        An estimator that learns labels gets the groups for labels, which are never bucketed. The answer's value is a
+        fitted copy. Its promise is the drop-move one: it is exactly what the estimator learns from data in which a few
+        records per bucket were left out and every value was moved to its bucket's centre.
+        """
+        if any(kind not in ("integer", "number") for kind in self.shape.kinds):
+            raise InputError(f"fit needs columns of numbers, and this one is {self.kind}.")
+        learn = getattr(estimator, "fit", None)
+        wanted = inspect.signature(learn).parameters if callable(learn) else {}
+        if "sample_weight" not in wanted:
+            raise InputError("estimator must have a fit method that takes sample_weight, as scikit-learn's do.")
+        labelled = "y" in wanted and wanted["y"].default is inspect.Parameter.empty
+        if labelled and len(self.shape.by) != 1:
+            raise InputError("estimator learns labels; release with by=, the one column that holds them.")
+
+        def work(histogram: Histogram) -> Any:
+            learner = copy.deepcopy(estimator)
+            if not labelled:
+                points = histogram.keys.astype(np.float64).reshape(len(histogram), -1)
+                return learner.fit(points, sample_weight=histogram.counts.astype(np.float64))
+            index = [self.cells.parts[place] for place in self._value_places]
+            points = np.stack(
+                [
+                    axis.centres(part).astype(np.float64)
+                    for axis, part in zip(self.shape.partitions, index, strict=True)
+                ],
+                axis=1,
+            )
+            labels = np.array(group_columns(self._content)[0])
+            return learner.fit(points, labels, sample_weight=self.cells.counts.astype(np.float64))
+
+        return self._reader.function(f"fit of {type(estimator).__name__}", work, lambda beta: math.inf if beta else 0.0)
+
+    def certificate(self) -> Certificate:
+        """All promises of this release, and the integer evidence for its privacy."""
+        return Certificate(
+            promises=(str(self.privacy), *self._reader.promises()),
+            evidence=self.noise.certify(),
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back."""
+        return json.dumps(self._document(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def to_html(self) -> str:
+        """The report of this release as one HTML file that asks for nothing from outside, made from its JSON alone."""
+        from flexdp.report.page import page
+
+        return page(self._document(), self)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"path must name a file, for example 'age.html'; got {shown(path)}.")
+        try:
+            Path(path).write_text(self.to_html(), encoding="utf-8", newline="")
+        except (OSError, ValueError):
+            raise InputError(
+                f"path {shown(str(path))} cannot be written. Check the folder and its permissions."
+            ) from None
+
+    def _repr_html_(self) -> str:
+        from flexdp.report.notebook import release_card
+
+        return release_card(self._document(), self)
+
+    @classmethod
+    def from_json(cls, document: str | bytes) -> Release:
+        """The release that :meth:`to_json` wrote, refused if anything in it was changed that can be checked.
+
+        The noise table is rebuilt from ε and δ, the keys from the buckets; the document must say the same of both.
+        """
+        try:
+            content = json.loads(document)
+            found = cls(**read(content)._asdict())
+            same = {**found._document(), "flexdp": content["flexdp"]}
+            content.pop("answers", None)  # what the command line adds is read off again, not believed
+        except InputError:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError):
+            raise InputError("document must be the JSON of a flexdp release, complete and unchanged.") from None
+        if same != content or not isinstance(content["flexdp"], str):
+            raise InputError("document must be the JSON of a flexdp release, complete and unchanged.")
+        return found
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The bars as a frame with columns key, lower, upper, count: pandas, polars or pyarrow, whichever is there.
+
+        With groups there is a column for each of them, and of several columns a key, lower and upper for each.
+        """
+        return frame_of({name: _framed(cells) for name, cells in self.columns_of_bars().items()}, library)
+
+    def columns_of_bars(self) -> dict[str, list[Any]]:
+        """The bars column by column: the groups, then key, lower and upper of each released column, then the count."""
+        columns: dict[str, list[Any]] = {}
+        for name, values in zip(self.shape.by, group_columns(self._content), strict=True):
+            clash = name.split()[:1] in (["key"], ["lower"], ["upper"], ["count"])
+            columns[group_column(name, columns, clash=clash)] = values
+        for i, (column, axis) in enumerate(zip(self.shape.columns, self.shape.partitions, strict=True)):
+            part = self.cells.parts[len(self.shape.by) + i]
+            lower, upper = zip(*axis.edges_of(part), strict=True) if len(part) else ((), ())
+            suffix = "" if len(self.shape.columns) == 1 else f" {column}"
+            columns[f"key{suffix}"] = axis.centres(part).tolist()
+            columns[f"lower{suffix}"] = list(lower)
+            columns[f"upper{suffix}"] = list(upper)
+        columns["count"] = self.cells.counts.tolist()
+        return columns
+
+    def __repr__(self) -> str:
+        names = [repr(name) for name in self.shape.columns]
+        what = "values" if self.shape.columns == (None,) else ", ".join(names)
+        groups = f" by {', '.join(map(repr, self.shape.by))}" if self.shape.by else ""
+        return f"<Release of {what}{groups}: {self.partition.spec}, {len(self.cells)} released>"
+
+
+class Releases(Mapping[str, Release]):
+    """Several columns of one table, released one by one out of one budget. A mapping from column to release."""
+
+    def __init__(self, releases: Sequence[Release]) -> None:
+        self._releases = {str(each.column): each for each in releases}
+
+    def __getitem__(self, column: str) -> Release:
+        if column not in self._releases:
+            raise InputError(f"column {shown(column)} is not in the release; it has {', '.join(self._releases)}.")
+        return self._releases[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._releases)
+
+    def __len__(self) -> int:
+        return len(self._releases)
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._releases
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is promised for all columns together: the losses add up."""
+        each = [release.privacy for release in self._releases.values()]
+        return Privacy(
+            epsilon=sum((p.epsilon for p in each), Fraction(0)),
+            delta=sum((p.delta for p in each), Fraction(0)),
+            neighbours=each[0].neighbours,
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """All of them as JSON; :meth:`from_json` reads it back."""
+        documents = [release._document() for release in self._releases.values()]
+        content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents}
+        return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, document: str | bytes) -> Releases:
+        """What :meth:`to_json` wrote, each release checked."""
+        try:
+            content = json.loads(document)
+            if content["schema"] != SCHEMA_OF_SEVERAL or set(content) != {"schema", "releases"}:
+                raise TypeError("another schema")
+            texts = [json.dumps(each) for each in content["releases"]]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InputError("document must be the JSON of flexdp releases, complete and unchanged.") from None
+        return cls([Release.from_json(text) for text in texts])
+
+    def __repr__(self) -> str:
+        return f"<Releases of {', '.join(map(repr, self._releases))}>"
+
+
+def _framed(keys: list[Any]) -> list[Any]:
+    """Keys as frames take them: numbers that no 64-bit integer or double holds become the nearest double."""
+    if any(isinstance(key, Fraction) or (isinstance(key, int) and not -(2**63) <= key < 2**63) for key in keys):
+        return [float(key) for key in keys]
+    return keys
