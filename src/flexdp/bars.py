@@ -17,6 +17,20 @@ from flexdp.histogram import Histogram, canonical_keys
 __all__ = ["Bars"]
 
 
+def _numbered(column: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """Whole numbers in the order of a column's keys, below a size: differences where keys are near, else ranks."""
+    if len(column) and column.dtype.kind == "i":
+        low, high = int(column.min()), int(column.max())
+        if high - low < 2**31:
+            return (column - low).astype(np.int64), high - low + 1
+    return _ranked(column)
+
+
+def _ranked(column: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    distinct, code = np.unique(column, return_inverse=True)
+    return code.reshape(-1).astype(np.int64), max(len(distinct), 1)
+
+
 class Bars:
     """Parts of keys, column by column, and how many records each bar holds. Equal bars are one, sorted by their parts.
 
@@ -34,16 +48,20 @@ class Bars:
             return
         rank, top = np.zeros(len(columns[0]), dtype=np.int64), 1
         for column in columns:
-            distinct, code = np.unique(column, return_inverse=True)
-            if top * len(distinct) >= 2**62:  # numbered anew, so that numbers stay below 2^62
-                levels, rank = np.unique(rank, return_inverse=True)
-                rank, top = rank.reshape(-1), len(levels)
-            rank, top = rank * len(distinct) + code.reshape(-1), top * len(distinct)
-        joint = Histogram(rank, counts)  # sorts, sums equal bars, forgets empty ones
-        order = np.argsort(rank, kind="stable")
-        rows = order[np.searchsorted(rank[order], joint.keys)]
+            code, size = _numbered(column)
+            if top * size >= 2**62:  # numbered anew, so that numbers stay below 2^62
+                rank, top = _numbered(rank)
+                code, size = _ranked(column)
+            rank, top = rank * size + code, top * size
+        order = np.argsort(rank)
+        ordered = rank[order]
+        heights = np.asarray(counts)
+        if heights.dtype == np.int64 and heights.min(initial=1) > 0 and np.all(ordered[1:] != ordered[:-1]):
+            rows, self._counts = order, heights[order]
+        else:
+            joint = Histogram(rank, counts)  # sums equal bars, forgets empty ones
+            rows, self._counts = order[np.searchsorted(ordered, joint.keys)], joint.counts
         self._parts = tuple(column[rows] for column in columns)
-        self._counts = joint.counts
         for part in self._parts:
             part.flags.writeable = False
 
