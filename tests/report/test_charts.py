@@ -99,7 +99,7 @@ def test_more_columns_are_a_list() -> None:
     three = {**base, "column": ["a", "b", "c"], "kind": ["number"] * 3, "buckets": [{"width": "1"}] * 3}
     three["bars"] = {"key": [[1, 2, 3], [4, 5, 6]], "index": [[1, 2, 3], [4, 5, 6]], "count": [50, 90]}
     assert [line for line in written(read_svg(chart(three))) if "," in line] == ["4, 5, 6", "1, 2, 3"]
-    both = {**base, "by": ["ward"], "bars": {**base["bars"], "group": [["x"]] * 40}}
+    both = {**three, "by": ["ward"], "bars": {**three["bars"], "group": [["x"]] * 2}}
     assert any(line.startswith("x: ") for line in written(read_svg(chart(both))))
 
 
@@ -282,3 +282,25 @@ def test_compact_numbers_are_near_and_short(value: float) -> None:
 def test_documents_are_read_from_text_and_parsed() -> None:
     document = ages()
     assert chart(document) == chart(json.dumps(document)) == chart(Document.read(document))
+
+
+def test_a_grid_of_groups_has_a_map_for_each() -> None:
+    """Every cell of every group is drawn once, in its group's frame, and the same number has the same shade in all."""
+    plain = grid(4, 3)
+    bars = plain["bars"]
+    cells = len(bars["count"])
+    document = {**plain, "by": ["ward"], "by_kind": ["text"], "groups": None}
+    document["bars"] = {
+        "group": [["A"]] * cells + [["B"]] * cells,
+        "key": bars["key"] * 2,
+        "index": bars["index"] * 2,
+        "count": bars["count"] + [count + 1000 for count in bars["count"]],
+    }
+    root = read_svg(chart(document))
+    drawn = [[c for c in rectangles(root, f"c{level}") if c[3] != 12] for level in range(1, 6)]
+    assert sum(map(len, drawn)) == 2 * cells
+    middle = 360
+    halves = [sum(cell[0] < middle for shade in drawn for cell in shade), cells]
+    assert halves == [cells, cells], "one group on the left, one on the right"
+    assert all(cell[0] < middle for cell in drawn[4]), "the fuller group comes first and has the darkest shade"
+    assert {"A", "B"} <= set(written(root))

@@ -7,19 +7,21 @@ from typing import Any
 
 from flexdp.report.document import Document
 from flexdp.report.histograms import categories, histogram, multiples
-from flexdp.report.maps import cell_map
+from flexdp.report.maps import cell_map, map_multiples
 
 __all__ = ["chart"]
 
 
 def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "fd", alone: bool = True) -> str:
-    """A release as SVG: bars with their band, a small picture for each group, a map of two columns, or a list.
+    """A release as SVG: bars with their band, a map of two columns, a small one of either for each group,
+    or a list.
 
     ``name`` begins the ids inside; ``alone`` brings the style along, and is False inside a page that has it.
     """
     release = document if isinstance(document, Document) else Document.read(document)
-    if len(release.axes) == 2 and release.groups is None:
-        return cell_map(release, name=name, alone=alone)
+    if len(release.axes) == 2:
+        draw_map = cell_map if release.groups is None else map_multiples
+        return draw_map(release, name=name, alone=alone)
     if len(release.axes) == 1 and release.groups is not None:
         return multiples(release, name=name, alone=alone)
     draw = histogram if len(release.axes) == 1 and release.axes[0].ordered else categories

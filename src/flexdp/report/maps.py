@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from flexdp.report.document import Axis, Document, label
 from flexdp.report.svg import Scale, compact, coordinate, day_ticks, picture, shades, steps, text, ticks
 
-__all__ = ["cell_map"]
+__all__ = ["cell_map", "map_multiples"]
 
 _FINEST = (90, 64)  # cells across and up; a finer map shows the fullest cell of each of these
 _MOST_NAMES = 24
+_MOST_GROUPS = 9
 
 
 def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: int = 720, height: int = 460) -> str:
@@ -28,18 +29,8 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
     left, right, top, bottom = 78.0, width - 16.0, 14.0, height - 74.0
     limits = [(float(span[:, 0].min()), float(span[:, 1].max())) for span in spans]
     across, up = Scale(*limits[0], left, right), Scale(*limits[1], bottom, top)
-    x = np.stack([across.all(spans[0][:, 0]), across.all(spans[0][:, 1])], axis=1)
-    y = np.stack([up.all(spans[1][:, 1]), up.all(spans[1][:, 0])], axis=1)
-    x, y, counts, coarse = _coarsened(x, y, counts, (left, right, top, bottom))
-    cuts = shades(counts.tolist())
-    shade = np.searchsorted(np.array(cuts), counts, side="right")
-    body = []
-    for level in range(5):
-        cells = [(*x[i].tolist(), *y[i].tolist()) for i in np.flatnonzero(shade == level).tolist()]
-        if cells:
-            body.append(f'<path class="c{level + 1}" d="{steps(cells)}"/>')
-    frame = f"M{coordinate(left)} {coordinate(top)}H{coordinate(right)}V{coordinate(bottom)}H{coordinate(left)}z"
-    body.append(f'<path class="axis" d="{frame}"/>')
+    x, y, counts, coarse = _in_frame(spans, counts, across, up)
+    body = _cells(x, y, counts, shades(counts.tolist()), (left, right, top, bottom))
     first, second = document.axes
     for value, word in _ticks(first, limits[0], names[0], 8):
         body.append(text(across(value), bottom + 16, word, kind="s"))
@@ -56,6 +47,77 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
         f"{int(document.counts.max())}. Every cell may hold up to {drop} more than is shown, also one without colour."
     )
     return picture(width, height, title, words, body, name=name, alone=alone)
+
+
+def map_multiples(document: Document, *, name: str = "m", alone: bool = True, width: int = 720) -> str:
+    """A small map for each group, the largest groups first, all on the same scales and with the same shades."""
+    totals: dict[tuple[Any, ...], int] = {}
+    for group, count in zip(document.groups or [], document.counts.tolist(), strict=True):
+        totals[group] = totals.get(group, 0) + count
+    if not totals:
+        return cell_map(document, name=name, alone=alone, width=width)
+    shown = sorted(totals, key=lambda group: -totals[group])[:_MOST_GROUPS]
+    across, high = min(3, len(shown)), 200
+    wide, height = (width - 10) / across, high * -(-len(shown) // across) + 34
+    every = [_placed(document, place)[0] for place in (0, 1)]
+    limits = [(float(span[:, 0].min()), float(span[:, 1].max())) for span in every]
+    groups = document.groups or []
+    drawn = []
+    for place, group in enumerate(shown):
+        own = np.array([other == group for other in groups])
+        left, top = 10 + wide * (place % across) + 34, high * (place // across) + 22.0
+        right, bottom = left + wide - 44, top + high - 52
+        scales = Scale(*limits[0], left, right), Scale(*limits[1], bottom, top)
+        cells = _in_frame([span[own] for span in every], document.counts[own], *scales)
+        drawn.append((group, (left, right, top, bottom), cells))
+    cuts = shades(np.concatenate([counts for *_, (_, _, counts, _) in drawn]).tolist())
+    body = []
+    for group, (left, right, top, bottom), (x, y, counts, _) in drawn:
+        body.append(text(left, top - 7, _short(label(group)), anchor="start"))
+        body += _cells(x, y, counts, cuts, (left, right, top, bottom))
+        for end, spot in zip(limits[0], (left, right), strict=True):
+            body.append(text(spot, bottom + 14, compact(end), kind="s"))
+        for end, spot in zip(limits[1], (bottom, top + 8), strict=True):
+            body.append(text(left - 4, spot, compact(end), anchor="end", kind="s"))
+    more = len(totals) - len(shown)
+    note = f"{more} smaller groups not drawn; " if more else ""
+    body.append(_legend(10, height - 10, document.counts))
+    words = f"{note}at most {document.max_drop} more in each cell, shown or not"
+    body.append(text(width - 8, height - 10, words, anchor="end", kind="s"))
+    description = (
+        f"{len(totals)} groups by {', '.join(document.by)}: {len(document.counts)} cells with {document.records} "
+        f"records left in them. Every cell may hold up to {document.max_drop} more than is shown, also one without "
+        f"colour. Across {document.axes[0].name or 'first'}, up {document.axes[1].name or 'second'}."
+    )
+    return picture(width, height, f"Released maps of {document.title}", description, body, name=name, alone=alone)
+
+
+def _in_frame(
+    spans: Sequence[NDArray[np.float64]], counts: NDArray[np.int64], across: Scale, up: Scale
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], bool]:
+    """The cells where they lie in a frame, coarser where they are too many."""
+    x = np.stack([across.all(spans[0][:, 0]), across.all(spans[0][:, 1])], axis=1)
+    y = np.stack([up.all(spans[1][:, 1]), up.all(spans[1][:, 0])], axis=1)
+    return _coarsened(x, y, counts, (across.start, across.end, up.end, up.start))
+
+
+def _cells(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    cuts: Sequence[float],
+    frame: tuple[float, float, float, float],
+) -> list[str]:
+    """The cells, a path for each shade, and the frame around them."""
+    left, right, top, bottom = frame
+    shade = np.searchsorted(np.array(cuts), counts, side="right")
+    body = []
+    for level in range(5):
+        cells = [(*x[i].tolist(), *y[i].tolist()) for i in np.flatnonzero(shade == level).tolist()]
+        if cells:
+            body.append(f'<path class="c{level + 1}" d="{steps(cells)}"/>')
+    border = f"M{coordinate(left)} {coordinate(top)}H{coordinate(right)}V{coordinate(bottom)}H{coordinate(left)}z"
+    return [*body, f'<path class="axis" d="{border}"/>']
 
 
 def _placed(document: Document, place: int) -> tuple[NDArray[np.float64], Sequence[str]]:

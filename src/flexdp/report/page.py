@@ -154,7 +154,7 @@ def _unit(document: Document) -> list[str]:
 def _caption(document: Document) -> str:
     drop, where = document.max_drop, "each bucket" if len(document.axes) == 1 else "each cell"
     where = where if document.groups is None else f"{where} of each group"
-    if len(document.axes) == 2 and document.groups is None:
+    if len(document.axes) == 2:
         return f"Colours are what was published; {where} may hold up to {drop} more than is shown, never fewer."
     return (
         f"Bars are what was published. The hatched band is what {where} may hold beyond it, at most {drop}; "
