@@ -240,3 +240,43 @@ def test_arrays_have_no_columns_to_choose_from() -> None:
     for source in (np.zeros(3), [1.0], pd.Series([1.0])):
         with pytest.raises(InputError):
             flexdp.release(source, ["a", "b"], epsilon=1, delta=1e-6, kind="number")
+
+
+def test_a_certificate_says_what_is_never_counted() -> None:
+    frame = pl.DataFrame({"a": [1e300] * 100 + [1.0] * 100, "b": [1.0] * 200, "u": [None] * 100 + list(range(100))})
+    far, unknown = "values further than 2^51 buckets from zero", "records without u"
+    for column, parameters, words in [
+        (["a", "b"], {"width": 1}, [far]),
+        (["a", "b"], {"width": 1, "bounds": (0, 9)}, []),
+        ("a", {"width": 1, "unit": "u", "max_buckets_per_unit": 1}, [far, unknown]),
+    ]:
+        promises = str(flexdp.release(frame, column, epsilon=1, delta="1e-6", **parameters).certificate())
+        assert [word for word in (far, unknown) if word in promises] == words
+    moments = pl.DataFrame({"t": [0] * 99}).with_columns(pl.col("t").cast(pl.Datetime("us")))
+    assert "outside the years 1 to 9999" in str(
+        flexdp.release(moments, "t", epsilon=1, delta="1e-6", width="1 day").certificate()
+    )
+
+
+def test_groups_on_the_command_line_may_hold_commas(tmp_path: Path) -> None:
+    pl.DataFrame({"x": [1] * 200, "g": ["Ward, 4", "A"] * 100}).write_parquet(tmp_path / "t.parquet")
+    command = [sys.executable, "-m", "flexdp", "release", str(tmp_path / "t.parquet"), "x", "--by", "g", "-s", "max"]
+    command += ["-e", "1", "-d", "1e-6"]
+    out = subprocess.run([*command, "--groups", '"Ward, 4",A'], capture_output=True, text=True, check=True)
+    assert "of g Ward, 4 is 1" in out.stdout and "of g A is 1" in out.stdout
+    for bad in ("", "A,,B", '"A'):
+        out = subprocess.run([*command, "--groups", bad], capture_output=True, text=True, check=False)
+        assert (
+            out.returncode == 2 and "groups must be values between commas" in out.stderr and "Spent" not in out.stderr
+        )
+
+
+def test_plans_take_public_samples_of_moments(tmp_path: Path) -> None:
+    con = duckdb.connect()
+    rows = "SELECT TIMESTAMP '2024-01-01' + to_hours(i::INTEGER) AS t, t::TIMESTAMPTZ AS z FROM range(5000) r(i)"
+    con.execute(f"COPY ({rows}) TO '{tmp_path / 't.parquet'}' (FORMAT parquet)")
+    for column in ("t", "z"):
+        command = [sys.executable, "-m", "flexdp", "plan", "--epsilon", "1", "--delta", "1e-6", "--width", "1 month"]
+        command += ["--public-sample", str(tmp_path / "t.parquet"), column]
+        out = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert "of 7 buckets that hold any" in out.stdout

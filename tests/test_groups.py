@@ -183,7 +183,7 @@ def test_unknown_groups_certify_no_fraction() -> None:
         assert answer.accuracy.alpha is None
     assert released.median().interval is None
     assert "from each bucket of each group" in str(released.max())
-    assert "is at most 27 for each group too low" in str(released.counts())
+    assert "is at most 27 too low for each group" in str(released.counts())
     with pytest.raises(InputError, match="declare them"):
         released.counts(debias=True)
     assert made({("a", 1): 100}, ["a", "b"]).counts(debias=True).value == {14.5: 127.0}

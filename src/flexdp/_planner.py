@@ -90,10 +90,13 @@ def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -
     numbers = any(options[name] is not None for name in ("width", "relative", "bounds", "buckets"))
     try:
         request = prepare(file, column, kind=kind)
-    except InputError:
-        if kind is not None or not numbers:
+    except InputError as refusal:
+        if "zone is missing" in str(refusal):  # where days begin matters little to what is expected
+            request = prepare(file, column, kind=kind, zone="UTC")
+        elif kind is not None or not numbers:
             raise
-        request = prepare(file, column, kind="number")
+        else:
+            request = prepare(file, column, kind="number")
     if kind is None and numbers and request.kind == "text":
         request = prepare(file, column, kind="number")
     question = request.questions[0]

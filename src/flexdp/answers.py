@@ -173,7 +173,7 @@ class Reader:
             return self._nothing("counts", {})
         if not debias:
             accuracy = self._told(drop_move_accuracy(self._histogram_accuracy(self.partition.count), metric=DIFFERENCE))
-            sentence = f"Each count{self._of} is at most {self._short} too low and never too high."
+            sentence = f"Each count{self._of} is {self._too_low} and never too high."
             value: dict[Any, Any] = dict(self.shown.items())
             return Answer(name="counts", value=value, accuracy=accuracy, statement=sentence, sentence=sentence)
         if self.scope.fibres is None:
@@ -205,14 +205,10 @@ class Reader:
     def promises(self) -> list[str]:
         """What holds of the whole release, with probability one."""
         counted, place = self.scope.counted, self.scope.place
-        far = ", and values further than 2^51 buckets from zero"
-        cut = isinstance(self.partition, Width) and self.partition.bounds is None and self.kind == "number"
-        unread = far if cut else ""
-        ungrouped = ", and records that lie in none of the groups" if self.scope.grouped else ""
         out = [
             f"Released: {self.partition.spec}{self._of.rstrip(',')}.",
-            f"Not counted: missing cells, cells that do not read as the column's kind, infinities{unread}{ungrouped}.",
-            f"Each count is at most {self._short} too low and never too high.",
+            f"Not counted: {'; '.join(self._not_counted)}.",
+            f"Each count is {self._too_low} and never too high.",
             f"{place.replace('each', 'Every', 1)} that holds at least {self.noise.q} {counted}s is present.",
             "Nothing is present that is not in the data.",
         ]
@@ -224,11 +220,26 @@ class Reader:
         return out
 
     @property
-    def _short(self) -> str:
-        """How many a released count can be too low."""
+    def _not_counted(self) -> list[str]:
+        """Which records no count and no answer speaks of, whatever the noise."""
+        axes = self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
+        out = ["missing cells", "cells that do not read as the column's kind", "infinities"]
+        if any(isinstance(axis, Width) and axis.bounds is None and axis.kind == "number" for axis in axes):
+            out.append("values further than 2^51 buckets from zero")
+        if any(axis.kind in ("date", "moment") for axis in axes):
+            out.append("times outside the years 1 to 9999")
+        if self.scope.grouped:
+            out.append("records that lie in none of the groups")
+        if self.scope.counted != "record":
+            out.append(f"records without {self.scope.counted}")
+        return out
+
+    @property
+    def _too_low(self) -> str:
+        """How much a released count can fall short."""
         if self.scope.fibres is None:
-            return f"{self.noise.max_drop} for {self.scope.place.rsplit(' of ', 1)[-1]}"
-        return str(self.noise.max_drop * self.scope.fibres)
+            return f"at most {self.noise.max_drop} too low for {self.scope.place.rsplit(' of ', 1)[-1]}"
+        return f"at most {self.noise.max_drop * self.scope.fibres} too low"
 
     def _told(self, accuracy: Accuracy) -> Accuracy:
         return accuracy.of(self.scope.counted, self.scope.place)
@@ -303,7 +314,7 @@ class Reader:
 
     def _nothing(self, name: str, value: Any) -> Answer:
         sentence = (
-            f"Nothing survived: no bucket is left to read the {name}{self.scope.where} from. "
+            f"Nothing survived: no {self.scope.place.split()[1]} is left to read the {name}{self.scope.where} from. "
             f"To be sure to survive, {self.scope.place} needs at least {self.noise.q} {self.scope.counted}s."
         )
         return Answer(name=name, value=value, accuracy=None, statement=sentence, sentence=sentence)

@@ -6,6 +6,7 @@ told to end). An unexpected failure exits with 1 and says no more than its kind,
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -24,6 +25,7 @@ from typing import Any, TypeVar
 import click
 
 from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
+from flexdp._parameters import shown
 from flexdp._planner import pair_of, plan_command, report_command
 from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
@@ -132,8 +134,17 @@ cli.add_command(experiment)
 cli.add_command(compare)
 
 
-def _listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [part.strip() for part in value.split(",")]
+def _listed(_context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
+    """Values between commas; one that holds a comma itself, or begins with a blank, stands in double quotes."""
+    if value is None:
+        return None
+    try:
+        (row,) = csv.reader([value], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        row = []
+    if not row or "" in row:
+        raise InputError(f"{parameter.name} must be values between commas, none of them empty; got {shown(value)}.")
+    return [part if f'"{part}"' in value else part.strip() for part in row]
 
 
 def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -172,7 +183,7 @@ _TABLE = (
         "--groups",
         metavar="G,G,…",
         callback=_listed,
-        help="The groups to publish, which makes them public; by several columns A:1,B:2.",
+        help="The groups to publish, which makes them public; by several columns A:1,B:2; quoted: '\"A, B\",C'.",
     ),
     click.option("--unit", metavar="COLUMN", help="Whose records they are, e.g. patient_id."),
     click.option("--max-buckets-per-unit", metavar="K", help="In how many buckets one unit may count; with --unit."),

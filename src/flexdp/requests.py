@@ -282,7 +282,9 @@ def _units(
     if column in [axis.column for axis in values]:
         raise InputError(f"unit must not be the released column: {column.label} would publish the units themselves.")
     if column in [axis.column for axis in groups]:
-        raise InputError(f"unit must not be in by: every {column.label} would be a group of its own.")
+        raise InputError(
+            f"unit must not be in by: each unit of {column.label} would be a group of its own. Group by another column."
+        )
     kind = _label_kind(column)
     if kind not in _UNIT_KINDS:
         raise InputError(

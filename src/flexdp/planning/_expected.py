@@ -148,6 +148,8 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
         raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {shown(sample)}.")
     if partition.kind == "date":
         cells = np.array([_day(cell) for cell in cells.tolist()], dtype=np.int64)
+    elif partition.kind == "moment":
+        cells = np.array([_moment(cell) for cell in cells.tolist()], dtype=np.int64)
     elif partition.kind in ("integer", "number"):
         try:
             cells = cells.astype(np.float64 if partition.kind == "number" else np.int64)
@@ -161,6 +163,12 @@ def _day(cell: Any) -> int:
     if not isinstance(cell, dt.date):
         raise InputError("public_sample must hold dates where kind is 'date'.")
     return cell.toordinal() - EPOCH
+
+
+def _moment(cell: Any) -> int:
+    if not isinstance(cell, dt.datetime) or cell.tzinfo is not None:
+        raise InputError("public_sample must hold moments without a time zone where kind is 'moment'.")
+    return (cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
 
 
 def expected(counts: Counts, noise: DropNoise) -> Expected:

@@ -244,7 +244,7 @@ def _rows(document: Document) -> str:
     if not keys or len(keys) > _MOST_ROWS:
         return ""
     names = [axis.name or "value" for axis in document.axes]
-    head = [*document.by, *names, "records, at least", "and at most"]
+    head = [*document.by, *names, f"{document.unit if document.of_units else 'record'}s, at least", "and at most"]
     rows = []
     for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
         cells = [*(groups[place] if groups else ()), *(key if len(document.axes) > 1 else [key])]

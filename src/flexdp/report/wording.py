@@ -21,7 +21,7 @@ def how_to_read(document: Document) -> list[str]:
         f"Every count is a lower bound. The true one is the count shown or up to {drop} more; it is never less. "
         f"Write “at least”, or give the range.",
         "What is listed is real: no bucket, key or group appears that holds no record. What is not listed may still "
-        f"exist, in a bucket of at most {drop} records.",
+        f"exist, in a bucket of at most {drop} {document.unit if document.of_units else 'record'}s.",
         "A maximum or minimum says what holds once a few records are left out. Single extreme cases are left out on "
         "purpose: they are what identifies people.",
         "Values stand for buckets. Quote the value with its margin, as the sentences above do.",
@@ -63,8 +63,9 @@ def how_it_was_made(document: Document) -> list[str]:
     """The mechanism, and the integers that prove it."""
     mechanism, privacy = document.content["mechanism"], document.content["privacy"]
     growth = mechanism["growth"]
+    who = f"Each {document.unit} was" if document.of_units else "Records were"
     return [
-        f"Records were counted by bucket. Every bucket that held any then lost a random number of them, from 0 to "
+        f"{who} counted by bucket. Every bucket that held any then lost a random number of them, from 0 to "
         f"{mechanism['max_drop']}, and what was left is published. An empty bucket stays empty.",
         f"The random number follows a table of {mechanism['q']} integer weights that sum to 2^{mechanism['bits']}. The "
         f"first weight is {mechanism['first_weight']}, and that over 2^{mechanism['bits']} is the δ of one bucket. "
