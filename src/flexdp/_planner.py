@@ -88,15 +88,18 @@ def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -
     from flexdp.tables import count
 
     numbers = any(options[name] is not None for name in ("width", "relative", "bounds", "buckets"))
-    try:
-        request = prepare(file, column, kind=kind)
-    except InputError as refusal:
-        if "zone is missing" in str(refusal):  # where days begin matters little to what is expected
-            request = prepare(file, column, kind=kind, zone="UTC")
-        elif kind is not None or not numbers:
-            raise
-        else:
-            request = prepare(file, column, kind="number")
+    ways: list[dict[str, Any]] = [{"kind": kind}, {"kind": kind, "zone": "UTC"}]  # where days begin matters little here
+    if kind is None and numbers:
+        ways.append({"kind": "number"})
+    refusals = []
+    for way in ways:
+        try:
+            request = prepare(file, column, **way)
+            break
+        except InputError as refusal:
+            refusals.append(refusal)
+    else:
+        raise refusals[0]
     if kind is None and numbers and request.kind == "text":
         request = prepare(file, column, kind="number")
     question = request.questions[0]

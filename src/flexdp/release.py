@@ -6,7 +6,7 @@ but what may be printed: parameters, and the bars that survived.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypedDict, Unpack, overload
@@ -18,7 +18,7 @@ from flexdp.budgets import Budget
 from flexdp.errors import InputError
 from flexdp.noise import fresh_salt
 from flexdp.published import Release, Releases
-from flexdp.requests import Question, Shape, make_question
+from flexdp.requests import Question, Shape, make_question, per_column
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
 
@@ -307,22 +307,8 @@ def prepare(
     if buckets.get("beta") is not None:
         raise InputError("beta fits columns that are released together; give width, or leave separately out.")
     questions = []
+    given = {key: per_column(key, value, names) for key, value in buckets.items()}
     for place, name in enumerate(names):
-        own = {key: value if key == "outside" else _own(key, value, names, place) for key, value in buckets.items()}
+        own = {key: values[place] for key, values in given.items()}
         questions.append(make_question(table, [name], buckets=own, **common))
     return Request(questions=tuple(questions), separately=True)
-
-
-def _own(name: str, value: Any, columns: Sequence[Any], place: int) -> Any:
-    """What of a parameter is meant for one of several separate columns."""
-    if isinstance(value, Mapping):
-        if any(key not in columns for key in value):
-            raise InputError(f"{name} names a column that is not among the released ones.")
-        return value.get(columns[place])
-    listed = isinstance(value, list | tuple)
-    nested = listed and (
-        name not in ("edges", "bounds") or all(isinstance(part, list | tuple | None) for part in value)
-    )
-    if nested and len(value) != len(columns):
-        raise InputError(f"{name} must be given once for all of the {len(columns)} columns, or for each.")
-    return value[place] if nested else value

@@ -23,7 +23,7 @@ from flexdp.errors import InputError
 if TYPE_CHECKING:
     from flexdp.tables import Axis, Column, Counting, Table, Units
 
-__all__ = ["Question", "Shape", "UnitRule", "declared_groups", "group_index", "make_question"]
+__all__ = ["Question", "Shape", "UnitRule", "declared_groups", "group_index", "make_question", "per_column"]
 
 BETA = Domain(
     name="beta", low=Fraction(0), remedy="It is how far a point may be from the middle of its cell, for example beta=1."
@@ -125,7 +125,7 @@ def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, 
 
     beta, outside = buckets.get("beta"), buckets.get("outside", "clamp")
     names = [column.name for column in declared]
-    given = {name: _per_column(name, buckets.get(name), names) for name in _PER_COLUMN}
+    given = {name: per_column(name, buckets.get(name), names) for name in _PER_COLUMN}
     if beta is not None:
         if len(declared) < 2:
             raise InputError("beta fits several columns; of one, give width, which is twice beta.")
@@ -155,7 +155,7 @@ def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, 
     return out
 
 
-def _per_column(name: str, value: Any, columns: Sequence[str | None]) -> list[Any]:
+def per_column(name: str, value: Any, columns: Sequence[str | None]) -> list[Any]:
     """A parameter for each of the columns: given by name, in their order, or once for all."""
     count = len(columns)
     if isinstance(value, Mapping):
