@@ -1,4 +1,4 @@
-"""Spark in processes of its own: Spark Connect on the Java from PyPI, and a JVM that dies while it counts."""
+"""Spark in processes of its own: Spark Connect on the Java from PyPI, and JVMs that die while they count."""
 
 from __future__ import annotations
 
@@ -64,6 +64,70 @@ os._exit(0)
 """
 
 
+EXECUTORS = """
+import os, shutil, signal, sys, tempfile, threading, time, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, {tests!r})
+from engines.conftest import java_home
+java_home()
+import pyspark
+os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
+os.environ["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="flexdp-spark-")
+from pathlib import Path
+from pyspark.sql import SparkSession
+from conftest import private_counts
+from flexdp import DataError
+from flexdp.release import prepare
+builder = SparkSession.builder.master("local-cluster[1,1,512]").config("spark.executor.memory", "512m")
+builder = builder.config("spark.ui.enabled", "false").config("spark.task.maxFailures", "3")
+session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+java = session.sparkContext._gateway.proc.pid
+
+def executors():
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes()
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if b"CoarseGrainedExecutorBackend" in words and parent == java:
+                found.append(int(folder.name))
+    return found
+
+def kill(times):
+    tracker = session.sparkContext.statusTracker()
+    while times > 0:
+        active = tracker.getActiveStageIds()
+        if any(tracker.getStageInfo(stage).numActiveTasks for stage in active if tracker.getStageInfo(stage)):
+            time.sleep(0.3)
+            for process in executors():
+                os.kill(process, signal.SIGKILL)
+                killed.append(process)
+                times -= 1
+        time.sleep(0.1)
+
+killed = []
+threading.Thread(target=kill, args=(1,), daemon=True).start()
+once = session.range(0, 4 * 10**8, 1, 2).selectExpr("CAST(id % 20 AS DOUBLE) AS x")
+assert private_counts(once, "x", width=5) == {{2.5: 10**8, 7.5: 10**8, 12.5: 10**8, 17.5: 10**8}}
+assert len(killed) == 1, killed
+threading.Thread(target=kill, args=(99,), daemon=True).start()
+again = session.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x", "'CANARY' AS w")
+try:
+    prepare(again, "x", width=5).spend(1, "1e-6").run()
+    print("released")
+except DataError as error:
+    assert error.__cause__ is None and error.__context__ is None
+assert len(killed) >= 4, killed
+print("all is well")
+os.kill(java, signal.SIGKILL)
+shutil.rmtree(os.environ["SPARK_WORKER_DIR"], ignore_errors=True)
+os._exit(0)
+"""
+
+
 def run(script: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     return subprocess.run(
@@ -85,4 +149,11 @@ def test_a_spark_that_is_killed_while_it_counts() -> None:
     done = run(KILLED)
     assert done.stdout.splitlines()[-1:] == ["all is well"], done.stdout + done.stderr[-3000:]
     assert "released" not in done.stdout
+    assert "CANARY" not in done.stdout + done.stderr
+
+
+def test_spark_executors_that_are_killed_while_they_count() -> None:
+    """One that dies is replaced and counted anew; when they keep dying, nothing is released and nothing is said."""
+    done = run(EXECUTORS)
+    assert done.stdout.splitlines() == ["all is well"], done.stdout + done.stderr
     assert "CANARY" not in done.stdout + done.stderr

@@ -33,6 +33,7 @@ class Dialect:
     fence = " OFFSET 0"  # keeps an inner SELECT from being copied into every place that uses what it computes
     clamps_quotient = False  # whether a quotient that overflows is infinite, not an error, and so can be clamped itself
     clamps_after = False  # whether clamping a row costs so much that buckets are clamped instead, after counting
+    tests_in_key = False  # whether a filter costs more than giving no bar to what does not count
 
     def identifier(self, name: str) -> str:
         """A quoted column or table name."""

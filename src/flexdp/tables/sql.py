@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -69,7 +70,8 @@ class _Step:
     """How one column finds its part of the bar, over ``v{i}``.
 
     ``layers`` are columns to be computed one after another, each with what it must be joined with; ``after`` is applied
-    to the key once it has been counted by; ``wide`` keys leave the engine as texts.
+    to the key once it has been counted by; ``wide`` keys leave the engine as texts. Where ``where`` is empty, the
+    key is missing for records that do not count.
     """
 
     where: str
@@ -90,8 +92,11 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
         _step(d, i, axis, reading.wide, per_row=units is not None)
         for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
     ]
+    value = counting.axes[-1].buckets
+    if d.tests_in_key and units is None and len(counting.values) == 1 and isinstance(value, Width) and not value.whole:
+        steps[-1] = _tested_in_key(d, f"v{len(steps) - 1}", value)
     rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, d, with_units=units is not None)
-    tests = [step.where for step in steps]
+    tests = [step.where for step in steps if step.where]
     if units is not None:
         tests.append("u IS NOT NULL")
         if units.per_unit == "mean":
@@ -173,7 +178,7 @@ def _shown(d: Dialect, i: int, axis: Axis) -> str:
 
 
 def _keyed(rows: str, tests: Sequence[str], steps: Sequence[_Step], d: Dialect, *, with_units: bool) -> str:
-    inner = f"({rows}) AS t\n  WHERE {' AND '.join(tests)}"
+    inner = f"({rows}) AS t" + (f"\n  WHERE {' AND '.join(tests)}" if tests else "")
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
         inner = f"(SELECT *, {added} FROM {inner}{d.fence}) AS t{join}"
@@ -186,7 +191,11 @@ def _counted(keyed: str, steps: Sequence[_Step], counting: Counting, d: Dialect)
     if counting.units is not None:
         keyed = _bounded(keyed, steps, counting, counting.units, d)
     names = ", ".join(bars)
-    counted = f"SELECT {names}, count(*) AS records\nFROM (\n  {keyed}\n) AS k\nGROUP BY {names}"
+    number, having = "count(*)", ""
+    if not steps[-1].where:  # a condition on the bar itself would be tested on every row, the number is known once
+        number = f"count({bars[-1]})"
+        having = f"\nHAVING {number} > 0"
+    counted = f"SELECT {names}, {number} AS records\nFROM (\n  {keyed}\n) AS k\nGROUP BY {names}{having}"
     if counting.units is None and any(step.after for step in steps):
         # Clamping each row would cost as much again as counting: clamp the buckets, of which there are few.
         clamped = [f"{step.after(bar) if step.after else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
@@ -328,6 +337,29 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
     key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end
     return _Step(where=where, key=d.as_integer(key) if per_row else key)  # −0.0 is 0, also to a hash
+
+
+def _tested_in_key(d: Dialect, v: str, buckets: Width) -> _Step:
+    """As ``_doubles``, but with no filter: what does not count has no bar, and most values that do pass one test."""
+    quotient = d.over(f"({v} - {d.double(buckets.origin)})" if buckets.origin else v, float(buckets.width))
+    cases: list[tuple[str, float | Fraction, float | Fraction, str]]
+    if buckets.bounds is None:
+        cases = [(v, -buckets.reach, buckets.reach, d.floor(quotient))]
+    else:
+        lower, upper = buckets.bounds
+        last = (buckets.count or 1) - 1
+        if buckets.outside == "drop":
+            cases = [(v, lower, upper, d.floor(d.least(quotient, d.double(last))))]
+        else:
+            cases = [
+                (quotient, 0, last, d.floor(quotient)),
+                (v, lower, LARGEST_DOUBLE, d.as_integer(str(last))),
+                (v, -LARGEST_DOUBLE, lower, d.as_integer("0")),
+            ]
+    tests = (
+        f"WHEN {tested} BETWEEN {d.double(low)} AND {d.double(high)} THEN {bar}" for tested, low, high, bar in cases
+    )
+    return _Step(where="", key=f"CASE {' '.join(tests)} END")
 
 
 def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> _Step:

@@ -20,6 +20,7 @@ class _Spark(Dialect):
     text_type = "STRING"
     wide_type = "DECIMAL(38, 0)"
     clamps_quotient = True
+    tests_in_key = True
     fence = ""  # Spark copies nothing that is dear to compute
     divides_wide = False  # a quotient of decimals has fewer digits than they have
 
