@@ -263,7 +263,7 @@ def test_groups_on_the_command_line_may_hold_commas(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "flexdp", "release", str(tmp_path / "t.parquet"), "x", "--by", "g", "-s", "max"]
     command += ["-e", "1", "-d", "1e-6"]
     out = subprocess.run([*command, "--groups", '"Ward, 4",A'], capture_output=True, text=True, check=True)
-    assert "of g Ward, 4 is 1" in out.stdout and "of g A is 1" in out.stdout
+    assert "of g 'Ward, 4' is 1" in out.stdout and "of g A is 1" in out.stdout
     for bad in ("", "A,,B", '"A'):
         out = subprocess.run([*command, "--groups", bad], capture_output=True, text=True, check=False)
         assert (

@@ -141,6 +141,10 @@ WARNINGS = [
     ({"delta": "1e-6"}, "no epsilon was chosen"),
     ({"epsilon": 1, "delta": "1e-6", "buckets": 24, "records_about": 50_000}, "only where the buckets are public"),
     ({"epsilon": 1, "delta": "1e-9", "bounds": (0, 9), "width": 1, "records_about": 50}, "all records may be lost"),
+    (
+        {"epsilon": 1, "delta": "1e-6", "bounds": (0, 9), "width": 3, "max_buckets_per_unit": 5},
+        "max_buckets_per_unit=5 is more than there are buckets: 3 is as good",
+    ),
 ]
 
 

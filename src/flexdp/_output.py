@@ -226,13 +226,17 @@ def bar_chart(release: Release, width: int = 40) -> Any:
 class AtomicFile:
     """A file that is either written whole or not at all; the place is tried before anything is spent."""
 
-    def __init__(self, path: str | None, *, inputs: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: str | None, *, inputs: Sequence[str] = (), endings: Sequence[str] = (".json", ".csv", ".html")
+    ) -> None:
         self._path = None if path is None else Path(path)
         self._stream: TextIO | None = None
         if self._path is not None and self._path.exists() and any(self._path.samefile(file) for file in inputs):
             raise InputError(f"output {shown(path)} is the table itself; name another file.")
-        if self._path is not None and self._path.suffix.lower() not in (".json", ".csv", ".html"):
-            raise InputError(f"output must end in .json, .csv or .html; got {shown(path)}.")
+        if self._path is not None and self._path.suffix.lower() not in endings:
+            *first, last = endings
+            wanted = f"{', '.join(first)} or {last}" if first else last
+            raise InputError(f"output must end in {wanted}; got {shown(path)}.")
 
     def __enter__(self) -> AtomicFile:
         if self._path is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -21,9 +22,11 @@ __all__ = [
     "Number",
     "exact",
     "float_up",
+    "grouped",
     "is_short",
     "lower_text",
     "number_text",
+    "plural",
     "shown",
     "sum_up",
     "upper_text",
@@ -175,12 +178,31 @@ GAMMA = Domain(
 )
 
 
-def whole(name: str, value: object, *, at_least: int = 1) -> int:
-    """An integer parameter, exact, not below ``at_least``."""
-    number = exact(name, value)
+def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> int:
+    """An integer parameter, exact, not below ``at_least`` nor above ``at_most``."""
+    try:
+        number = exact(name, value)
+    except InputError:
+        number = Fraction(1, 2)  # no whole number either
     if number.denominator != 1 or number < at_least:
         raise InputError(f"{name} must be a whole number of at least {at_least}; got {shown(value)}.")
+    if at_most is not None and number > at_most:
+        raise InputError(f"{name} must be at most {grouped(at_most)}; got {shown(value)}.")
     return int(number)
+
+
+def grouped(number: int) -> str:
+    """A count for people: thousands set apart."""
+    return f"{number:,}".replace(",", " ")
+
+
+def plural(count: int, noun: str, write: Callable[[int], str] = str) -> str:
+    """So many of a thing.
+
+    >>> plural(1, "bucket"), plural(12000, "record"), plural(12000, "record", grouped)
+    ('1 bucket', '12000 records', '12 000 records')
+    """
+    return f"{write(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def float_up(value: Fraction) -> float:

@@ -13,6 +13,7 @@ import click
 from flexdp._escape import visible
 from flexdp._output import AtomicFile, json_answer
 from flexdp._parameters import shown
+from flexdp._words import in_options, options_of
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
 from flexdp.planning import Advice, plan
@@ -23,7 +24,6 @@ __all__ = ["pair_of", "plan_command", "report_command"]
 _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
 _TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
 
-_NAMES = re.compile(r"\b(records_about|lose_per_bucket|lose_in_all|lose_share|max_buckets_per_unit|public_sample)\b")
 _LARGEST = 2**28  # bytes of a release that is read back
 
 
@@ -70,17 +70,10 @@ def plan_command(as_json: bool, public_sample: tuple[str, str] | None, kind: str
     sample = None
     if public_sample is not None:
         sample, kind = _sample(*public_sample, kind, options)
-    try:
-        advice: Advice = plan(kind=kind or "number", public_sample=sample, **options)
-    except InputError as refusal:
-        raise InputError(_as_options(str(refusal))) from None
-    click.echo(advice.to_json(indent=2) if as_json else visible_lines(_as_options(str(advice))))
+    advice: Advice = plan(kind=kind or "number", public_sample=sample, **options)
+    said = in_options(str(advice), options_of(plan_command.params))
+    click.echo(advice.to_json(indent=2) if as_json else visible_lines(said))
     return 0
-
-
-def _as_options(message: str) -> str:
-    """The parameters of a message in the words of the command line."""
-    return _NAMES.sub(lambda name: "--" + name.group().replace("_", "-"), message)
 
 
 def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -> tuple[Any, str]:
@@ -122,8 +115,12 @@ def report_command(source: str, output: str | None, column: str | None, as_json:
     from flexdp.report.document import Document
     from flexdp.report.page import page, standard_answers
 
-    text = _one(_read(source), column)
-    released = Release.from_json(text)
+    target = AtomicFile(output, inputs=[source], endings=[".html"])
+    text = _one(source, column)
+    try:
+        released = Release.from_json(text)
+    except InputError as refusal:
+        raise InputError(f"{shown(source)}: {refusal}") from None
     # The version that is named is the one that made the release.
     content = {**json.loads(released.to_json()), "flexdp": json.loads(text)["flexdp"]}
     document = Document.read(content)
@@ -135,19 +132,20 @@ def report_command(source: str, output: str | None, column: str | None, as_json:
     if output is None:
         click.echo(html, nl=False)
         return 0
-    with AtomicFile(output, inputs=[source]) as target:
+    with target:
         target.write_text(html)
     return 0
 
 
-def _one(text: str, column: str | None) -> str:
+def _one(source: str, column: str | None) -> str:
     """The document of one release: the whole text, or what it has of one of several columns."""
+    text = _read(source)
     try:
         content = json.loads(text)
         several = content["schema"] == "flexdp.releases/1"
         found = {str(each["column"]): each for each in content["releases"]} if several else {}
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InputError("RELEASE.json must be the JSON of a flexdp release, complete and unchanged.") from None
+        raise InputError(f"{shown(source)} must be the JSON of a flexdp release, complete and unchanged.") from None
     if several and column not in found:
         raise InputError(f"column must be one of {', '.join(map(repr, found))}: say which with --column.")
     if not several and column is not None:

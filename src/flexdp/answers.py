@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import lower_text, number_text, upper_text
+from flexdp._parameters import lower_text, number_text, plural, upper_text
 from flexdp.bucketing import bound_given
 from flexdp.buckets import Edges, Grid, Kind, Partition, Width, times
 from flexdp.calculus import drop_move_accuracy
@@ -151,7 +151,7 @@ class Reader:
             beta = max(self.partition.beta_at(index) for index in self.bars.keys.tolist())
         histogram = self._histogram_accuracy(self.partition.count, beta)
         accuracy = self._told(read_accuracy(histogram, statistic))
-        verb = f"has {_plural(len(self.bars), 'value')}"
+        verb = f"has {plural(len(self.bars), 'value')}"
         return self._answer(statistic, statistic(self.shown), accuracy, verb=verb)
 
     def categorical(self, statistic: Statistic) -> Answer:
@@ -408,10 +408,6 @@ def _brief(value: Any) -> str:
     if isinstance(value, bool | int | float | Fraction | dt.date | str):
         return _text(value)
     return f"a {type(value).__name__}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _text(value: Any) -> str:

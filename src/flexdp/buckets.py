@@ -31,7 +31,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import number_text, upper_text
+from flexdp._parameters import number_text, plural, upper_text
 from flexdp.histogram import canonical_keys, object_keys
 
 __all__ = ["Bucket", "Buckets", "Edges", "Exact", "Grid", "Kind", "LogWidth", "Months", "Outside", "Partition", "Width"]
@@ -131,7 +131,7 @@ class Width:
         """The width as people, and ``make_buckets``, write it."""
         if self.weekly:
             weeks = self.width / (7 * (MICROS_PER_DAY if self.kind == "moment" else 1))
-            return f"{weeks} week{'' if weeks == 1 else 's'}"
+            return plural(int(weeks), "week")
         if self.kind != "moment":
             return number_text(self.width)
         number = self.width / MEASURES[self.unit]
@@ -337,7 +337,7 @@ class Edges:
 
     @property
     def spec(self) -> str:
-        return f"{self.count} bucket{'' if self.count == 1 else 's'} between given edges"
+        return f"{plural(self.count, 'bucket')} between given edges"
 
     @property
     def beta(self) -> Fraction:
@@ -404,7 +404,7 @@ class Months:
     def width_text(self) -> str:
         """The width as people, and ``make_buckets``, write it."""
         length, word = (self.months // 12, "year") if self.months % 12 == 0 else (self.months, "month")
-        return f"{length} {word}{'' if length == 1 else 's'}"
+        return plural(length, word)
 
     @cached_property
     def first(self) -> int:

@@ -10,13 +10,12 @@ import csv
 import io
 import json
 import os
-import re
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from types import FrameType
@@ -27,6 +26,7 @@ import click
 from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
 from flexdp._parameters import shown
 from flexdp._planner import pair_of, plan_command, report_command
+from flexdp._words import in_options, options_of
 from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
 from flexdp.version import __version__
@@ -47,6 +47,7 @@ class _Run:
 
     spent: bool = False
     kept: str = ""  # of work that can be resumed: what an interruption leaves behind
+    options: dict[str, str] = field(default_factory=dict)  # of the command that runs, by the library's parameters
 
 
 class _Ended(BaseException):
@@ -87,7 +88,7 @@ def _guarded(run: _Run) -> int:
     except click.ClickException as refusal:
         return _complain(refusal.format_message(), 2)
     except FlexdpError as refusal:
-        return _complain(str(refusal), 2)
+        return _complain(in_options(str(refusal), run.options), 2)
     except (click.Abort, KeyboardInterrupt):
         return _complain(f"interrupted; {_cost(run)}", 128 + signal.SIGINT)
     except _Ended as ended:
@@ -108,23 +109,23 @@ def _cost(run: _Run) -> str:
     return "the budget of this release is spent." if run.spent else "nothing was released."
 
 
-_PARAMETER = re.compile(
-    r"\b(epsilon|delta|width|relative|kind|format|zone|by|unit|per_unit|beta|certify)=('?)([\w./-]*)\2"
-)
-
-
-def _option(match: re.Match[str]) -> str:
-    return f"--{match[1].replace('_', '-')} {match[3]}".rstrip()
-
-
 def _complain(message: str, code: int) -> int:
-    """One line, in the words of the command line."""
-    line = _PARAMETER.sub(_option, " ".join(message.split()))
-    click.echo("Error: " + safe(line), err=True)
+    """One line."""
+    click.echo("Error: " + safe(" ".join(message.split())), err=True)
     return code
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Commands that note by which options their user knows the parameters."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            ctx.ensure_object(_Run).options = options_of(command.params)
+        return name, command, rest
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="flexdp")
 def cli() -> None:
     """Publish a column of a table with differential privacy that only ever leaves records out."""

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, Number, float_up, upper_text
+from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, Number, float_up, plural, upper_text
 from flexdp.errors import InputError
 
 __all__ = [
@@ -172,7 +172,7 @@ class Accuracy:
             return "no record"
         if self.max_drop is None:
             return f"at most {percent_text(self.alpha or 0)} of the {self.counted}s"
-        records = f"at most {self.max_drop} {self.counted}{'' if self.max_drop == 1 else 's'} from {self.place}"
+        records = f"at most {plural(self.max_drop, self.counted)} from {self.place}"
         share = None if self.alpha is None else percent_text(self.alpha)
         return records if share in (None, "100%") else f"{records} (together at most {share} of them)"
 

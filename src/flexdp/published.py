@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import shown
+from flexdp._parameters import plural, shown
 from flexdp.answers import Answer, Certificate, Reader, Scope
 from flexdp.bars import Bars
 from flexdp.buckets import Bucket, Exact, Kind, Partition
@@ -33,6 +34,7 @@ from flexdp.views import Groups, Readable, View, frame_of, group_column
 
 __all__ = ["Release", "Releases"]
 
+_PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
 _VALUES = {
     None: "the readable values",
     "max": "the largest readable value of each {unit}",
@@ -138,7 +140,7 @@ class Release(Readable):
         counting = ""
         if rule is not None and rule.per_unit is None:
             together = " of all groups together" if self.shape.by else ""
-            counting = f", counting each {name} in at most {rule.most} {spot}{'' if rule.most == 1 else 's'}{together},"
+            counting = f", counting each {name} in at most {plural(rule.most, spot)}{together},"
         zone = "" if self.shape.zone is None else f" in {self.shape.zone}"
         values = _VALUES[None if rule is None else rule.per_unit].format(unit=name)
         single = rule is not None and rule.per_unit is not None
@@ -180,7 +182,7 @@ class Release(Readable):
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its bars are."""
-        names = " and ".join(f"{name} {value}" for name, value in zip(self.shape.by, group, strict=True))
+        names = " and ".join(f"{name} {_told(value)}" for name, value in zip(self.shape.by, group, strict=True))
         scope = self._scope(fibres=1, where=f" of {names}", grouped=True)
         return View(self._read(self.cells.histogram(self._value_places, where), self.partition, scope))
 
@@ -385,3 +387,9 @@ def _framed(keys: list[Any]) -> list[Any]:
     if any(isinstance(key, Fraction) or (isinstance(key, int) and not -(2**63) <= key < 2**63) for key in keys):
         return [float(key) for key in keys]
     return keys
+
+
+def _told(value: Any) -> str:
+    """A group's value within a sentence: in quotes where one could not see where it ends."""
+    text = str(value)
+    return repr(text) if isinstance(value, str) and not _PLAIN.fullmatch(text) else text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdp._parameters import Domain, shown, whole
+from flexdp._parameters import Domain, plural, shown, whole
 from flexdp._zones import check_zone
 from flexdp.bucketing import make_buckets, make_grid
 from flexdp.buckets import EPOCH, Buckets, Exact, Kind, Partition
@@ -229,7 +229,7 @@ def declared_groups(groups: object, kinds: Sequence[Kind]) -> tuple[tuple[Any, .
     for group in groups:
         parts = tuple(group) if isinstance(group, tuple | list) else (group,)
         if len(parts) != len(kinds):
-            many = "1 value" if len(kinds) == 1 else f"{len(kinds)} values"
+            many = plural(len(kinds), "value")
             example = "" if len(kinds) == 1 else ", for example groups=[('A', 1), ('B', 2)]"
             raise InputError(f"groups must have {many} each, one for each column of by{example}.")
         out.append(tuple(_group_value(part, kind) for part, kind in zip(parts, kinds, strict=True)))

@@ -140,13 +140,13 @@ def test_a_port_in_use_is_one_line() -> None:
             [*COMMAND, "--port", str(taken.getsockname()[1])], capture_output=True, text=True, timeout=60, check=False
         )
     assert ran.returncode == 2 and ran.stdout == ""
-    assert ran.stderr.startswith("Error: port ") and ran.stderr.count("\n") == 1 and "or 0 for any" in ran.stderr
+    assert ran.stderr.startswith("Error: --port ") and ran.stderr.count("\n") == 1 and "or 0 for any" in ran.stderr
 
 
 @pytest.mark.parametrize("port", ["-1", "70000", "http", "1.5"])
 def test_a_bad_port_is_one_line(port: str) -> None:
     ran = subprocess.run([*COMMAND, f"--port={port}"], capture_output=True, text=True, timeout=60, check=False)
-    assert ran.returncode == 2 and ran.stderr.startswith("Error: port must be") and ran.stderr.count("\n") == 1
+    assert ran.returncode == 2 and ran.stderr.startswith("Error: --port must be") and ran.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])

@@ -224,9 +224,12 @@ def epsilon_text(epsilon: Fraction) -> str:
 
 def _checked(outputs: Any, name: str, runs: int) -> NDArray[np.float64]:
     try:
-        numbers = np.asarray(outputs, dtype=np.float64)
+        given = np.asarray(outputs)
+        if given.dtype.kind == "c":  # would lose its imaginary part with a warning
+            raise TypeError
+        numbers = given.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"mechanism {shown(name)} must return numbers, one for each run.") from None
+        raise InputError(f"mechanism {shown(name)} must return real numbers, one for each run.") from None
     if numbers.shape != (runs,):
         raise InputError(
             f"mechanism {shown(name)} must return one output for each of the {runs} runs; got shape {numbers.shape}."

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flexdp._parameters import number_text, upper_text
+from flexdp._parameters import grouped, number_text, plural, upper_text
 from flexdp.bucketing import bucket_parameters
 from flexdp.buckets import Buckets
 from flexdp.errors import InputError
@@ -177,11 +177,15 @@ class Advice:
         records = (
             "any number of records"
             if setting.records_about is None
-            else f"about {grouped(setting.records_about)} records"
+            else f"about {plural(setting.records_about, 'record', grouped)}"
         )
         spec = "" if self.partition is None else f" ({self.partition.spec})"
-        many = "buckets not counted in advance" if setting.buckets is None else f"{grouped(setting.buckets)} buckets"
-        unit = "one record" if not self.by_unit else f"one unit, in at most {setting.buckets_per_unit} buckets"
+        many = (
+            "buckets not counted in advance" if setting.buckets is None else plural(setting.buckets, "bucket", grouped)
+        )
+        unit = (
+            "one record" if not self.by_unit else f"one unit, in at most {plural(setting.buckets_per_unit, 'bucket')}"
+        )
         shared = "" if setting.releases == 1 else f", shared by {setting.releases} releases"
         origin = {"given": "", "solved": " (the smallest for this target)", "proposed": " (proposed)"}[
             self.delta_origin
@@ -256,11 +260,6 @@ def _point(text: str, kind: str) -> str:
     return exact_text(Fraction(text)) if kind in ("integer", "number") else text
 
 
-def grouped(number: int) -> str:
-    """A count for people: thousands set apart."""
-    return f"{number:,}".replace(",", " ")
-
-
 def _percent_up(share: Fraction) -> str:
     return f"{number_text(digits_up(100 * share))}%" if share else "0%"
 
@@ -273,6 +272,11 @@ def _warnings(advice: Advice) -> list[str]:
             f"delta={number_text(setting.delta)} is not below one in {grouped(records)} records: a release that "
             "published one record outright would keep such a promise. Choose at most "
             f"{number_text(proposed_delta(records))}."
+        )
+    if setting.buckets is not None and setting.buckets_per_unit > setting.buckets:
+        found.append(
+            f"max_buckets_per_unit={setting.buckets_per_unit} is more than there are buckets: {setting.buckets} is as "
+            "good, and loses fewer records, unless groups multiply them."
         )
     if not advice.options:
         found.append(
@@ -293,22 +297,22 @@ def _warnings(advice: Advice) -> list[str]:
         found.append(f"nothing is computed where a bucket may lose more than {grouped(_SIMULATED)} records.")
     if chosen.meets is False:
         found.append(
-            f"epsilon={number_text(chosen.epsilon)} does not meet the target: a bucket can lose {chosen.max_drop} "
-            f"records, and {setting.limit} are allowed. {_way_out(setting)}"
+            f"epsilon={number_text(chosen.epsilon)} does not meet the target: a bucket can lose "
+            f"{plural(chosen.max_drop, 'record')}, and at most {setting.limit} may be lost. {_way_out(setting)}"
         )
     if records is not None and setting.buckets is not None and records < chosen.survives_from * setting.buckets:
         average = records / setting.buckets
         found.append(
-            f"a bucket needs {chosen.survives_from} records to be sure to survive; {grouped(records)} records over "
-            f"{grouped(setting.buckets)} buckets hold {_about(average)} on average. Choose wider buckets or a larger "
-            "epsilon."
+            f"a bucket needs {plural(chosen.survives_from, 'record')} to be sure to survive; "
+            f"{plural(records, 'record', grouped)} over {plural(setting.buckets, 'bucket', grouped)} hold "
+            f"{_about(average)} on average. Choose wider buckets or a larger epsilon."
         )
     if chosen.alpha == 1:
         found.append("all records may be lost: nothing can be certified about the share that is left out.")
     if setting.buckets is not None and (advice.partition is None or advice.partition.count is None):
         found.append(
             "a release certifies a share only where the buckets are public: give it bounds with width or relative "
-            f"that make these {grouped(setting.buckets)} buckets."
+            f"for {plural(setting.buckets, 'bucket', grouped)}."
         )
     return found
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import number_text, shown
+from flexdp._parameters import grouped, number_text, plural, shown
 from flexdp.buckets import EPOCH, Buckets, Exact, LogWidth, Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -67,9 +67,10 @@ class Expected:
 
     def __str__(self) -> str:
         lines = [
-            f"Expected for {_grouped(self.records)} records of {self.source}: {_grouped(round(self.lost))} of them "
-            f"({_percent(self.share)}) are left out on average; of {_grouped(self.filled)} buckets that hold any, "
-            f"{_few(self.vanishing)} vanish on average and {_grouped(self.sure)} are sure to stay."
+            f"Expected for {plural(self.records, 'record', grouped)} of {self.source}: {grouped(round(self.lost))} of "
+            f"them ({_percent(self.share)}) are left out on average; of "
+            f"{plural(self.filled, 'bucket', grouped)} that hold any, "
+            f"{_few(self.vanishing)} vanish on average and {grouped(self.sure)} are sure to stay."
         ]
         if self.move is not None and self.usual_maximum is not None:
             unit = " days" if isinstance(self.maximum, dt.date) else ""
@@ -127,7 +128,7 @@ def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Count
         index, counts = index[counts > 0], counts[counts > 0]
         if not len(counts):
             raise InputError("records_about is too small for public_sample: no bucket would hold a record. Raise it.")
-    scaled = "" if records in (None, size) else f", scaled from {_grouped(size)}"
+    scaled = "" if records in (None, size) else f", scaled from {grouped(size)}"
     ordered = partition.kind not in ("text", "boolean")
     return Counts(
         source=f"the public sample{scaled}",
@@ -224,17 +225,13 @@ def _json_key(key: Any) -> Any:
     return str(key) if isinstance(key, Fraction) else key
 
 
-def _grouped(number: int) -> str:
-    return f"{number:,}".replace(",", " ")
-
-
 def _few(number: float) -> str:
     """A mean for people: three digits."""
     if number < 0.0005:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(number)))
     text = f"{number:.{digits}f}"
-    return _grouped(round(number)) if digits == 0 else text.rstrip("0").rstrip(".")
+    return grouped(round(number)) if digits == 0 else text.rstrip("0").rstrip(".")
 
 
 def _percent(share: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp._parameters import EPSILON, number_text
+from flexdp._parameters import EPSILON, number_text, plural
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise import SMALLEST_EPSILON, smallest_reach
@@ -104,7 +104,7 @@ class Setting:
         least = (smallest_reach(EPSILON.high or 1, share) or 1) - 1
         if self.limit is None or self.limit < least:
             raise InputError(
-                f"the target lets a bucket lose {self.limit or 0} record{'' if self.limit == 1 else 's'}, and at "
+                f"the target lets a bucket lose {plural(self.limit or 0, 'record')}, and at "
                 f"delta={number_text(self.delta)} it must lose up to {least} whatever the epsilon. "
                 "Allow a larger loss, or a larger delta."
             )

@@ -16,6 +16,8 @@ from flexdp.planning._target import Affordable, Target, partition_for, proposed_
 
 __all__ = ["plan"]
 
+_MOST_RECORDS = 10**18
+
 
 def plan(
     *,
@@ -67,7 +69,7 @@ def plan(
     """
     loss = None if epsilon is None else EPSILON.check(epsilon)
     chance = None if delta is None else DELTA.check(delta)
-    records = None if records_about is None else whole("records_about", records_about)
+    records = None if records_about is None else whole("records_about", records_about, at_most=_MOST_RECORDS)
     target = Target.read(lose_per_bucket, lose_in_all, lose_share)
     parts, units = whole("releases", releases), 1
     if max_buckets_per_unit is not None:
@@ -128,10 +130,11 @@ def _counts(
         partition = Width("number", Fraction(1), (Fraction(0), Fraction(buckets or 1)))
     if simulate is None:
         return sample_counts(sample, records, partition)
-    if records is None:
-        raise InputError("simulate needs the number of records; give also records_about.")
     if partition.kind not in ("integer", "number"):
         raise InputError(f"simulate makes numbers, and kind is {partition.kind!r}. Give a public sample instead.")
     low, high = partition.bounds or (Fraction(0), 100 * (partition.width if isinstance(partition, Width) else 1))
     span = high - low + int(partition.kind == "integer")  # integers are numbers rounded down
-    return law_counts(parse_law(simulate, low=low, span=span, buckets=buckets), records, partition)
+    law = parse_law(simulate, low=low, span=span, buckets=buckets)
+    if records is None:
+        raise InputError("simulate needs the number of records; give also records_about.")
+    return law_counts(law, records, partition)

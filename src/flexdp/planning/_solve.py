@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, upper_text, whole
+from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, plural, upper_text, whole
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.noise import LARGEST_REACH
@@ -87,7 +87,7 @@ class Plan:
         return Accuracy(alpha=self.alpha, beta=self.beta or 0, max_drop=self.max_drop)
 
     def __str__(self) -> str:
-        unit = "" if self.buckets_per_unit == 1 else f" for a unit in at most {self.buckets_per_unit} buckets"
+        unit = "" if self.buckets_per_unit == 1 else f" for a unit in at most {plural(self.buckets_per_unit, 'bucket')}"
         width = "" if self.width is None else f" of width {number_text(self.width)}"
         share = (
             "which may be all there are: nothing is promised about the share"
@@ -99,8 +99,8 @@ class Plan:
         within = "" if self.beta is None else f" Values move by at most {upper_text(self.beta, 6)}."
         return (
             f"With ε = {upper_text(self.epsilon, 6)} and δ = {upper_text(self.delta)}{unit}, each of "
-            f"{self.buckets} buckets{width} loses at most {self.max_drop} records, together at most "
-            f"{self.max_drop * self.buckets}, {share}.{within} {odds[0].upper()}{odds[1:]}, "
+            f"{plural(self.buckets, 'bucket')}{width} loses at most {plural(self.max_drop, 'record')}, "
+            f"together at most {self.max_drop * self.buckets}, {share}.{within} {odds[0].upper()}{odds[1:]}, "
             f"except with chance {upper_text(self.delta)}."
         )
 

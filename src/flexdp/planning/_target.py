@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import Domain, Number, exact, number_text, whole
+from flexdp._parameters import Domain, Number, exact, number_text, plural, whole
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import Buckets, Exact, Kind
 from flexdp.errors import InputError
@@ -62,7 +62,7 @@ class Target:
                 )
             if total < buckets:
                 raise InputError(
-                    f"{name} leaves less than one record for each of {buckets} buckets: {total} in all. "
+                    f"{name} leaves less than one record for each of {plural(buckets, 'bucket')}: {total} in all. "
                     "Raise it, or choose fewer buckets."
                 )
             limits.append(total // buckets)
@@ -71,9 +71,9 @@ class Target:
     def __str__(self) -> str:
         parts = []
         if self.per_bucket is not None:
-            parts.append(f"at most {self.per_bucket} records lost per bucket")
+            parts.append(f"at most {plural(self.per_bucket, 'record')} lost per bucket")
         if self.in_all is not None:
-            parts.append(f"at most {self.in_all} records lost in all")
+            parts.append(f"at most {plural(self.in_all, 'record')} lost in all")
         if self.share is not None:
             parts.append(f"at most {number_text(100 * self.share)}% of the records lost")
         return ", ".join(parts)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._parameters import plural
 from flexdp.histogram import Histogram
 from flexdp.report.document import Axis, Document, label
 from flexdp.report.svg import (
@@ -145,10 +146,10 @@ def multiples(document: Document, *, name: str = "g", alone: bool = True, width:
         body.append(_small_axes(frame, axis, keys))
         body += _drawn(frame, one, drop, name, gaps=not keys and bool(axis.buckets.keys() - {"bounds", "outside"}))
     more = len(totals) - len(shown)
-    note = f"{more} smaller groups not drawn" if more else ""
+    note = f"{plural(more, 'smaller group')} not drawn" if more else ""
     note = "; ".join(part for part in (note, _in_ratios(frame)) if part)
     body.append(_legend(width - 8, height - 8, drop, name, note))
-    description = f"{len(totals)} groups by {', '.join(document.by)}; {_described(document)}"
+    description = f"{plural(len(totals), 'group')} by {', '.join(document.by)}; {_described(document)}"
     return picture(width, height, f"Released histograms of {document.title}", description, body, name=name, alone=alone)
 
 
@@ -311,7 +312,7 @@ def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:
 def _described(document: Document, bars: _Bars | None = None) -> str:
     counts = document.counts
     many = len(counts)
-    words = f"{many} bucket{'' if many == 1 else 's'} with {document.records} records left in them"
+    words = f"{plural(many, 'bucket')} with {plural(document.records, 'record')} left"
     ends = ""
     if bars is not None:
         ends = f", from {label(document.keys[0])} to {label(document.keys[-1])}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._parameters import plural
 from flexdp.report.document import Axis, Document, label
 from flexdp.report.svg import Scale, compact, coordinate, day_ticks, picture, shades, steps, text, ticks
 
@@ -43,7 +44,7 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
         body.append(text(right, bottom + 33, "each cell the fullest of those it shows", anchor="end", kind="s"))
     body.append(text(right, height - 10, f"at most {drop} more in each, shown or not", anchor="end", kind="s"))
     words = (
-        f"{len(document.counts)} cells with {document.records} records left in them, the fullest with "
+        f"{plural(len(document.counts), 'cell')} with {plural(document.records, 'record')} left, the fullest with "
         f"{int(document.counts.max())}. Every cell may hold up to {drop} more than is shown, also one without colour."
     )
     return picture(width, height, title, words, body, name=name, alone=alone)
@@ -85,9 +86,9 @@ def map_multiples(document: Document, *, name: str = "m", alone: bool = True, wi
     words = f"{note}at most {document.max_drop} more in each cell, shown or not"
     body.append(text(width - 8, height - 10, words, anchor="end", kind="s"))
     description = (
-        f"{len(totals)} groups by {', '.join(document.by)}: {len(document.counts)} cells with {document.records} "
-        f"records left in them. Every cell may hold up to {document.max_drop} more than is shown, also one without "
-        f"colour. Across {document.axes[0].name or 'first'}, up {document.axes[1].name or 'second'}."
+        f"{plural(len(totals), 'group')} by {', '.join(document.by)}: {plural(len(document.counts), 'cell')} with "
+        f"{plural(document.records, 'record')} left. Every cell may hold up to {document.max_drop} more than is shown, "
+        f"also one without colour. Across {document.axes[0].name or 'first'}, up {document.axes[1].name or 'second'}."
     )
     return picture(width, height, f"Released maps of {document.title}", description, body, name=name, alone=alone)
 
@@ -177,7 +178,15 @@ def _legend(left: float, y: float, counts: NDArray[np.int64]) -> str:
         parts.append(
             f'<path class="c{level + 1}" d="M{coordinate(start + 22 * level)} {coordinate(y - 10)}h22v12h-22z"/>'
         )
-    parts.append(text(start + 116, y, f"{compact(float(counts.max()))} records", anchor="start", kind="s"))
+    parts.append(
+        text(
+            start + 116,
+            y,
+            f"{compact(float(counts.max()))} record{'' if counts.max() == 1 else 's'}",
+            anchor="start",
+            kind="s",
+        )
+    )
     return "".join(parts)
 
 

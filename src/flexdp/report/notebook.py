@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from flexdp._parameters import upper_text
+from flexdp._parameters import plural, upper_text
 from flexdp.report.cards import card, facts, sentence, short
 from flexdp.report.charts import chart
 from flexdp.report.document import Document
@@ -20,7 +20,10 @@ def release_card(content: dict[str, Any], release: Released) -> str:
     document = Document.read(content)
     answers = standard_answers(release, document)
     pairs = [
-        ("released", f"{len(document.counts)} buckets, each at most {document.max_drop} too low and never too high"),
+        (
+            "released",
+            f"{plural(len(document.counts), 'bucket')}, each at most {document.max_drop} too low and never too high",
+        ),
         ("privacy", f"ε = {upper_text(document.epsilon, 6)}, δ = {upper_text(document.delta)}"),
         *((answer.name, short(answer.value)) for answer in answers if answer.value is not None),
     ]

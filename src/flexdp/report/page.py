@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from flexdp._escape import markup
-from flexdp._parameters import number_text, upper_text
+from flexdp._parameters import number_text, plural, upper_text
 from flexdp.answers import Answer, Certificate
 from flexdp.guarantees import Privacy
 from flexdp.report.charts import chart
@@ -148,7 +148,7 @@ def _unit(document: Document) -> list[str]:
     if privacy.get("per_unit"):
         chosen = {"max": "the largest", "min": "the smallest", "mean": "the mean", "random": "one"}[privacy["per_unit"]]
         return [f"What is protected is one {unit}, of whose values {chosen} counts."]
-    return [f"What is protected is one {unit}, counted in at most {limit} bucket{'' if limit == 1 else 's'}."]
+    return [f"What is protected is one {unit}, counted in at most {plural(limit, 'bucket')}."]
 
 
 def _caption(document: Document) -> str:
@@ -220,7 +220,7 @@ def _value(answer: Answer) -> str:
     if value is None or value == () or value == {}:
         return "nothing survived"
     if answer.name == "support":
-        return f"{len(value)} value{'' if len(value) == 1 else 's'}"
+        return plural(len(value), "value")
     if isinstance(value, tuple) and all(isinstance(item, tuple) for item in value):  # keys with their counts
         return ", ".join(_shown(item[0]) for item in value)
     return _shown(value)
@@ -238,6 +238,10 @@ def _section(title: str, sentences: Iterable[str]) -> str:
     return f"<section><h2>{markup(title)}</h2><ul>{items}</ul></section>\n"
 
 
+def _all(many: int) -> str:
+    return "The published count" if many == 1 else f"All {many} published counts"
+
+
 def _rows(document: Document) -> str:
     """The bars as a table, folded away; long ones are in the JSON alone."""
     keys, counts, groups = document.keys, document.counts.tolist(), document.groups
@@ -249,4 +253,4 @@ def _rows(document: Document) -> str:
     for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
         cells = [*(groups[place] if groups else ()), *(key if len(document.axes) > 1 else [key])]
         rows.append([*map(label, cells), str(count), str(count + document.max_drop)])
-    return f"<details><summary>All {len(keys)} published counts</summary>{_table(head, rows)}</details>\n"
+    return f"<details><summary>{_all(len(keys))}</summary>{_table(head, rows)}</details>\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flexdp._parameters import plural
 from flexdp.report.document import Document
 
 __all__ = ["CITATIONS", "how_it_was_made", "how_to_read", "not_promised"]
@@ -36,7 +37,7 @@ def not_promised(document: Document) -> list[str]:
     if document.of_units:
         limit = document.content["privacy"]["max_buckets_per_unit"]
         found.append(
-            f"Each {document.unit} counts in at most {limit} bucket{'' if limit == 1 else 's'}; what it had beyond "
+            f"Each {document.unit} counts in at most {plural(limit, 'bucket')}; what it had beyond "
             "that was not counted, so counts are not counts of records."
         )
     else:

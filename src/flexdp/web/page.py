@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flexdp._escape import markup
-from flexdp._parameters import number_text
+from flexdp._parameters import grouped, number_text, plural
 from flexdp.errors import InputError
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
-from flexdp.planning._advice import grouped
 from flexdp.report.cards import short, table
 from flexdp.report.plans import tradeoff
 from flexdp.statistics import Statistic
@@ -72,7 +71,7 @@ def _result(entries: Entries, advice: Advice) -> str:
 def _said(advice: Advice) -> str:
     """The plan in a line, for the one who moves the slider."""
     chosen, many = advice.chosen, len(advice.warnings)
-    warned = "" if not many else f" {many} warning{'' if many == 1 else 's'}."
+    warned = "" if not many else f" {plural(many, 'warning')}."
     if chosen is None:
         return f"No ε is chosen.{warned}"
     return (
@@ -125,7 +124,7 @@ def _promise(entries: Entries, advice: Advice) -> str:
     known = mechanism.accuracy(records_at_least=records) if records else mechanism.accuracy()
     sentence = str(known)
     given = (
-        f"If there are at least {grouped(records or 0)} records, the"
+        f"If there are at least {plural(records or 0, 'record', grouped)}, the"
         if known.alpha is not None and known.alpha < 1
         else "The"
     )
