@@ -398,7 +398,7 @@ def test_help_and_version() -> None:
 def test_the_table_is_not_overwritten(ages: Path) -> None:
     before = ages.read_bytes()
     out = flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", ages)
-    assert out.returncode == 2 and "is the table itself" in out.stderr
+    assert out.returncode == 2 and "is what is read here" in out.stderr
     assert ages.read_bytes() == before
 
 

@@ -232,7 +232,7 @@ class AtomicFile:
         self._path = None if path is None else Path(path)
         self._stream: TextIO | None = None
         if self._path is not None and self._path.exists() and any(self._path.samefile(file) for file in inputs):
-            raise InputError(f"output {shown(path)} is the table itself; name another file.")
+            raise InputError(f"output {shown(path)} is what is read here; name another file.")
         if self._path is not None and self._path.suffix.lower() not in endings:
             *first, last = endings
             wanted = f"{', '.join(first)} or {last}" if first else last
@@ -276,8 +276,6 @@ class AtomicFile:
 
     def write_text(self, text: str) -> None:
         """Write a page that was made elsewhere."""
-        if self._path is not None and self._path.suffix.lower() != ".html":
-            raise InputError(f"output must end in .html; got {shown(str(self._path))}.")
         if self._stream is not None:
             self._stream.write(text)
 

@@ -248,11 +248,11 @@ def test_where_a_report_cannot_be_written(tmp_path: Path, released: Release) -> 
         released.report("a\0b.html")
     (tmp_path / "r.json").write_text(released.to_json())
     for arguments, words in (
-        (["report", "missing.json"], "cannot be read"),
+        (["report", "missing.json"], "'missing.json' cannot be read"),
         (["report", "."], "cannot be read"),
         (["report", "r.json", "-o", "nowhere/x.html"], "cannot be written"),
-        (["report", "r.json", "-o", "x.json"], "must end in .html"),
-        (["report", "r.json", "-o", "r.json"], "is the table itself"),
+        (["report", "r.json", "-o", "x.json"], "--output must end in .html; got 'x.json'"),
+        (["report", "r.json", "-o", "r.json"], "is what is read here"),
     ):
         out = run(*arguments, cwd=tmp_path)
         assert out.returncode == 2 and out.stdout == "", arguments
@@ -261,7 +261,7 @@ def test_where_a_report_cannot_be_written(tmp_path: Path, released: Release) -> 
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
     for name in ("no.json", "bytes.json"):
         out = run("report", name, cwd=tmp_path)
-        assert out.returncode == 2 and len(out.stderr.splitlines()) == 1
+        assert out.returncode == 2 and len(out.stderr.splitlines()) == 1 and f"'{name}'" in out.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bytes.json", "no.json", "r.json"]
     assert json.loads(run("report", "r.json", "--json", cwd=tmp_path).stdout)["answers"][0]["stat"] == "maximum"
 
