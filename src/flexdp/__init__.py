@@ -11,7 +11,8 @@ from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.planning import plan
-from flexdp.release import Release, query, release
+from flexdp.published import Release, Releases
+from flexdp.release import query, release
 from flexdp.version import __version__
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "InputError",
     "Privacy",
     "Release",
+    "Releases",
     "__version__",
     "plan",
     "query",

@@ -16,15 +16,17 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from flexdp._escape import no_formula
 from flexdp._escape import visible as safe
-from flexdp._parameters import number_text, shown
+from flexdp._parameters import shown
 from flexdp.answers import Answer, check_order
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.release import Release, Releases, Request
+from flexdp.report.cards import short
+from flexdp.report.cards import shown as show_key
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 from flexdp.views import Readable
 
@@ -39,6 +41,8 @@ __all__ = [
     "safe",
 ]
 
+_S = TypeVar("_S")
+_NOT_OFFERED = ("mean", "average", "sum", "std", "var")  # no small error can be promised of them
 _MOST_BARS = 60  # that a terminal is shown; a file or JSON has them all
 
 
@@ -63,6 +67,13 @@ def parse_stats(words: Sequence[str], request: Request) -> list[Question]:
     return [_question(word, kinds, points) for word in words]
 
 
+def _made(word: str, statistic: Callable[[str], _S], argument: str) -> _S:
+    try:
+        return statistic(argument)
+    except InputError as refusal:
+        raise InputError(f"stat {shown(word)} cannot be asked: {refusal}") from None
+
+
 def _question(word: str, kinds: set[Kind], points: bool) -> Question:
     name, _, argument = word.partition(":")
     plain: dict[str, tuple[Statistic | None, Callable[[Readable], Answer]]] = {
@@ -78,18 +89,20 @@ def _question(word: str, kinds: set[Kind], points: bool) -> Question:
     if word in plain:
         statistic, ask = plain[word]
     elif name == "max_at_least" and argument:
-        statistic = threshold = MaxAtLeast(argument)
+        statistic = threshold = _made(word, MaxAtLeast, argument)
         ask = partial(Readable.max_at_least, count=threshold.count)
     elif name == "top" and argument:
-        statistic = tallest = Top(argument)
+        statistic = tallest = _made(word, Top, argument)
         ask = partial(Readable.top, count=tallest.count)
     elif re.fullmatch(r"q[0-9.].*", word):
-        statistic = quantile = Quantile(word[1:])
+        statistic = quantile = _made(word, Quantile, word[1:])
         ask = partial(Readable.quantile, level=quantile.level)
     else:
         known = [*plain, "q0.99", "max_at_least:500", "top:10"]
-        near = difflib.get_close_matches(word, known, n=1)
+        near = [] if word in _NOT_OFFERED else difflib.get_close_matches(word.lower(), known, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
+        if "," in word:
+            hint = "Give --stat once for each."
         raise InputError(f"stat {shown(word)} is not known. {hint}")
     if statistic is not None:
         if points and statistic.ordered:
@@ -186,22 +199,12 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
 
 
 def _cell(answer: Answer) -> str:
-    value = answer.value
-    if isinstance(value, dict):
-        return "below"
-    if isinstance(value, tuple):
-        shown_keys = [show(item[0] if isinstance(item, tuple) else item) for item in value]
-        return safe(
-            ", ".join(shown_keys) if len(shown_keys) <= _MOST_BARS else f"{len(shown_keys)} values (see --json)"
-        )
-    return "nothing survived" if value is None else safe(show(value))
+    return "below" if isinstance(answer.value, dict) else safe(short(answer.name, answer.value, _MOST_BARS))
 
 
 def show(value: Any) -> str:
-    """A key or a count as people write it."""
-    if isinstance(value, bool | str) or not isinstance(value, int | float):
-        return str(value)
-    return number_text(value)
+    """A key or a count as people write it, whole."""
+    return show_key(value, sys.maxsize)
 
 
 def bar_chart(release: Release, width: int = 40) -> Any:
@@ -242,6 +245,9 @@ class AtomicFile:
         if self._path is not None:
             if self._path.is_dir():
                 raise InputError(f"output {shown(str(self._path))} is a directory; name a file.")
+            if self._path.exists() and not os.access(self._path, os.W_OK):
+                raise InputError(f"output {shown(str(self._path))} exists and is write-protected; name another file.")
+            self._path = self._path.resolve()  # what a link points to is replaced, not the link
             try:
                 self._stream = tempfile.NamedTemporaryFile(
                     "w", encoding="utf-8", newline="", dir=self._path.parent, prefix=".flexdp-", delete=False

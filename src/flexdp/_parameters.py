@@ -72,7 +72,7 @@ def exact(name: str, value: object) -> Fraction:
     Fraction(1, 1048576)
     """
     if isinstance(value, bool):
-        raise InputError(f"{name} must be a number; got {value}. Write it as 1, 0.1, '1e-6' or '1/3'.")
+        raise _no_number(name, value)
     if isinstance(value, Fraction):
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > 3 * _LONGEST:
             raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
@@ -89,10 +89,21 @@ def exact(name: str, value: object) -> Fraction:
     elif isinstance(value, Real):  # numpy.float32 and the like: the shortest decimal of its own precision
         text = str(value)
     else:
-        raise InputError(f"{name} must be a number; got {shown(value)}. Write it as 1, 0.1, '1e-6' or '1/3'.")
+        raise _no_number(name, value)
     if len(text) > _LONGEST:
         raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
     return _rational(name, text)
+
+
+def _no_number(name: str, value: object) -> InputError:
+    """What is no number, and how the one that was probably meant is written."""
+    text = value.strip() if isinstance(value, str) else ""
+    remedy = "Write it like 1, 0.1, 1e-6 or 1/3."
+    if text.endswith("%"):
+        remedy = "Write a percentage as a fraction, 5% as 0.05."
+    elif "," in text:
+        remedy = "Write it without commas, like 1234.5."
+    return InputError(f"{name} must be a number; got {shown(value)}. {remedy}")
 
 
 def _rational(name: str, text: str) -> Fraction:
@@ -101,7 +112,7 @@ def _rational(name: str, text: str) -> Fraction:
         top = Decimal(numerator.strip())
         bottom = Decimal(denominator.strip()) if slash else Decimal(1)
     except InvalidOperation:
-        raise InputError(f"{name} must be a number; got {shown(text)}. Write it as 1, 0.1, '1e-6' or '1/3'.") from None
+        raise _no_number(name, text) from None
     for part in (top, bottom):
         if not part.is_finite():
             raise InputError(f"{name} must be finite; got {shown(text)}. Give an ordinary number.")
@@ -185,7 +196,8 @@ def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = 
     except InputError:
         number = Fraction(1, 2)  # no whole number either
     if number.denominator != 1 or number < at_least:
-        raise InputError(f"{name} must be a whole number of at least {at_least}; got {shown(value)}.")
+        commas = " Write it without commas." if isinstance(value, str) and "," in value else ""
+        raise InputError(f"{name} must be a whole number of at least {at_least}; got {shown(value)}.{commas}")
     if at_most is not None and number > at_most:
         raise InputError(f"{name} must be at most {grouped(at_most)}; got {shown(value)}.")
     return int(number)

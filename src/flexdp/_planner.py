@@ -19,11 +19,12 @@ from flexdp.histogram import Histogram
 from flexdp.planning import Advice, plan
 from flexdp.release import Release, prepare
 
-__all__ = ["pair_of", "plan_command", "report_command"]
+__all__ = ["is_database", "pair_of", "plan_command", "report_command"]
 
 _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
 _TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
 
+_EMBEDDED = re.compile(r'<script type="application/json" id="release">(.*?)</script>', re.DOTALL)
 _LARGEST = 2**28  # bytes of a release that is read back
 
 
@@ -36,6 +37,11 @@ def pair_of(value: str) -> tuple[str, str]:
             "bounds must be written LO:HI, for example --bounds 0:120 or --bounds 2024-01-01:2024-12-31T18:30."
         )
     return low, high
+
+
+def is_database(place: str) -> bool:
+    """Whether a place is one that holds tables, of which one must be named."""
+    return place.startswith(("postgresql://", "postgres://")) or place.lower().endswith((".db", ".sqlite", ".sqlite3"))
 
 
 def _bounds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
@@ -80,6 +86,8 @@ def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -
     """The values of a table that its owner says is public, counted one by one, and how they were read."""
     from flexdp.tables import count
 
+    if is_database(file):
+        raise InputError("public_sample reads files, not databases; write the column to a file first.")
     numbers = any(options[name] is not None for name in ("width", "relative", "bounds", "buckets"))
     ways: list[dict[str, Any]] = [{"kind": kind}, {"kind": kind, "zone": "UTC"}]  # where days begin matters little here
     if kind is None and numbers:
@@ -111,7 +119,10 @@ def visible_lines(text: str) -> str:
 @click.option("--column", metavar="COLUMN", help="Of columns that were released separately: which one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the release with its answers as JSON.")
 def report_command(source: str, output: str | None, column: str | None, as_json: bool) -> int:
-    """Make the page of a saved release ('-' reads standard input): what may be said of it. Costs nothing."""
+    """Make the page of a saved release: what may be said of it. Costs nothing.
+
+    RELEASE.json is what release -o or --json wrote, or a page that was made of it; '-' reads standard input.
+    """
     from flexdp.report.document import Document
     from flexdp.report.page import page, standard_answers
 
@@ -124,22 +135,23 @@ def report_command(source: str, output: str | None, column: str | None, as_json:
     # The version that is named is the one that made the release.
     content = {**json.loads(released.to_json()), "flexdp": json.loads(text)["flexdp"]}
     document = Document.read(content)
+    if output is not None or not as_json:
+        html = page(document, released)
+        with target:
+            target.write_text(html)
+        if output is None:
+            click.echo(html, nl=False)
     if as_json:
         answers = standard_answers(released, document)
         click.echo(json.dumps({**content, "answers": [json_answer(a.name, a) for a in answers]}, indent=2))
-        return 0
-    html = page(document, released)
-    if output is None:
-        click.echo(html, nl=False)
-        return 0
-    with target:
-        target.write_text(html)
     return 0
 
 
 def _one(source: str, column: str | None) -> str:
     """The document of one release: the whole text, or what it has of one of several columns."""
     text = _read(source)
+    if page := _EMBEDDED.search(text):
+        text = page.group(1)
     try:
         content = json.loads(text)
         several = content["schema"] == "flexdp.releases/1"

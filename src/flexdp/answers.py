@@ -65,6 +65,11 @@ class Certificate:
     def __str__(self) -> str:
         return "\n".join([*self.promises, f"Proof: {self.evidence}"])
 
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import card, sentence
+
+        return card("What holds with certainty", *map(sentence, str(self).splitlines()))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
@@ -206,7 +211,7 @@ class Reader:
         """What holds of the whole release, with probability one."""
         counted, place = self.scope.counted, self.scope.place
         out = [
-            f"Released: {self.partition.spec}{self._of.rstrip(',')}.",
+            f"Released: {self.partition.spec},{self._of.rstrip(',')}.",
             f"Not counted: {'; '.join(self._not_counted)}.",
             f"Each count is {self._too_low} and never too high.",
             f"{place.replace('each', 'Every', 1)} that holds at least {self.noise.q} {counted}s is present.",
@@ -223,7 +228,10 @@ class Reader:
     def _not_counted(self) -> list[str]:
         """Which records no count and no answer speaks of, whatever the noise."""
         axes = self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
-        out = ["missing cells", "cells that do not read as the column's kind", "infinities"]
+        out = ["missing cells", "cells that do not read as the column's kind"]
+        if any(axis.kind == "number" for axis in axes):
+            out.append("infinities")
+        out.append("of text files, lines that are not UTF-8 or very long")
         if any(isinstance(axis, Width) and axis.bounds is None and axis.kind == "number" for axis in axes):
             out.append("values further than 2^51 buckets from zero")
         if any(axis.kind in ("date", "moment") for axis in axes):

@@ -59,6 +59,9 @@ _CALENDAR = {"month": 1, "quarter": 3, "year": 12}
 _MOST_MONTHS = 12 * 9999
 
 
+_LIKE_A_DAY = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
 def _limits(name: str, power: int) -> Domain:
     return Domain(
         name=name,
@@ -160,7 +163,7 @@ def make_grid(axes: Sequence[Buckets]) -> Grid:
     for axis in axes:
         if axis.kind not in ("integer", "number") or not isinstance(axis, Exact | Width | Edges):
             raise InputError(
-                "several columns must be of numbers, in buckets of a width or between edges; "
+                "several columns must be of numbers, in buckets of a width, of beta, or between edges; "
                 "use by= for texts and dates, or separately=True."
             )
     return Grid(tuple(axis for axis in axes if isinstance(axis, Exact | Width | Edges)))
@@ -203,6 +206,11 @@ def _point(name: str, kind: Kind, value: Any) -> Fraction:
     if kind == "moment":
         return _moment(name, value)
     if kind != "date":
+        if isinstance(value, str) and _LIKE_A_DAY.match(value):
+            raise InputError(
+                f"{name} holds times, and the column is read as {kind}; got {shown(value)}. "
+                "Say kind='date' or kind='moment' where it holds them, too."
+            )
         return _limits(name, 37 if kind == "integer" else 300).check(value)
     if isinstance(value, str):
         try:
@@ -236,10 +244,10 @@ def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
         raise InputError("bounds must be a pair (lower, upper), for example bounds=(0, 120).")
     lower, upper = (_point("bounds", kind, bound) for bound in pair)
     if lower >= upper:
-        order = "equal" if lower == upper else "reversed"
+        order, remedy = ("equal", "Move them apart") if lower == upper else ("reversed", "Give the smaller one first")
         raise InputError(
-            f"bounds must be (lower, upper) with lower < upper; got {order} bounds "
-            f"({shown(pair[0])}, {shown(pair[1])}). Give the smaller one first."
+            f"bounds must be a lower one and a larger upper one; got {order} bounds, {shown(pair[0])} and "
+            f"{shown(pair[1])}. {remedy}."
         )
     if kind == "moment":  # from the lower one up to, and without, the upper one
         return max(lower, Fraction(FIRST_MOMENT)), upper - 1
@@ -260,7 +268,7 @@ def _listed(values: Any) -> list[Any] | None:
 def _edges(kind: Kind, edges: Sequence[Any]) -> tuple[Fraction, ...]:
     listed = _listed(edges)
     if listed is None or not 2 <= len(listed) <= MOST_EDGES:
-        raise InputError(f"edges must be a list of 2 to {MOST_EDGES} ascending values, for example [0, 18, 65, 120].")
+        raise InputError(f"edges must be 2 to {MOST_EDGES} ascending values, for example edges=[0, 18, 65, 120].")
     points = tuple(_point("edges", kind, edge) for edge in listed)
     if any(not low < high for low, high in pairwise(points)):
         raise InputError("edges must be strictly ascending; sort them and leave out repeated ones.")

@@ -7,6 +7,7 @@ told to end). An unexpected failure exits with 1 and says no more than its kind,
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -16,6 +17,7 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
 from pathlib import Path
 from types import FrameType
@@ -24,8 +26,8 @@ from typing import Any, TypeVar
 import click
 
 from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
-from flexdp._parameters import shown
-from flexdp._planner import pair_of, plan_command, report_command
+from flexdp._parameters import number_text, shown
+from flexdp._planner import is_database, pair_of, plan_command, report_command
 from flexdp._words import in_options, options_of
 from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
@@ -36,7 +38,14 @@ __all__ = ["main"]
 
 NOTHING_SURVIVED = 4
 
-_DATABASES = (".db", ".sqlite", ".sqlite3")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_MUCH_EPSILON, _MUCH_DELTA = 10, Fraction(1, 100)
+_WRITTEN = {
+    "number": "numbers written like 1234.5",
+    "integer": "whole numbers written like 1234",
+    "date": "days written like 2024-12-31",
+    "moment": "moments written like 2024-12-31T18:30",
+}
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -85,6 +94,9 @@ def _guarded(run: _Run) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as bare:
+        click.echo(bare.format_message(), err=True)
+        return 2
     except click.ClickException as refusal:
         return _complain(refusal.format_message(), 2)
     except FlexdpError as refusal:
@@ -97,7 +109,7 @@ def _guarded(run: _Run) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as failure:  # noqa: BLE001  (its text may hold a record)
-        if run.spent and isinstance(failure, OSError):
+        if isinstance(failure, OSError) and (run.spent or failure.errno in _FULL):
             return _complain(f"the output could not be written; {_cost(run)}", 2)
         return _complain(f"an unexpected {type(failure).__name__} stopped flexdp; {_cost(run)}", 1)
     return code if isinstance(code, int) else 0
@@ -157,7 +169,7 @@ _DELIMITER = click.option("--delimiter", metavar="C", callback=_tab, help="Of CS
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 _IN_DATABASE = click.option("--table", metavar="T", help="Of a database: postgresql://…, or a .db or .sqlite file.")
 _TABLE = (
-    click.argument("source", metavar="FILE...", nargs=-1, required=True),
+    click.argument("source", metavar="FILE...", nargs=-1),
     click.argument("column"),
     click.option("--also", multiple=True, metavar="COLUMN", help="Another column: released together, as points."),
     click.option("--separately", is_flag=True, help="Release COLUMN and the --also ones one by one, in one pass."),
@@ -197,11 +209,15 @@ _TABLE = (
 
 
 def _source(files: tuple[str, ...], table: str | None) -> Any:
+    if not files:
+        raise InputError("FILE or COLUMN is missing; name the file, then its column (flexdp columns FILE lists them).")
     if table is None:
-        return files[0] if len(files) == 1 else files
+        if is_database(files[0]):
+            raise InputError("table is missing: FILE is a database; name the table in it.")
+        return files[0] if len(files) == 1 else [Path(file) for file in files]
     if len(files) > 1:
         raise InputError("table needs one database; give one address or file.")
-    if not files[0].startswith(("postgresql://", "postgres://")) and not files[0].lower().endswith(_DATABASES):
+    if not is_database(files[0]):
         raise InputError("table fits a database only: postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.")
     return files[0], table
 
@@ -211,6 +227,8 @@ def _prepared(source: tuple[str, ...], column: str, table: str | None, **options
     from flexdp.release import prepare
 
     also, by = options.pop("also"), options.pop("by")
+    if options["separately"] and not also:
+        raise InputError("separately needs several columns; name the others with --also.")
     names = [column, *also]
     if options["groups"] and len(by) > 1:
         options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
@@ -278,22 +296,26 @@ def release(
     if request.separately and output is not None and output.lower().endswith(".html"):
         raise InputError("output of columns released separately must be .json or .csv; report makes a page of each.")
     questions = parse_stats(stats, request)
-    unwritten: OSError | None = None
+    _warn(request)
+    unwritten = False
     try:
         with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
                 published = request.run()
             run.spent = True
             target.write(published)
-    except OSError as failure:  # what has been paid for is printed all the same
+    except OSError:  # what has been paid for is printed all the same
         if not run.spent:
             raise
-        unwritten = failure
+        unwritten = True
     click.echo(
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
     each = list(published.values()) if request.separately else [published]
-    if as_json:
+    _tell_reading(request, asked=options["kind"] is not None and all(len(one.cells) for one in each))
+    if unwritten and not as_json:
+        click.echo(published.to_json(indent=2))
+    elif as_json:
         documents = [json_document(one, questions) for one in each]
         content = {"schema": "flexdp.releases/1", "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
@@ -302,9 +324,35 @@ def release(
             if request.separately:
                 click.echo(f"{safe(str(one.column))}:")
             print_answers(one, all_answers(one, questions))
-    if unwritten is not None:
-        raise unwritten
+    if unwritten:
+        raise InputError(
+            f"output {shown(output)} could not be written, and stands on standard output instead, as JSON; {_cost(run)}"
+        )
     return 0 if any(len(one.cells) for one in each) else NOTHING_SURVIVED
+
+
+def _warn(request: Any) -> None:
+    """Choices that promise next to nothing are carried out, but not in silence."""
+    epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
+    if epsilon > _MUCH_EPSILON:
+        click.echo(f"Warning: --epsilon {number_text(epsilon)} is above {_MUCH_EPSILON}: hardly a promise.", err=True)
+    if delta >= _MUCH_DELTA:
+        click.echo(
+            f"Warning: --delta {number_text(delta)} lets the promise fail once in {int(1 / delta)} times; "
+            "it should be far below one in the number of records.",
+            err=True,
+        )
+
+
+def _tell_reading(request: Any, *, asked: bool) -> None:
+    """How cells of columns without a declared type must be written to count."""
+    for axis in () if asked else (axis for each in request.questions for axis in each.counting.values):
+        if axis.column.undeclared and axis.kind in _WRITTEN:
+            click.echo(
+                f"{safe(axis.column.label.capitalize())} was read as {_WRITTEN[axis.kind]}; other cells do not count. "
+                "--kind reads it differently.",
+                err=True,
+            )
 
 
 def _status(message: str) -> Any:

@@ -158,7 +158,10 @@ def experiment(
 @click.option("--data-is-public", is_flag=True, help="FILE may be seen by anybody; its true answers will be shown.")
 @click.option("--out", metavar="DIR", help="Folder for a CSV and figures.")
 @_measured
+@click.pass_obj
 def compare(
+    run: Any,
+    /,
     source: str | None,
     column: str | None,
     statistic: str,
@@ -204,6 +207,7 @@ def compare(
         limits = None if bounds is None else tuple(bounds.split(":", 1))
         data = public_column(source, str(column), data_is_public=data_is_public, width=width, bounds=limits, kind=kind)
     panel = Experiment(name=str(data), statistic=question, law=data, about=str(data))
+    run.kept = "nothing was written."
     with _shown("Comparing") as progress:
         found = Comparison(study=study_of([panel], asked, grid, checked, progress=progress))
     _tell_time(found.study)

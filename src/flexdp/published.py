@@ -381,6 +381,9 @@ class Releases(Mapping[str, Release]):
     def __repr__(self) -> str:
         return f"<Releases of {', '.join(map(repr, self._releases))}>"
 
+    def _repr_html_(self) -> str:
+        return "".join(release._repr_html_() for release in self._releases.values())
+
 
 def _framed(keys: list[Any]) -> list[Any]:
     """Keys as frames take them: numbers that no 64-bit integer or double holds become the nearest double."""

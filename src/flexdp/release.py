@@ -297,7 +297,7 @@ def prepare(
     if any(names.count(name) > 1 for name in names):
         raise InputError("column must name each column once.")
     if separately and len(names) < 2:
-        raise InputError("separately needs several columns, given as a list.")
+        raise InputError("separately needs several columns; name them in a list.")
     common = {
         "zone": zone, "by": by, "groups": groups, "unit": unit,
         "max_buckets_per_unit": max_buckets_per_unit, "per_unit": per_unit,

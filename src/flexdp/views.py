@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
-from flexdp._parameters import Number, exact, float_up, shown
+from flexdp._parameters import Number, exact, float_up, plural, shown
 from flexdp.answers import Answer, Reader
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -19,6 +20,7 @@ from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Rang
 __all__ = ["GroupAnswers", "Groups", "Readable", "View", "frame_of", "group_column"]
 
 _ANSWERS = ("value", "alpha", "beta", "sentence")
+_MOST_SHOWN = 60  # groups in a card
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
@@ -192,6 +194,11 @@ class Groups(Mapping[Any, View]):
     def __repr__(self) -> str:
         return f"<Groups by {', '.join(self._by)}: {len(self)}>"
 
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import card, listed, sentence, shown
+
+        return card(f"{plural(len(self), 'group')} by {' and '.join(self._by)}", sentence(listed(map(shown, self), 60)))
+
 
 class GroupAnswers(Mapping[Any, Answer]):
     """One answer for each group. ``rows`` is a list of plain dictionaries, which pandas and polars make a frame of."""
@@ -250,6 +257,18 @@ class GroupAnswers(Mapping[Any, Answer]):
 
     def __repr__(self) -> str:
         return f"<GroupAnswers by {', '.join(self._by)}: {len(self)}>"
+
+    def _repr_html_(self) -> str:
+        from flexdp.report.cards import card, sentence, short, shown, table
+
+        title = f"{next((answer.name for answer in self._answers.values()), 'answers')} by {' and '.join(self._by)}"
+        rows = [
+            [*map(shown, group), short(answer.name, answer.value), answer.statement]
+            for group, answer in islice(self._answers.items(), _MOST_SHOWN)
+        ]
+        more = len(self) - len(rows)
+        rest = sentence(f"{plural(more, 'more group')}: rows and to_frame() have them all.") if more > 0 else ""
+        return card(title, table([*self._by, "value", "what it is"], rows), rest)
 
 
 def group_column(by: str, taken: Iterable[str], *, clash: bool) -> str:

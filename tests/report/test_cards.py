@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+import pandas as pd
 import pytest
 from _markup import read_html
 
@@ -69,8 +73,38 @@ def test_parts_escape_what_they_are_given() -> None:
 
 
 def test_values_in_a_line() -> None:
-    assert short(("a", "b")) == "a, b"
-    assert short(tuple(range(20))).endswith("… (20 in all)")
-    assert short((("a", 5), ("b", 4))) == "a, b"
-    assert short(2.5) == "2.5" and short(True) == "True"
-    assert len(short("x" * 500)) == 120
+    assert short("support", ("a", "b")) == "a, b"
+    assert short("support", ("Ear, nose", "b")) == "Ear, nose; b"
+    assert short("support", tuple(range(20))).endswith("… (20 in all)")
+    assert short("support", ((51.5, 4.25), (51.5, 4.75))) == "(51.5, 4.25); (51.5, 4.75)", "both coordinates"
+    assert short("mode", (51.5, 4.25)) == "(51.5, 4.25)"
+    assert short("list of the 2 most frequent values", (("a", 5), ("b", 4))) == "a, b"
+    assert short("list of the 2 most frequent values", (((1, 2), 5), ((3, 4), 4))) == "(1, 2); (3, 4)"
+    assert short("counts", {2.5: 30, 7.5: 40}) == "2.5: 30, 7.5: 40"
+    assert {short("maximum", None), short("support", ()), short("counts", {})} == {"nothing survived"}
+    assert short("maximum", 2.5) == "2.5" and short("mode", True) == "True"
+    assert len(short("mode", "x" * 500)) == 120
+
+
+def test_groups_and_releases_of_several_columns_have_cards() -> None:
+    bad = "<b>A</b>, B"
+    frame = pd.DataFrame({"x": [1.5] * 300 + [7.5] * 300, "y": [2.5] * 600, "g": [bad] * 300 + ["C"] * 300})
+    grouped = flexdp.release(frame, "x", by="g", epsilon=1, delta="1e-6", width=5)
+    several = flexdp.release(frame, ["x", "y"], separately=True, epsilon=1, delta="1e-6", width=5)
+    for shown, words in (
+        (grouped.by_group(), ["2 groups by g", f"{bad}; C"]),
+        (grouped.by_group().max(), ["maximum by g", bad, "2.5", "7.5", "exact maximum"]),
+        (grouped.certificate(), ["What holds with certainty", "Not counted"]),
+        (several, ["Release of x", "Release of y"]),
+    ):
+        text = "\n".join(read_html(shown._repr_html_()).text)
+        assert all(word in text for word in words), text
+
+
+def test_the_card_of_points_defines_the_colours_of_its_map() -> None:
+    points = np.column_stack([np.repeat([1.5, 7.5], 300), np.repeat([2.5, 9.5], 300)])
+    html = flexdp.release(
+        pd.DataFrame(points, columns=["a", "b"]), ["a", "b"], epsilon=1, delta="1e-6", width=5
+    )._repr_html_()
+    for name in set(re.findall(r"var\((--fd-[a-z0-9]+)", html)):
+        assert f"{name}:" in html, name

@@ -19,14 +19,14 @@ def public_column(source: Any, column: str, *, data_is_public: bool, **parameter
     """The counts of every bucket, exactly; refused unless the caller says that the data is public."""
     if not data_is_public:
         raise InputError(
-            "data-is-public must be said: a comparison shows true answers beside noisy ones, so it is for data that "
+            "data_is_public must be said: a comparison shows true answers beside noisy ones, so it is for data that "
             "anybody may see. Add --data-is-public if it is; of private data, make a release instead."
         )
     (question,) = prepare(source, column, **parameters).questions
     (buckets,) = question.shape.partitions
     bars = buckets.count
     if bars is None:
-        raise InputError("bounds and width (or edges) must be given: all mechanisms must know the bars in advance.")
+        raise InputError("bounds and width must be given: all mechanisms must know the bars in advance.")
     if bars > MOST_BARS:
         raise InputError(f"width must make at most {MOST_BARS} bars; got {bars}. Choose a larger one.")
     from flexdp.tables import count

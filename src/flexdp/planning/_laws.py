@@ -78,11 +78,11 @@ def parse_law(text: object, *, low: Fraction, span: Fraction, buckets: int | Non
         )
     given = _given(name, rest)
     if name == "normal":
-        mean, sd = given.get("mean", low + span / 2), _positive(given.get("sd", span / 6), "sd")
+        mean, sd = given.get("mean", low + span / 2), _positive(given.get("sd", span / 6), f"simulate {name}:sd")
         return Law(name, f"a normal law with mean {number_text(mean)} and sd {number_text(sd)}", _normal(mean, sd))
     if name == "lognormal":
-        median = _positive(given.get("median", span / 20), "median")
-        sigma = _positive(given.get("sigma", Fraction(1)), "sigma")
+        median = _positive(given.get("median", span / 20), f"simulate {name}:median")
+        sigma = _positive(given.get("sigma", Fraction(1)), f"simulate {name}:sigma")
         words = f"a lognormal law with median {number_text(median)} and sigma {number_text(sigma)}"
         return Law(name, words, _lognormal(median, sigma))
     if name == "uniform":
@@ -90,8 +90,8 @@ def parse_law(text: object, *, low: Fraction, span: Fraction, buckets: int | Non
         if start >= end:
             raise InputError("simulate uniform needs low below high; for example uniform:low=0,high=120.")
         return Law(name, f"a uniform law from {number_text(start)} to {number_text(end)}", _uniform(start, end))
-    values = whole("values", given.get("values", Fraction(min(buckets or 1000, _MOST_VALUES))))
-    exponent = _positive(given.get("exponent", Fraction(1)), "exponent")
+    values = whole("simulate zipf:values", given.get("values", Fraction(min(buckets or 1000, _MOST_VALUES))))
+    exponent = _positive(given.get("exponent", Fraction(1)), f"simulate {name}:exponent")
     if values > _MOST_VALUES:
         raise InputError(f"simulate zipf takes at most {_MOST_VALUES} values; got {values}.")
     words = f"a Zipf law over {values} values with exponent {number_text(exponent)}"
@@ -105,7 +105,7 @@ def _given(name: str, rest: str) -> dict[str, Fraction]:
         if key not in _NAMES[name] or not equals:
             wanted = " and ".join(_NAMES[name])
             raise InputError(f"simulate {name} takes {wanted}; got {shown(part)}. For example {_example(name)}.")
-        given[key] = exact(key, value)
+        given[key] = exact(f"simulate {name}:{key}", value)
         if abs(given[key]) > _LARGEST:
             raise InputError(f"simulate {name} takes numbers up to 1e100; got {shown(part)}.")
     return given

@@ -12,14 +12,18 @@ from typing import Any
 from flexdp._escape import markup
 from flexdp._parameters import number_text
 
-__all__ = ["STYLE", "answer_card", "card", "code", "facts", "sentence", "short", "table"]
+__all__ = ["STYLE", "answer_card", "card", "code", "facts", "listed", "sentence", "short", "shown", "table"]
 
+_WRAPPED = 40  # characters of a cell that is a sentence
 STYLE = """
 .flexdp-card{--fd-ink:var(--jp-content-font-color1,var(--vscode-foreground,CanvasText));
 --fd-soft:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#767676));
 --fd-line:var(--jp-border-color2,var(--vscode-panel-border,#8888));
 --fd-paper:var(--jp-layout-color0,var(--vscode-editor-background,transparent));
 --fd-bar:#2f86c1;--fd-band:#c98200;--fd-mark:#d9541e;
+--fd-1:color-mix(in srgb,var(--fd-bar) 22%,var(--fd-paper));--fd-2:color-mix(in srgb,var(--fd-bar) 45%,var(--fd-paper));
+--fd-3:color-mix(in srgb,var(--fd-bar) 70%,var(--fd-paper));--fd-4:var(--fd-bar);
+--fd-5:color-mix(in srgb,var(--fd-bar) 60%,var(--fd-ink));
 color:var(--fd-ink);border:1px solid var(--fd-line);border-left:4px solid var(--fd-bar);border-radius:4px;
 padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-serif}
 .flexdp-card b.t{font-size:15px}
@@ -28,7 +32,7 @@ padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-ser
 .flexdp-card p{margin:.35em 0}
 .flexdp-card table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;background:none;
 color:var(--fd-ink)}
-.flexdp-card td{white-space:nowrap}
+.flexdp-card td{white-space:nowrap}.flexdp-card td.w{white-space:normal;text-align:left}
 .flexdp-card th,.flexdp-card td{padding:.1em .6em;text-align:right;border:0;color:inherit;background:none}
 .flexdp-card th{border-bottom:1px solid var(--fd-line);font-weight:600}
 .flexdp-card tr.on td{font-weight:700}
@@ -62,7 +66,7 @@ def table(headings: Sequence[object], rows: Iterable[Sequence[object]], *, marke
     head = "".join(f'<th scope="col">{markup(cell)}</th>' for cell in headings)
     body = "".join(
         ('<tr class="on">' if place == marked else "<tr>")
-        + "".join(f"<td>{markup(cell)}</td>" for cell in row)
+        + "".join(f"<td{' class=w' if len(str(cell)) > _WRAPPED else ''}>{markup(cell)}</td>" for cell in row)
         + "</tr>"
         for place, row in enumerate(rows)
     )
@@ -71,15 +75,32 @@ def table(headings: Sequence[object], rows: Iterable[Sequence[object]], *, marke
 
 def answer_card(name: str, value: Any, words: str) -> str:
     """An answer: its value, and the sentence that is true of it."""
-    return card(f"{name}: {'nothing survived' if value is None else short(value)}", sentence(words))
+    return card(f"{name}: {short(name, value)}", sentence(words))
 
 
-def short(value: Any) -> str:
-    """A value in a line."""
-    if isinstance(value, tuple | dict):
-        keys = [str(item[0] if isinstance(item, tuple) else item) for item in value]
-        return ", ".join(keys[:8]) + (f", … ({len(keys)} in all)" if len(keys) > 8 else "")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return number_text(value)
-    words = str(value)
-    return words if len(words) <= 120 else words[:119] + "…"
+def short(name: str, value: Any, most: int = 8) -> str:
+    """An answer's value in a line: of many keys the first; counts with their keys, of the most frequent the keys."""
+    if value is None or value == () or value == {}:
+        return "nothing survived"
+    if isinstance(value, dict):
+        return listed((f"{shown(key)}: {shown(count)}" for key, count in value.items()), most)
+    if name == "support":
+        return listed(map(shown, value), most)
+    if isinstance(value, tuple) and all(isinstance(item, tuple) for item in value):
+        return listed((shown(key) for key, _ in value), most)
+    return shown(value)
+
+
+def listed(items: Iterable[str], most: int) -> str:
+    """Words in a line, the first of many; apart by semicolons where some hold commas themselves."""
+    words = list(items)
+    between = "; " if any("," in word for word in words) else ", "
+    return between.join(words[:most]) + (f"{between}… ({len(words)} in all)" if len(words) > most else "")
+
+
+def shown(value: Any, longest: int = 120) -> str:
+    """A key or a count as people write it; a point in brackets."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(shown(part, longest) for part in value)})"
+    words = number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    return words if len(words) <= longest else words[: longest - 1] + "…"

@@ -25,7 +25,7 @@ def release_card(content: dict[str, Any], release: Released) -> str:
             f"{plural(len(document.counts), 'bucket')}, each at most {document.max_drop} too low and never too high",
         ),
         ("privacy", f"ε = {upper_text(document.epsilon, 6)}, δ = {upper_text(document.delta)}"),
-        *((answer.name, short(answer.value)) for answer in answers if answer.value is not None),
+        *((answer.name, short(answer.name, answer.value)) for answer in answers),
     ]
     # A page may show many cards: the names inside different pictures must not meet.
     picture = chart(document, name=f"fd{zlib.crc32(repr(content).encode(errors='replace')):x}", alone=False)

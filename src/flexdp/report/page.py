@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from flexdp._escape import markup
-from flexdp._parameters import number_text, plural, upper_text
+from flexdp._parameters import grouped, plural, upper_text
 from flexdp.answers import Answer, Certificate
 from flexdp.guarantees import Privacy
+from flexdp.report.cards import short
 from flexdp.report.charts import chart
 from flexdp.report.document import Document, label
 from flexdp.report.svg import PALETTE
@@ -46,7 +47,7 @@ figure{margin:1em 0}figure svg{display:block;max-width:100%;height:auto;min-widt
 figcaption{color:var(--fd-soft);font-size:.92em;margin-top:.4em}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.1em .9em;border-bottom:1px solid var(--fd-line)}
-.long,td,th{overflow-wrap:anywhere}small,footer{color:var(--fd-soft);font-size:.88em}
+.long{overflow-wrap:anywhere}small,footer{color:var(--fd-soft);font-size:.88em}
 summary{cursor:pointer}a{color:inherit}
 @media print{@page{margin:14mm}body{font-size:9.6pt;line-height:1.32}main{max-width:none;padding:0}h1{font-size:15pt}
 h2{font-size:11pt;margin:.9em 0 .2em;break-after:avoid}.answers li{padding:.2em .6em;margin:.25em 0;break-inside:avoid}
@@ -80,7 +81,7 @@ def standard_answers(release: Released, document: Document) -> list[Answer]:
     They are about all groups together.
     """
     if not len(document.counts):
-        return [release.support()]
+        return [release.max() if len(document.axes) == 1 and document.axes[0].ordered else release.support()]
     if len(document.axes) == 1 and document.axes[0].ordered:
         return _by_order(release, document)
     return [release.mode(), release.top(5), release.support()]
@@ -154,6 +155,8 @@ def _unit(document: Document) -> list[str]:
 def _caption(document: Document) -> str:
     drop, where = document.max_drop, "each bucket" if len(document.axes) == 1 else "each cell"
     where = where if document.groups is None else f"{where} of each group"
+    if not len(document.counts):
+        return f"Nothing survived. What was there may have held up to {drop} in {where}."
     if len(document.axes) == 2:
         return f"Colours are what was published; {where} may hold up to {drop} more than is shown, never fewer."
     return (
@@ -183,8 +186,8 @@ def _groups(release: Released, document: Document) -> str:
     if len(groups) > _MOST_ROWS:
         caption += f" The first {_MOST_ROWS} of {len(groups)} groups."
     return (
-        '<section><h2>By group</h2><div class="scroll" tabindex="0" role="region" aria-label="Answers by group">'
-        f'{_table(head, rows)}</div><p class="lead">{markup(caption)}</p></section>\n'
+        f"<section><h2>By group</h2>{_scrolling('Answers by group', head, rows)}"
+        f'<p class="lead">{markup(caption)}</p></section>\n'
     )
 
 
@@ -192,6 +195,12 @@ def _by_order(view: Released | Readable, document: Document) -> list[Answer]:
     if len(document.axes) == 1 and document.axes[0].ordered:
         return [view.max(), view.min(), view.median(), view.quantile("0.99")]
     return [view.mode()]
+
+
+def _scrolling(name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table that scrolls by itself where it is too wide for the page."""
+    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">'
+    return f"{region}{_table(head, rows)}</div>"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -216,21 +225,9 @@ def _capital(words: str) -> str:
 
 
 def _value(answer: Answer) -> str:
-    value = answer.value
-    if value is None or value == () or value == {}:
-        return "nothing survived"
-    if answer.name == "support":
-        return plural(len(value), "value")
-    if isinstance(value, tuple) and all(isinstance(item, tuple) for item in value):  # keys with their counts
-        return ", ".join(_shown(item[0]) for item in value)
-    return _shown(value)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple | list):  # a point
-        return f"({', '.join(map(_shown, value))})"
-    words = number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-    return words if len(words) <= 120 else words[:119] + "…"
+    if answer.name == "support" and answer.value:
+        return plural(len(answer.value), "value")
+    return short(answer.name, answer.value)
 
 
 def _section(title: str, sentences: Iterable[str]) -> str:
@@ -245,12 +242,14 @@ def _all(many: int) -> str:
 def _rows(document: Document) -> str:
     """The bars as a table, folded away; long ones are in the JSON alone."""
     keys, counts, groups = document.keys, document.counts.tolist(), document.groups
-    if not keys or len(keys) > _MOST_ROWS:
+    if not keys:
         return ""
+    if len(keys) > _MOST_ROWS:
+        return f"<p>The {grouped(len(keys))} published counts are in the JSON below alone.</p>\n"
     names = [axis.name or "value" for axis in document.axes]
     head = [*document.by, *names, f"{document.unit if document.of_units else 'record'}s, at least", "and at most"]
     rows = []
     for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
         cells = [*(groups[place] if groups else ()), *(key if len(document.axes) > 1 else [key])]
         rows.append([*map(label, cells), str(count), str(count + document.max_drop)])
-    return f"<details><summary>{_all(len(keys))}</summary>{_table(head, rows)}</details>\n"
+    return f"<details><summary>{_all(len(keys))}</summary>{_scrolling('Published counts', head, rows)}</details>\n"

@@ -68,7 +68,7 @@ def open_table(
         _refuse_lone_database(os.fspath(source))
         return open_files([source], file_format, delimiter, echo=True)
     if isinstance(source, Sequence) and column is not None and _all_paths(source):
-        return open_files(source, file_format, delimiter)
+        return open_files(source, file_format, delimiter, echo=all(isinstance(path, os.PathLike) for path in source))
     _refuse_file_options(file_format, delimiter)
     library = library_of(source)
     if library == "pandas" and hasattr(source, "iloc"):
@@ -141,10 +141,10 @@ def _refuse_lone_database(path: Any) -> None:
         return
     if "://" in path or "password=" in path:
         if is_address(path):
-            raise InputError("table is missing: source is a database; give (address, 'table'), or --table.")
+            raise InputError("table is missing: source is a database; give (address, 'table').")
         raise InputError("source is an address of no kind that is known; PostgreSQL's begin with postgresql://.")
     if path.lower().endswith(ENDINGS):
-        raise InputError("table is missing: source is a database; give (path, 'table'), or --table.")
+        raise InputError("table is missing: source is a database; give (path, 'table').")
 
 
 _NATIVE = {"postgres": is_psycopg, "sqlite": is_sqlite, "duckdb": is_duckdb}

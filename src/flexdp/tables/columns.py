@@ -58,7 +58,7 @@ def pick(columns: Sequence[Column], name: object) -> Column:
     if name is None:
         raise InputError("column is missing; name the column to release.")
     if not isinstance(name, str):
-        raise InputError(f"column must be a name; got {shown(name)}.")
+        raise InputError(f"column must be the name of one, a text; got {shown(name)}. Rename the column, or quote it.")
     found = [column for column in columns if column.name == name]
     if len(found) > 1:
         raise InputError(f"column {shown(name)} is declared more than once; rename one of them.")
@@ -67,10 +67,11 @@ def pick(columns: Sequence[Column], name: object) -> Column:
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
             other for other in names if other.casefold() == name.casefold()
         ]
+        # Not all names: where a file has no header, what stands in its place is a record.
         hint = (
             f"Did you mean {shown(near[0])}?"
             if near and is_short(near[0])
-            else "`flexdp columns` lists the declared ones."
+            else "Check its spelling; of files and databases `flexdp columns` lists them."
         )
         raise InputError(f"column {shown(name)} does not exist. {hint}")
     return found[0]

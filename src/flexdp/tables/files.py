@@ -49,6 +49,7 @@ _LAST_PLACE = 1000  # the engine's pattern matcher repeats no group more often
 _LONGEST_PATH = 4096
 _LONGEST_LABEL = 160  # characters of a path that a message echoes
 _STDIN = "/dev/stdin"
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _SCALARS = "('VARCHAR', 'BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
 
 
@@ -117,6 +118,8 @@ def _format_of(file: str, asked: object) -> Format:
     else:
         endings = [ending.lower() for ending in Path(file).suffixes]
         ending = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else "".join(endings[-1:])
+        if ending in _SPREADSHEETS:
+            raise InputError(f"{_label(file)} is a spreadsheet, which is not read; save it as CSV.")
         if ending not in _ENDINGS:
             raise InputError(
                 f"{_label(file)} does not end in {', '.join(_ENDINGS)} (or those with .gz). "

@@ -65,7 +65,9 @@ def _checked(path: str) -> str:
         with Path(path).open("rb") as file:
             start = file.read(len(_MAGIC))
     except OSError:
-        raise InputError(f"source {shown(path, 160)} does not exist or cannot be read. Check the path.") from None
+        raise InputError(
+            f"source {shown(path, 160)} is not there or may not be read; check path and permissions."
+        ) from None
     if start not in (_MAGIC, b""):
         raise InputError(f"source {shown(path, 160)} is not an SQLite database.")
     return path
