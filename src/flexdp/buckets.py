@@ -142,11 +142,16 @@ class Width:
         if self.bounds is None:
             return None
         lower, upper = self.bounds
-        return max(1, math.ceil((upper - lower + int(self.whole)) / self.width))
+        many = max(1, math.ceil((upper - lower + int(self.whole)) / self.width))
+        if self.whole:
+            return many
+        # Where the last bucket is so narrow that doubles put the upper bound into the one before, it is none.
+        return min(many, 1 + math.floor((float(upper) - float(lower)) / float(self.width)))
 
     @property
     def beta(self) -> Fraction:
-        return self.beta_at(0)  # the first bucket is the largest: only the last can be cut
+        ends = (0,) if self.count is None else (0, self.count - 1)
+        return max(map(self.beta_at, ends))  # all others are as wide as the first
 
     def beta_at(self, index: Any) -> Fraction:
         return _half(self.kind, self._span(int(index)), self.unit)
@@ -172,7 +177,9 @@ class Width:
         """The first and last value (whole numbers) or the two ends (numbers) of bucket i, cut at the bound."""
         lower = self.origin + i * self.width
         upper = lower + self.width - int(self.whole)
-        return lower, min(upper, self.bounds[1]) if self.bounds else upper
+        if self.bounds is None:
+            return lower, upper
+        return lower, self.bounds[1] if i + 1 == self.count else min(upper, self.bounds[1])
 
     def centres(self, index: NDArray[Any]) -> NDArray[Any]:
         if self.kind in ("date", "moment"):

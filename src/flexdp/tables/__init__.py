@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdp._parameters import shown
 from flexdp.bars import Bars
-from flexdp.buckets import Exact
+from flexdp.buckets import LARGEST_INDEX, Exact
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.tables.arrays import CellTable, open_array
 from flexdp.tables.columns import Column, no_column, reading
@@ -183,8 +183,19 @@ def count(table: Table, countings: Sequence[Counting]) -> list[Bars]:
 
 
 def _bars(counted: Counted, counting: Counting) -> Bars:
-    keys = [_index(np.ma.getdata(part), axis) for part, axis in zip(counted.keys, counting.axes, strict=True)]
-    return Bars(keys, np.ma.getdata(counted.records))
+    """The bars. A key that no bar has, NULL or NaN, is that of records that do not count."""
+    keys, records = [np.ma.getdata(part) for part in counted.keys], np.ma.getdata(counted.records)
+    sound = np.ones(len(records), dtype=bool)
+    for part, key, axis in zip(counted.keys, keys, counting.axes, strict=True):
+        sound &= ~np.ma.getmaskarray(part)
+        if key.dtype.kind == "f":
+            sound &= np.isfinite(key) if isinstance(axis.buckets, Exact) else np.abs(key) <= LARGEST_INDEX
+    if not sound.all():
+        keys, records = [key[sound] for key in keys], records[sound]
+    try:
+        return Bars([_index(key, axis) for key, axis in zip(keys, counting.axes, strict=True)], records)
+    except InputError:
+        raise TypeError("keys that no bar has") from None
 
 
 def _index(keys: Any, axis: Axis) -> Any:

@@ -59,6 +59,10 @@ class Dialect:
         """A whole number as an integer of 64 bits, or of the wide type."""
         return f"CAST({expression} AS {self.wide_type if wide else 'BIGINT'})"
 
+    def honest(self, expression: str) -> str:
+        """A double of which the engine believes nothing that it has not computed from the value itself."""
+        return expression
+
     def floor(self, expression: str) -> str:
         """The floor of a double that is known to be small enough."""
         return f"floor({expression})"

@@ -85,7 +85,10 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
     """How many records, or units, lie in each bar: columns ``b0, b1, …`` and ``records``, a row per non-empty bar."""
     units, d = counting.units, dialect
     readings = [_read_axis(axis, read) for axis in counting.axes]
-    cells = [f"{reading.value} AS v{i}" for i, reading in enumerate(readings)]
+    cells = [
+        f"{_cell(d, axis, reading, per_row=units is not None)} AS v{i}"
+        for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
+    ]
     if units is not None:
         cells.append(f"{_unit(units, d, read)} AS u")
     steps = [
@@ -115,7 +118,10 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     d = dialect
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
     readings = [_read_axis(axis, read) for _, axis in axes]
-    cells = ", ".join(f"{reading.value} AS v{i}" for i, reading in enumerate(readings))
+    cells = ", ".join(
+        f"{_cell(d, axis, reading, per_row=True)} AS v{i}"
+        for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
+    )
     rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], d, with_units=False)
     steps = [
         _step(d, i, axis, reading.wide, per_row=True)
@@ -150,6 +156,12 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
 def _read_axis(axis: Axis, read: ReadCell) -> Reading:
     """A cell as its kind; which day a moment lies on is known only once its clocks are."""
     return read(axis.column, axis.kind if axis.zone is None else "moment")
+
+
+def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
+    """A cell to be tested. A number that is only divided need not be made honest: the bar of NaN is NaN, thus none."""
+    divided = isinstance(axis.buckets, Width) and not per_row
+    return d.honest(reading.value) if axis.kind == "number" and not divided else reading.value
 
 
 def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
@@ -199,9 +211,11 @@ def _counted(keyed: str, steps: Sequence[_Step], counting: Counting, d: Dialect)
     if counting.units is None and any(step.after for step in steps):
         # Clamping each row would cost as much again as counting: clamp the buckets, of which there are few.
         clamped = [f"{step.after(bar) if step.after else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
+        honest = [f"{d.honest(bar) if step.after else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
         counted = (
             f"SELECT {names}, {d.as_integer('sum(records)')} AS records\n"
-            f"FROM (SELECT {', '.join(clamped)}, records FROM (\n{counted}\n) AS c) AS a\nGROUP BY {names}"
+            f"FROM (SELECT {', '.join(clamped)}, records FROM (\n"
+            f"SELECT {', '.join(honest)}, records FROM (\n{counted}\n) AS c) AS h) AS a\nGROUP BY {names}"
         )
     if any(step.wide for step in steps):
         shown = [f"{d.as_text(bar) if step.wide else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
@@ -334,9 +348,14 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return _Step(where=where, key=d.floor(d.greatest(d.least(quotient, d.double(last)), d.double(0.0))))
     index = d.floor(d.over(f"({clamped} - {d.double(buckets.origin)})", float(buckets.width)))
     if after:
-        return _Step(where=where, key=index, after=lambda bar: d.greatest(d.least(bar, d.double(last)), d.double(0.0)))
+        return _Step(where=where, key=index, after=lambda bar: _clamped(d, bar, last))
     key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end
     return _Step(where=where, key=d.as_integer(key) if per_row else key)  # −0.0 is 0, also to a hash
+
+
+def _clamped(d: Dialect, bar: str, last: int) -> str:
+    """The index of a bucket confined to those that there are; NaN, which is larger than all numbers here, has none."""
+    return f"CASE WHEN NOT isnan({bar}) THEN {d.greatest(d.least(bar, d.double(last)), d.double(0.0))} END"
 
 
 def _tested_in_key(d: Dialect, v: str, buckets: Width) -> _Step:

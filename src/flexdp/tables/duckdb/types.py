@@ -82,7 +82,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
             head = f"TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT)"  # none in '.00'
             whole = f"regexp_full_match({digits}, '{_WHOLE_DECIMAL}')"
             return Reading(f"CASE WHEN {whole} THEN coalesce({head}, 0) END", True)
-        value, limit = f"CAST({cell} AS DOUBLE)", DUCKDB.double(1e37)
+        value, limit = f"({DUCKDB.honest(f'CAST({cell} AS DOUBLE)')})", DUCKDB.double(1e37)
         fits = f"{value} BETWEEN -{limit} AND {limit} AND {value} = floor({value})"
         return Reading(f"CASE WHEN {fits} THEN TRY_CAST({value} AS HUGEINT) END", True)
     return Reading(_text_as(kind, f"CAST({cell} AS VARCHAR)"), kind == "integer")
