@@ -280,3 +280,25 @@ def test_plans_take_public_samples_of_moments(tmp_path: Path) -> None:
         command += ["--public-sample", str(tmp_path / "t.parquet"), column]
         out = subprocess.run(command, capture_output=True, text=True, check=True)
         assert "of 7 buckets that hold any" in out.stdout
+
+
+def test_a_marginal_of_groups_tells_what_it_adds_up() -> None:
+    rows = [(0.5, w + 0.5, g) for w in range(30) for g in "ab" for _ in range(40)]
+    frame = pl.DataFrame(rows, schema=["x", "y", "g"], orient="row")
+    released = flexdp.release(frame, ["x", "y"], by="g", epsilon=1, delta="1e-6", width=1)
+    marginal = released.marginal("x").counts()
+    assert 2400 - marginal.value[0.5] > 2 * 27, "more than each group may lose from one bucket"
+    assert "at most 27 too low for each cell of each group" in str(marginal)
+    assert "at most 27 too low for each group" in str(released.counts())
+
+
+def test_beta_of_whole_numbers_makes_whole_cells() -> None:
+    frame = pl.DataFrame({"x": [1.5] * 300, "i": [4] * 300})
+    released = flexdp.release(frame, ["x", "i"], beta="2.5", epsilon=1, delta="1e-6")
+    first, second = released.shape.partitions
+    assert second.width == 3 and float(first.width) == pytest.approx(5 / 2**0.5)
+    assert released.partition.beta <= 2.5
+    assert flexdp.release(frame, ["x", "i"], beta="0.1", epsilon=1, delta="1e-6").shape.partitions[1].width == 1
+    for beta in (0, "1e400"):
+        with pytest.raises(InputError, match="beta must be in"):
+            flexdp.release(frame, ["x", "i"], beta=beta, epsilon=1, delta="1e-6")

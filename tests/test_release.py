@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import json
 import math
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flexdp
-from flexdp import InputError, Release
+from flexdp import DataError, InputError, Release
 from flexdp.bars import Bars
 from flexdp.budgets import Budget
 from flexdp.histogram import Histogram
@@ -606,3 +607,42 @@ def test_releases_take_their_guarantees_from_the_pipeline() -> None:
     assert promised.alpha is not None and promised.beta == 2.5
     assert released.max().accuracy.metric == "absolute difference"
     assert released.mode().accuracy.distortion == "drop-move"
+
+
+def test_a_release_can_be_pickled_after_it_was_asked() -> None:
+    released = flexdp.release([3.0] * 200, epsilon=1, delta="1e-6", width=5)
+    released.max(), released.mechanism
+    again = pickle.loads(pickle.dumps(released))
+    assert again == released and str(again.max()) == str(released.max())
+
+
+def test_what_is_published_cannot_be_changed() -> None:
+    for cells in (
+        flexdp.release([3.0] * 200, epsilon=1, delta="1e-6", width=5).cells,
+        flexdp.release(pl.DataFrame({"x": [3.0] * 200, "g": ["a"] * 200}), "x", by="g", epsilon=1, delta="1e-6").cells,
+    ):
+        for array in (*cells.parts, cells.counts):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = array[0]
+
+
+def test_a_failing_source_of_noise_shows_nothing_of_what_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def empty(_size: int) -> bytes:
+        raise OSError("no randomness")
+
+    request = prepare([3.0] * 20011, width=5).spend(1, "1e-6")
+    monkeypatch.setattr("os.urandom", empty)
+    with pytest.raises(DataError) as failure:
+        request.run()
+    assert failure.value.__cause__ is None and failure.value.__context__ is None
+    frame = failure.value.__traceback__
+    while frame is not None:
+        local = [value for value in frame.tb_frame.f_locals.values() if value is not request]
+        assert not any("20011" in repr(getattr(value, "counts", value)) for value in local)
+        frame = frame.tb_next
+
+
+@pytest.mark.parametrize("given", [{"by": "nope"}, {"unit": "nope", "max_buckets_per_unit": 1}, {"by": [3]}])
+def test_a_column_that_is_not_there_is_told_with_its_parameter(given: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"^{next(iter(given))} must name a column that there is: column "):
+        flexdp.release(pl.DataFrame({"x": [1.5]}), "x", epsilon=1, delta="1e-6", **given)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
-from conftest import private_bars
+from conftest import private_bars, private_counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -204,8 +205,8 @@ def test_what_a_release_by_unit_says() -> None:
     )
     assert released.max_drop == 53
     assert str(released.max()) == (
-        "The maximum of the readable values limited to 0–39, counting each id in at most 2 buckets, is 34.5: "
-        "exact, to within 4.5."
+        "The maximum of the readable values that have an id limited to 0–39, counting each id in at most 2 buckets, "
+        "is 34.5: exact, to within 4.5."
     )
     assert "at most 53 ids from each bucket" in str(released.median())
     assert "for each id: an observer who was 50% sure that a given id is in the data" in str(released.privacy)
@@ -258,3 +259,42 @@ def test_bad_units_are_refused(parameters: dict[str, Any], words: str) -> None:
     texts = pl.DataFrame({"id": [1], "w": ["a"]})
     with pytest.raises(InputError, match="per_unit='random'"):
         flexdp.release(texts, "w", epsilon=1, delta=1e-6, unit="id", per_unit="max")
+
+
+def test_bounds_are_those_of_the_means() -> None:
+    """Whether outside means are moved or left out, what is tested is the mean, and rounding does not move it out."""
+    table = pa.table({"v": [0.0, 100.0] * 300, "u": [i // 2 for i in range(600)]})
+    shared = {"unit": "u", "per_unit": "mean", "width": 1, "bounds": (0, 10)}
+    assert private_counts(table, "v", **shared) == {9.5: 300}
+    assert private_counts(table, "v", **shared, outside="drop") == {}
+    assert private_counts(table, "v", **{**shared, "bounds": (0, 90)}, outside="drop") == {50.5: 300}
+    alike = pa.table({"v": [0.1] * 700, "u": [i // 7 for i in range(700)]})
+    for bounds in ((0, "0.1"), ("0.1", 3)):
+        for outside in ("clamp", "drop"):
+            counts = private_counts(alike, "v", unit="u", per_unit="mean", width="0.05", bounds=bounds, outside=outside)
+            assert sum(counts.values()) == 100, (bounds, outside)
+
+
+def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
+    table = pa.table({"v": [1.5] * 300 + [9.5] * 300, "g": ["a"] * 300 + [None] * 300, "u": list(range(600))})
+    spend = {"epsilon": 1, "delta": "1e-6", "width": 1}
+    by = flexdp.release(table, "v", by="g", **spend)
+    assert str(by.max()).startswith("The maximum of the readable values that have a g is 1.5")
+    assert str(by.by_group()["a"].max()).startswith("The maximum of the readable values of g a is 1.5")
+    both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, **spend)
+    assert " that have a g and a u, counting each u in at most 2 buckets" in str(both.max())
+    one = flexdp.release(table, "v", by="g", unit="u", per_unit="max", **spend)
+    assert "the largest readable value of each u that has a g is" in str(one.max())
+
+
+def test_a_certificate_tells_how_the_budget_is_shared() -> None:
+    table = pa.table({"v": [1.5] * 900, "u": list(range(900))})
+    shared = flexdp.release(
+        table, "v", epsilon=1, delta="1e-6", width=1, unit="u", max_buckets_per_unit=2, certify="0.1"
+    ).certificate()
+    assert shared.evidence.holds and shared.total_evidence is not None and shared.total_evidence.holds
+    assert shared.evidence.epsilon == Fraction("0.45") and shared.total_evidence.epsilon == Fraction("0.05")
+    said = str(shared)
+    assert "Shared by 2 bars of ε = 0.45" in said and "the total of ε = 0.05" in said and "Proof for the total" in said
+    alone = flexdp.release(table, "v", epsilon=1, delta="1e-6", width=1).certificate()
+    assert alone.total_evidence is None and "Shared" not in str(alone) and "Proof: " in str(alone)

@@ -57,13 +57,23 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """What a release promises, line by line, and the integers that prove its privacy."""
+    """What a release promises, line by line, and the integers that prove its privacy.
+
+    ``evidence`` is of the noise of one bar; ``total_evidence`` of that of the total, where one was paid for; ``shared``
+    says how the promise follows from them where it is not one bar's own.
+    """
 
     promises: tuple[str, ...]
     evidence: Evidence
+    total_evidence: Evidence | None = None
+    shared: str = ""
 
     def __str__(self) -> str:
-        return "\n".join([*self.promises, f"Proof: {self.evidence}"])
+        lines = [*self.promises, *([self.shared] if self.shared else [])]
+        lines.append(f"Proof{' for each bar' if self.shared else ''}: {self.evidence}")
+        if self.total_evidence is not None:
+            lines.append(f"Proof for the total: {self.total_evidence}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from flexdp.report.cards import card, sentence
@@ -78,8 +88,9 @@ class Scope:
     ``fibres`` is how many bars, each with its own loss, were added up in one bucket: 1 in a release of one column, the
     number of declared groups in all groups together; None where it is not known. ``public`` tells whether the groups
     were, before the data was read: without that no fraction is certified. ``most_lost`` is a bound, paid for
-    with ``certify``, of how many contributions are missing in all. ``values`` names whose values are meant, ``where``
-    the group or column they are taken from, ``rule`` how often a unit counts; all three are parts of a sentence.
+    with ``certify``, of how many contributions are missing in all. ``place`` is what loses some of its own, ``summed``
+    which of these one count adds up. ``values`` names whose values are meant, ``where`` the group or column they are
+    taken from, ``rule`` how often a unit counts; all three are parts of a sentence.
     ``grouped`` tells that records without a group do not count.
     """
 
@@ -88,6 +99,7 @@ class Scope:
     most_lost: int | None = None
     counted: str = "record"
     place: str = "each bucket"
+    summed: str = "each bucket"
     values: str = "the readable values"
     where: str = ""
     rule: str = ""
@@ -246,7 +258,7 @@ class Reader:
     def _too_low(self) -> str:
         """How much a released count can fall short."""
         if self.scope.fibres is None:
-            return f"at most {self.noise.max_drop} too low for {self.scope.place.rsplit(' of ', 1)[-1]}"
+            return f"at most {self.noise.max_drop} too low for {self.scope.summed}"
         return f"at most {self.noise.max_drop * self.scope.fibres} too low"
 
     def _told(self, accuracy: Accuracy) -> Accuracy:
@@ -292,15 +304,17 @@ class Reader:
             return start + scope.rule
         if partition.outside == "clamp":
             return f"{start} limited to {self._span(partition.bounds)}{scope.rule}"
-        lower, upper = partition.bounds
-        low, high = (_text(self._limit(bound)) for bound in (lower, bound_given(self.kind, upper)))
-        return f"{start} between {low} and {high}{scope.rule}"
+        return f"{start} between {' and '.join(self._ends(partition.bounds))}{scope.rule}"
 
     def _span(self, bounds: tuple[Fraction, Fraction]) -> str:
+        plain = self.kind not in ("date", "moment") and bounds[0] >= 0
+        return ("–" if plain else " to ").join(self._ends(bounds))
+
+    def _ends(self, bounds: tuple[Fraction, Fraction]) -> list[str]:
+        """Both bounds as they were given; edges are kept as they were."""
         lower, upper = bounds
-        low, high = (_text(self._limit(bound)) for bound in (lower, bound_given(self.kind, upper)))
-        plain = self.kind not in ("date", "moment") and lower >= 0
-        return f"{low}–{high}" if plain else f"{low} to {high}"
+        last = upper if isinstance(self.partition, Edges) else bound_given(self.kind, upper)
+        return [_text(self._limit(bound)) for bound in (lower, last)]
 
     def _limit(self, bound: Fraction) -> Any:
         if self.kind in ("date", "moment"):

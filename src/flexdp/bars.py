@@ -64,6 +64,7 @@ class Bars:
         self._parts = tuple(column[rows] for column in columns)
         for part in self._parts:
             part.flags.writeable = False
+        self._counts.flags.writeable = False
 
     @property
     def parts(self) -> tuple[NDArray[Any], ...]:
@@ -83,6 +84,8 @@ class Bars:
             part[kept] if part.dtype != object else canonical_keys(part[kept].tolist()) for part in self._parts
         )
         out._counts = counts[kept]
+        for array in (*out._parts, out._counts):
+            array.flags.writeable = False
         return out
 
     def rows(self, parts: slice) -> list[tuple[Any, ...]]:

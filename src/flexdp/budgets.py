@@ -53,11 +53,18 @@ class Budget:
         except InputError:
             if self.most == 1 and self.share is None:
                 raise
-            bought = "" if self.share is None else " and certify"
+            got = {"epsilon": self.epsilon, "delta": self.delta}
+            remedies = ["a larger epsilon or delta"]
+            if self.most > 1:
+                got[UNITS] = Fraction(self.most)
+                remedies.append(f"a smaller {UNITS}")
+            if self.share is not None:
+                got["certify"] = self.share
+                remedies.append("a certify nearer to one half")
             raise InputError(
-                f"epsilon and delta are too small to be shared by {UNITS}{bought}: a bar could lose too many records; "
-                f"got epsilon={number_text(self.epsilon)}, delta={number_text(self.delta)}, {UNITS}={self.most}. "
-                f"Choose a smaller {UNITS}, or a larger epsilon or delta."
+                f"epsilon and delta are too small to be shared by {' and '.join(list(got)[2:])}: a bar could lose too "
+                f"many records; got {', '.join(f'{name}={number_text(value)}' for name, value in got.items())}. "
+                f"Choose {', or '.join(remedies)}."
             ) from None
 
     @cached_property

@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import plural, shown
+from flexdp._parameters import number_text, plural, shown, upper_text
 from flexdp.answers import Answer, Certificate, Reader, Scope
 from flexdp.bars import Bars
 from flexdp.buckets import Bucket, Exact, Kind, Partition
@@ -55,6 +55,10 @@ class Release(Readable):
     budget: Budget
     cells: Bars
     records_at_most: int | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is published, without what was computed from it since."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def column(self) -> Any:
@@ -133,7 +137,7 @@ class Release(Readable):
             scope=scope,
         )
 
-    def _scope(self, *, fibres: int | None, where: str = "", grouped: bool = False) -> Scope:
+    def _scope(self, *, fibres: int | None, where: str = "", grouped: bool = False, summed: str = "") -> Scope:
         rule = self.shape.unit
         spot = "bucket" if len(self.shape.columns) == 1 else "cell"
         name = "" if rule is None else rule.name
@@ -142,17 +146,24 @@ class Release(Readable):
             together = " of all groups together" if self.shape.by else ""
             counting = f", counting each {name} in at most {plural(rule.most, spot)}{together},"
         zone = "" if self.shape.zone is None else f" in {self.shape.zone}"
+        needed = list(self.shape.by) if self.shape.groups is None and not grouped else []
         values = _VALUES[None if rule is None else rule.per_unit].format(unit=name)
         single = rule is not None and rule.per_unit is not None
         if single and where:  # the unit's one value of all, not its one value there
             where = f" where that is one{where}"
         if self.shape.groups is not None and (single or not grouped):
             where = f" of the declared groups{where}"
+        if rule is not None and not single:
+            needed.append(name)
+        if needed:  # a record that lacks one of them counts nowhere
+            named = " and ".join(f"{'an' if label[:1] in 'aeioAEIO' else 'a'} {label}" for label in needed)
+            where = f"{where} that {'has' if single else 'have'} {named}"
         return Scope(
             fibres=fibres,
             most_lost=self._most_lost,
             counted=name or "record",
             place=f"each {spot} of each group" if self.shape.by and not grouped else f"each {spot}",
+            summed=summed or ("each group" if self.shape.by and not grouped else f"each {spot}"),
             values=values if len(self.shape.columns) == 1 else values.replace("values", "points"),
             where=where + zone,
             rule=counting,
@@ -210,7 +221,11 @@ class Release(Readable):
         mechanism = Bucketing(partition=partition) >> Dropping(noise=self.noise)
         others = [axis for i, axis in enumerate(self.shape.partitions) if i != place]
         cut = any(axis.bounds is not None and axis.outside == "drop" for axis in others)
-        scope = self._scope(fibres=fibres, where=f" in {column}{', the others within their bounds,' if cut else ''}")
+        scope = self._scope(
+            fibres=fibres,
+            where=f" in {column}{', the others within their bounds,' if cut else ''}",
+            summed="each cell of each group" if self.shape.by else "each cell",
+        )
         return View(self._read(index, partition, scope, mechanism.accuracy()))
 
     def fit(self, estimator: Any) -> Answer:
@@ -250,10 +265,26 @@ class Release(Readable):
 
     def certificate(self) -> Certificate:
         """All promises of this release, and the integer evidence for its privacy."""
+        total = self.budget.total
         return Certificate(
             promises=(str(self.privacy), *self._reader.promises()),
             evidence=self.noise.certify(),
+            total_evidence=None if total is None else total.certify(),
+            shared=self._shared,
         )
+
+    @property
+    def _shared(self) -> str:
+        """How (ε, δ) is shared by what is proved one by one."""
+        most, share, total = self.budget.most, self.budget.share, self.budget.total
+        if most == 1 and share is None:
+            return ""
+        bars = self.noise
+        parts = [f"{plural(most, 'bar')} of ε = {number_text(bars.epsilon)}, δ = {upper_text(bars.delta)}"]
+        if total is not None:
+            each = "" if most == 1 else f" for each of {most} steps"
+            parts.append(f"the total of ε = {number_text(total.epsilon)}, δ = {upper_text(total.delta)}{each}")
+        return f"Shared by {' and '.join(parts)}, as the noise of each proves below."
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back."""

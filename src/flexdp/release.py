@@ -15,7 +15,7 @@ from flexdp._parameters import Domain, Number
 from flexdp.bars import Bars
 from flexdp.buckets import Kind, Partition
 from flexdp.budgets import Budget
-from flexdp.errors import InputError
+from flexdp.errors import DataError, InputError
 from flexdp.noise import fresh_salt
 from flexdp.published import Release, Releases
 from flexdp.requests import Question, Shape, make_question, per_column
@@ -243,10 +243,16 @@ class Request:
             salted = None if units is None else replace(units, salt=fresh_salt())
             countings.append(replace(each.counting, units=salted))
         private = count(self.questions[0].table, countings)
-        released = [
-            _thinned(bars, question.shape, budget)
-            for bars, question, budget in zip(private, self.questions, self.budgets, strict=True)
-        ]
+        try:
+            released = [
+                _thinned(bars, question.shape, budget)
+                for bars, question, budget in zip(private, self.questions, self.budgets, strict=True)
+            ]
+        except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
+            released = []
+        del private
+        if not released:
+            raise DataError
         return Releases(released) if self.separately else released[0]
 
 

@@ -6,6 +6,7 @@ Nothing in this module reads a record. What decides is the parameters and what t
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["Question", "Shape", "UnitRule", "declared_groups", "group_index", "make_question", "per_column"]
 
 BETA = Domain(
-    name="beta", low=Fraction(0), remedy="It is how far a point may be from the middle of its cell, for example beta=1."
+    name="beta",
+    low=Fraction(0),
+    high=Fraction(10**300),
+    remedy="It is how far a point may be from the middle of its cell, for example beta=1.",
 )
 _GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "date": dt.date}
 _UNIT_KINDS = ("integer", "text", "date")
@@ -137,6 +141,8 @@ def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, 
         own = {name: values[place] for name, values in given.items()}
         asked = own.pop("kind")
         kind = reading(column, asked, bucketed=any(value is not None for value in own.values()))
+        if beta is not None and kind == "integer":  # as many as fit; one alone is not moved at all
+            own["width"] = max(1, math.floor(own["width"]))
         if means:
             if kind not in ("integer", "number"):
                 raise InputError(f"per_unit='mean' needs a column of numbers, and {column.label} is {kind}.")
@@ -190,7 +196,15 @@ def _by(table: Table, by: object) -> list[Column]:
     names = [by] if isinstance(by, str) else by
     if not isinstance(names, list | tuple) or not names:
         raise InputError(f"by must be the name of a column, or a list of names; got {shown(by)}.")
-    return [table.column(name) for name in names]
+    return [_named(table, "by", name) for name in names]
+
+
+def _named(table: Table, parameter: str, name: object) -> Column:
+    """The column that a parameter names."""
+    try:
+        return table.column(name)
+    except InputError as refusal:
+        raise InputError(f"{parameter} must name a column that there is: {refusal}") from None
 
 
 def _label_kind(column: Column) -> Kind | None:
@@ -278,7 +292,7 @@ def _units(
             if value is not None:
                 raise InputError(f"{name} needs unit=, the column that tells whose records they are.")
         return None
-    column = table.column(unit)
+    column = _named(table, "unit", unit)
     if column in [axis.column for axis in values]:
         raise InputError(f"unit must not be the released column: {column.label} would publish the units themselves.")
     if column in [axis.column for axis in groups]:
@@ -306,7 +320,7 @@ def _units(
     if chosen != "random" and len(values) > 1:
         raise InputError(f"per_unit={per_unit!r} needs one released column; of several, say per_unit='random'.")
     if chosen != "random" and values[0].kind in ("text", "boolean"):
-        raise InputError(f"per_unit={per_unit!r} needs numbers or times; of texts, say per_unit='random'.")
+        raise InputError(f"per_unit={per_unit!r} needs numbers or times; of texts and booleans, say per_unit='random'.")
     if chosen == "mean" and groups:
         raise InputError("per_unit='mean' does not fit by: a mean over several groups lies in none of them.")
     units = Units(column=column, kind=kind, per_unit=chosen)

@@ -31,8 +31,7 @@ def expected(question: Question, cells: dict[str, tuple[str, list[Any]]], salt: 
         read = [value_of(row[place[str(axis.column.name)]], axis) for axis in counting.axes]
         if counting.units is not None and counting.units.per_unit == "mean":
             unit = row[place[str(counting.units.column.name)]]
-            counts = read[0] is not None and bar_of(read[0], counting.axes[0]) is not None
-            if unit is not None and counts and abs(read[0]) <= 1e307:
+            if unit is not None and read[0] is not None and abs(read[0]) <= 1e307:
                 means[unit].append(read[0])
             continue
         bar = tuple(
@@ -46,7 +45,8 @@ def expected(question: Question, cells: dict[str, tuple[str, list[Any]]], salt: 
     if counting.units is None:
         return dict(Counter(bar for _, bar in found))
     if counting.units.per_unit == "mean":
-        return dict(Counter((bar_of(mean(values), counting.axes[0]),) for values in means.values()))
+        bars_of_means = [bar_of(mean(values), counting.axes[0]) for values in means.values()]
+        return dict(Counter((bar,) for bar in bars_of_means if bar is not None))
     units: dict[Any, set[tuple[Any, ...]]] = defaultdict(set)
     for unit, bar in found:
         if unit is not None:
@@ -69,7 +69,7 @@ def mean(values: list[float]) -> float:
     total = 0.0
     for value in sorted(values):
         total += 0.0 if abs(value) <= 1e-280 else value / len(values)
-    return total
+    return max(min(total, max(values)), min(values))
 
 
 def value_of(cell: Any, axis: Axis) -> Any:

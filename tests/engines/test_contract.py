@@ -64,6 +64,9 @@ CASES: dict[str, dict[str, Any]] = {
     "small width": {"column": "x", "width": "0.1"},
     "huge width": {"column": "x", "width": 10**300},
     "bounded": {"column": "x", "width": 5, "bounds": (0, 120)},
+    "narrow last": {"column": "x", "width": "0.05", "bounds": ("-1.2", "0.9500000000000001")},
+    "narrow last of units": {"column": "x", "width": "0.05", "bounds": ("-1.2", "0.9500000000000001"), "unit": "u",
+                             "max_buckets_per_unit": 3},
     "dropped": {"column": "x", "width": 7, "bounds": (0, 120), "outside": "drop"},
     "edges": {"column": "x", "edges": ["-2.5", 0, "0.3", 5, 120]},
     "relative": {"column": "x", "relative": "0.05"},
@@ -105,6 +108,8 @@ CASES: dict[str, dict[str, Any]] = {
     "largest": {"column": "x", "width": 5, "unit": "u", "per_unit": "max", "bounds": (0, 120)},
     "smallest by group": {"column": "i", "by": "b", "unit": "n", "per_unit": "min"},
     "mean": {"column": "x", "width": "0.5", "bounds": (-9, 200), "unit": "u", "per_unit": "mean"},
+    "mean dropped": {"column": "x", "width": "0.5", "bounds": (-9, 200), "unit": "u", "per_unit": "mean",
+                     "outside": "drop"},
     "random": {"column": "d", "width": "1 year", "unit": "n", "per_unit": "random"},
 }  # fmt: skip
 LENIENT = (

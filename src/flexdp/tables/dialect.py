@@ -47,8 +47,8 @@ class Dialect:
         """A literal that the engine reads as exactly this double."""
         return f"CAST('{float(value)!r}' AS {self.double_type})"
 
-    def as_double(self, expression: str) -> str:
-        """An integer as a double."""
+    def as_double(self, expression: str, *, wide: bool = False) -> str:  # noqa: ARG002
+        """An integer as the nearest double; ``wide`` says that it may exceed 64 bits."""
         return f"CAST({expression} AS {self.double_type})"
 
     def as_text(self, expression: str) -> str:

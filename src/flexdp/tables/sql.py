@@ -103,7 +103,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
     if units is not None:
         tests.append("u IS NOT NULL")
         if units.per_unit == "mean":
-            rows, tests = _means(rows, tests, d), [steps[0].where]
+            rows, tests = _means(rows, d), [steps[0].where]  # bounds are those of the means
     if counting.declared is not None:
         tests.append(_among(counting.groups, counting.declared, d))
     return _counted(_keyed(rows, tests, steps, d, with_units=units is not None), steps, counting, d)
@@ -267,15 +267,19 @@ def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
     return d.binary(value) if units.kind == "text" else value
 
 
-def _means(rows: str, tests: Sequence[str], d: Dialect) -> str:
-    """One row per unit, with the mean of its values; summed in their own order, it depends on nothing else."""
+def _means(rows: str, d: Dialect) -> str:
+    """One row per unit, with the mean of its values; summed in their own order, it depends on nothing else.
+
+    However it was rounded, it lies between the unit's smallest and largest value.
+    """
     limit = d.double(_LARGEST_MEAN)
-    kept = f"SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM ({rows}) AS m WHERE {' AND '.join(tests)}"
-    kept += f" AND v0 BETWEEN -{limit} AND {limit}"
+    kept = f"SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM ({rows}) AS m"
+    kept += f" WHERE u IS NOT NULL AND v0 BETWEEN -{limit} AND {limit}"
     # What is next to nothing counts as nothing, because some engines fail where a quotient becomes zero.
     tiny = d.double(_SMALLEST_SHARED)
     share = f"CASE WHEN v0 BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} ELSE v0 / n END"
-    return f"SELECT u, {d.mean('v0', share)} AS v0 FROM ({kept}) AS s GROUP BY u"
+    mean = d.greatest(d.least(d.mean("v0", share), "max(v0)"), "min(v0)")
+    return f"SELECT u, {mean} AS v0 FROM ({kept}) AS s GROUP BY u"
 
 
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
@@ -308,7 +312,7 @@ def _step(d: Dialect, i: int, axis: Axis, wide: bool, *, per_row: bool) -> _Step
     if buckets.kind == "boolean":
         return _Step(where=f"{v} IS NOT NULL", key=v)
     if isinstance(buckets, LogWidth):
-        return _logarithmic(d, i, buckets, buckets.kind == "integer")
+        return _logarithmic(d, i, buckets, wide)
     if isinstance(buckets, Months):
         return _months(d, i, buckets)
     if buckets.kind == "number":
@@ -460,8 +464,9 @@ def _search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str) -
     return between(0, len(cuts))
 
 
-def _logarithmic(d: Dialect, i: int, buckets: LogWidth, whole: bool) -> _Step:
-    v = d.as_double(f"v{i}") if whole else f"v{i}"
+def _logarithmic(d: Dialect, i: int, buckets: LogWidth, wide: bool) -> _Step:
+    whole = buckets.kind == "integer"
+    v = d.as_double(f"v{i}", wide=wide) if whole else f"v{i}"
     where, value = (f"v{i} IS NOT NULL" if whole else _finite(d, v)), v
     if buckets.bounds is not None:
         low, high = (d.double(bound) for bound in buckets.bounds)

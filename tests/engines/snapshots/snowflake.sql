@@ -256,12 +256,18 @@ FROM (
   FROM (
     SELECT
       u,
-      SUM(
-        CASE
-          WHEN v0 BETWEEN -CAST('1e-280' AS DOUBLE) AND CAST('1e-280' AS DOUBLE)
-          THEN CAST('0.0' AS DOUBLE)
-          ELSE v0 / n
-        END ORDER BY v0
+      GREATEST_IGNORE_NULLS(
+        LEAST_IGNORE_NULLS(
+          SUM(
+            CASE
+              WHEN v0 BETWEEN -CAST('1e-280' AS DOUBLE) AND CAST('1e-280' AS DOUBLE)
+              THEN CAST('0.0' AS DOUBLE)
+              ELSE v0 / n
+            END ORDER BY v0
+          ),
+          MAX(v0)
+        ),
+        MIN(v0)
       ) AS v0
     FROM (
       SELECT
@@ -275,8 +281,7 @@ FROM (
         FROM source
       ) AS m
       WHERE
-        v0 BETWEEN CAST('-1.125899906842624e+16' AS DOUBLE) AND CAST('1.125899906842624e+16' AS DOUBLE)
-        AND u IS NOT NULL
+        u IS NOT NULL
         AND v0 BETWEEN -CAST('1e+307' AS DOUBLE) AND CAST('1e+307' AS DOUBLE)
     ) AS s
     GROUP BY

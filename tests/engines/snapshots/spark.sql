@@ -57,7 +57,7 @@ GROUP BY b0;
 SELECT b0, count(*) AS records
 FROM (
   SELECT CAST(floor(v0 / 5.0D) AS BIGINT) AS b0, u
-  FROM (SELECT u, aggregate(array_sort(collect_list(CASE WHEN v0 BETWEEN -1e-280D AND 1e-280D THEN 0.0D ELSE v0 / n END)), 0.0D, (total, next) -> total + next) AS v0 FROM (SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM (SELECT CAST(`age` AS DOUBLE) AS v0, CAST(`who` AS BIGINT) AS u FROM source) AS m WHERE v0 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D AND u IS NOT NULL AND v0 BETWEEN -1e+307D AND 1e+307D) AS s GROUP BY u) AS t
+  FROM (SELECT u, greatest(least(aggregate(array_sort(collect_list(CASE WHEN v0 BETWEEN -1e-280D AND 1e-280D THEN 0.0D ELSE v0 / n END)), 0.0D, (total, next) -> total + next), max(v0)), min(v0)) AS v0 FROM (SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM (SELECT CAST(`age` AS DOUBLE) AS v0, CAST(`who` AS BIGINT) AS u FROM source) AS m WHERE u IS NOT NULL AND v0 BETWEEN -1e+307D AND 1e+307D) AS s GROUP BY u) AS t
   WHERE v0 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D
 ) AS k
 GROUP BY b0;

@@ -278,12 +278,18 @@ FROM (
   FROM (
     SELECT
       u AS u,
-      SUM(
-        CASE
-          WHEN v0 BETWEEN -CAST('1e-280' AS FLOAT) AND CAST('1e-280' AS FLOAT)
-          THEN CAST('0.0' AS FLOAT)
-          ELSE v0 / n
-        END ORDER BY CASE WHEN v0 IS NULL THEN 1 ELSE 0 END, v0
+      GREATEST(
+        LEAST(
+          SUM(
+            CASE
+              WHEN v0 BETWEEN -CAST('1e-280' AS FLOAT) AND CAST('1e-280' AS FLOAT)
+              THEN CAST('0.0' AS FLOAT)
+              ELSE v0 / n
+            END ORDER BY CASE WHEN v0 IS NULL THEN 1 ELSE 0 END, v0
+          ),
+          MAX(v0)
+        ),
+        MIN(v0)
       ) AS v0
     FROM (
       SELECT
@@ -297,9 +303,7 @@ FROM (
         FROM source
       ) AS m
       WHERE
-        v0 BETWEEN CAST('-1.125899906842624e+16' AS FLOAT) AND CAST('1.125899906842624e+16' AS FLOAT)
-        AND u IS NOT NULL
-        AND v0 BETWEEN -CAST('1e+307' AS FLOAT) AND CAST('1e+307' AS FLOAT)
+        u IS NOT NULL AND v0 BETWEEN -CAST('1e+307' AS FLOAT) AND CAST('1e+307' AS FLOAT)
     ) AS s
     GROUP BY
       u

@@ -22,6 +22,10 @@ class _DuckDB(Dialect):
         digits = repr(float(value))
         return digits if "e" in digits else digits + "e0"
 
+    def as_double(self, expression: str, *, wide: bool = False) -> str:
+        """Wide integers are rounded twice, unless they are read from their text."""
+        return f"CAST({f'CAST({expression} AS VARCHAR)' if wide else expression} AS DOUBLE)"
+
     def honest(self, expression: str) -> str:
         """Not what the statistics of a Parquet file say, which DuckDB takes for true in filters and in all that it
         computes: those of most writers know nothing of NaN, which would pass every test. A random number has none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flexdp.buckets import FIRST_MOMENT, LAST_MOMENT, Kind
 from flexdp.tables.columns import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -19,6 +21,8 @@ _INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
 _WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
 _DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
 _MOMENT = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*"
+_DECIMAL = re.compile(r"DECIMAL\(([0-9]+),([0-9]+)\)")
+_EXACT_DIGITS = 15  # that any double holds, and one division by a power of ten rounds once
 _DAY_ZERO = "DATE '1970-01-01'"
 
 
@@ -68,12 +72,13 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         if kind == "date":
             return Reading(_days(cell))
         if kind == "number":
-            return Reading(f"CAST({cell} AS DOUBLE)")
+            decimal = _DECIMAL.fullmatch(column.type_name.upper())
+            return Reading(_rounded(cell, int(decimal.group(2))) if decimal else f"CAST({cell} AS DOUBLE)")
         # A type wider than 128 bits is tried, so that no cell can raise; texts of other types become texts.
         target = {"integer": "HUGEINT" if column.wide else None, "text": "VARCHAR"}.get(kind)
         return Reading(f"TRY_CAST({cell} AS {target})" if target else cell, column.wide)
     if kind == "number" and column.kind == "integer":
-        return Reading(f"CAST({cell} AS DOUBLE)")
+        return Reading(_rounded(cell, 0) if column.wide else f"CAST({cell} AS DOUBLE)")
     if kind == "moment" and column.kind == "date":
         return Reading(f"{_days(cell)} * 86400000000")
     if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
@@ -86,6 +91,15 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         fits = f"{value} BETWEEN -{limit} AND {limit} AND {value} = floor({value})"
         return Reading(f"CASE WHEN {fits} THEN TRY_CAST({value} AS HUGEINT) END", True)
     return Reading(_text_as(kind, f"CAST({cell} AS VARCHAR)"), kind == "integer")
+
+
+def _rounded(cell: str, digits: int) -> str:
+    """A decimal as the nearest double. DuckDB rounds long ones twice, unless it reads them from their text."""
+    text = f"CAST(CAST({cell} AS VARCHAR) AS DOUBLE)"
+    if digits > _EXACT_DIGITS:
+        return text
+    limit = 10 ** (_EXACT_DIGITS - digits)
+    return f"CASE WHEN {cell} BETWEEN -{limit} AND {limit} THEN CAST({cell} AS DOUBLE) ELSE {text} END"
 
 
 def _days(date: str) -> str:
