@@ -487,3 +487,67 @@ def test_line_ends_through_a_pipe(tmp_path: Path) -> None:
         with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
             piped = flexdp("release", "-", "a", "--epsilon", 20, "--delta", "0.4", "--json", stdin=cat.stdout)
         assert 97 <= Release.from_json(piped.stdout).histogram.size <= 100
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    out = flexdp()
+    assert out.returncode == 2 and out.stdout == ""
+    assert out.stderr.startswith("Usage: ") and "\nCommands:\n" in out.stderr and "Error" not in out.stderr
+
+
+def test_a_forgotten_column_or_file_is_told(ages: Path) -> None:
+    out = flexdp("release", ages, *SPEND)
+    assert out.returncode == 2 and out.stderr.startswith("Error: FILE or COLUMN is missing; name the file")
+    out = flexdp("release", ages, "nofile.csv", "age", *SPEND)
+    assert out.returncode == 2 and "source 'nofile.csv' does not exist" in out.stderr
+
+
+@pytest.mark.parametrize("command", [["plan", "-e", "1"], ["columns", "{ages}"], ["query", "{ages}", "age"]])
+def test_a_full_standard_output_is_no_surprise(ages: Path, command: list[str]) -> None:
+    words = [sys.executable, "-m", "flexdp", *(word.format(ages=ages) for word in command)]
+    with Path("/dev/full").open("w") as full:
+        out = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert out.returncode == 2 and out.stderr == "Error: the output could not be written; nothing was released.\n"
+
+
+def test_a_release_whose_file_cannot_be_written_is_printed_whole(ages: Path, tmp_path: Path) -> None:
+    line = f"ulimit -f 1; {sys.executable} -m flexdp release {ages} age {' '.join(SPEND)} --width 1 -s max -o z.html"
+    out = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert out.returncode == 2 and not (tmp_path / "z.html").exists()
+    assert Release.from_json(out.stdout).max().value is not None
+    assert "Error: --output 'z.html' could not be written, and stands on standard output instead" in out.stderr
+    assert out.stderr.rstrip().endswith("the budget of this release is spent.")
+
+
+def test_links_are_followed_and_protected_files_are_not_replaced(ages: Path, tmp_path: Path) -> None:
+    (tmp_path / "l.json").symlink_to("there.json")
+    assert flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", "l.json", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "l.json").is_symlink() and Release.from_json((tmp_path / "there.json").read_text()).max().value
+    if os.geteuid() != 0:  # to whom nothing is protected
+        (tmp_path / "there.json").chmod(0o444)
+        out = flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", "there.json", cwd=tmp_path)
+        assert out.returncode == 2 and "is write-protected" in out.stderr and "Spent" not in out.stderr
+
+
+def test_choices_that_promise_next_to_nothing_are_warned_of(ages: Path) -> None:
+    out = flexdp("release", ages, "age", "-e", 50, "-d", "0.5", "--width", 10)
+    assert out.returncode == 0
+    assert "Warning: --epsilon 50 is above 10: hardly a promise." in out.stderr
+    assert "Warning: --delta 0.5 lets the promise fail once in 2 times" in out.stderr
+    assert "Warning" not in flexdp("release", ages, "age", "-e", 10, "-d", "0.009", "--width", 10).stderr
+
+
+def test_how_cells_were_read_is_told_where_nothing_declares_it(ages: Path, tmp_path: Path) -> None:
+    out = flexdp("release", ages, "ward", *SPEND, "--width", 5)
+    assert out.returncode == 4 and "Column 'ward' was read as numbers written like 1234.5; other cells" in out.stderr
+    assert "was read as" not in flexdp("release", ages, "age", *SPEND, "--width", 10, "--kind", "number").stderr
+    assert "days written like 2024-12-31" in flexdp("release", ages, "age", *SPEND, "--kind", "date").stderr
+    duckdb.sql(f"COPY (SELECT age FROM '{ages}') TO '{tmp_path / 'a.parquet'}'")
+    assert "was read as" not in flexdp("release", tmp_path / "a.parquet", "age", *SPEND, "--width", 10).stderr
+
+
+def test_a_page_is_made_of_a_page(ages: Path, tmp_path: Path) -> None:
+    assert flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", "a.html", cwd=tmp_path).returncode == 0
+    out = flexdp("report", "a.html", "--json", "-o", "b.html", cwd=tmp_path)
+    assert out.returncode == 0 and json.loads(out.stdout)["answers"]
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()

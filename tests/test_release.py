@@ -7,6 +7,8 @@ import gzip
 import json
 import math
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -646,3 +648,21 @@ def test_a_failing_source_of_noise_shows_nothing_of_what_was_counted(monkeypatch
 def test_a_column_that_is_not_there_is_told_with_its_parameter(given: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"^{next(iter(given))} must name a column that there is: column "):
         flexdp.release(pl.DataFrame({"x": [1.5]}), "x", epsilon=1, delta="1e-6", **given)
+
+
+def test_modules_are_there_when_they_are_asked_for() -> None:
+    code = (
+        "import flexdp, sys; assert 'flexdp.report' not in sys.modules; flexdp.report.chart, flexdp.distances.hausdorff"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+        flexdp.nope  # noqa: B018
+
+
+def test_several_releases_are_read_back_as_such() -> None:
+    frame = pl.DataFrame({"x": [3.0] * 200, "y": [4.0] * 200})
+    several = flexdp.release(frame, ["x", "y"], separately=True, epsilon=1, delta="1e-6", width=5)
+    text = several.to_json()
+    assert flexdp.Releases.from_json(text).to_json() == text
+    with pytest.raises(InputError, match=r"Read it with Releases\.from_json"):
+        Release.from_json(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,29 @@ def test_a_zone_must_be_said_where_it_matters() -> None:
             flexdp.release(frame, "t", epsilon=1, delta=1e-6, width="1 day", zone=zone)
     with pytest.raises(InputError, match="whole days"):
         flexdp.release([dt.date(2024, 1, 1)], kind="date", epsilon=1, delta=1e-6, width="1 hour")
+
+
+def test_text_files_may_write_moments_with_their_offset(tmp_path: Path) -> None:
+    """With a zone, cells are read that say what they are in; without, those that do not."""
+    cells = {
+        "2024-01-01T05:00:00Z": dt.datetime(2024, 1, 1, 5),
+        "2024-01-01T05:00:00+02:00": dt.datetime(2024, 1, 1, 3),
+        " 2024-01-01 05:00-0530 ": dt.datetime(2024, 1, 1, 10, 30),
+        "2024-01-01T00:30:00.123456+01": dt.datetime(2023, 12, 31, 23, 30, 0, 123456),
+        "9999-12-31T23:59:59-01:00": None,
+        "0001-01-01T00:00:00+02:00": None,
+        "2024-02-30T00:00:00Z": None,
+        "2024-01-01T05:00:00+24:00": None,
+        "2024-01-01T05:00:00": None,
+        "2024-01-01Z": None,
+    }
+    expected = Counter(moment for moment in cells.values() if moment is not None)
+    (tmp_path / "t.csv").write_text("t\n" + "".join(f"{cell}\n" for cell in cells))
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps({"t": cell}) + "\n" for cell in cells))
+    for name in ("t.csv", "t.jsonl"):
+        assert private_counts(tmp_path / name, "t", kind="moment", zone="UTC") == expected
+        days = private_counts(tmp_path / name, "t", kind="date", zone="America/New_York")
+        assert days == {dt.date(2023, 12, 31): 2, dt.date(2024, 1, 1): 2}
+        assert private_counts(tmp_path / name, "t", kind="moment") == {dt.datetime(2024, 1, 1, 5): 1}
+        with pytest.raises(InputError, match="zone fits a column of moments"):
+            prepare(tmp_path / name, "t", kind="text", zone="UTC")

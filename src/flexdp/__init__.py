@@ -6,6 +6,9 @@
 The maximum of the readable values is 17.5: exact after leaving out at most 27 records from each bucket, to within 2.5.
 """
 
+import importlib
+from typing import Any
+
 from flexdp.answers import Answer, Certificate
 from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
 from flexdp.guarantees import Accuracy, Privacy
@@ -32,3 +35,22 @@ __all__ = [
     "query",
     "release",
 ]
+
+_ON_DEMAND = (
+    "baselines",
+    "calculus",
+    "distances",
+    "distortions",
+    "experiments",
+    "measure",
+    "mechanisms",
+    "report",
+    "statistics",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Modules that are loaded when they are first asked for, as in ``flexdp.report.chart``."""
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"flexdp.{name}")
+    raise AttributeError(f"module 'flexdp' has no attribute {name!r}")

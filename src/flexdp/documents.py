@@ -98,7 +98,9 @@ def write(content: Content) -> dict[str, Any]:
 def read(document: dict[str, Any]) -> Content:
     """What a document says, refused where it cannot be so."""
     if document["schema"] != SCHEMA:
-        raise InputError(f"schema must be {SCHEMA!r}; got {shown(document['schema'])}.")
+        several = document["schema"] == SCHEMA_OF_SEVERAL
+        remedy = " Read it with Releases.from_json." if several else ""
+        raise InputError(f"schema must be {SCHEMA!r}; got {shown(document['schema'])}.{remedy}")
     shape = _shape(document)
     certified, privacy, bars = document.get("certified"), document["privacy"], document["bars"]
     alone = len(shape.columns) == 1

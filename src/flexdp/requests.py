@@ -155,8 +155,9 @@ def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, 
                 f"zone is missing: {column.label} holds moments with a time zone, and days and hours begin at "
                 "different times in different zones. Say zone='UTC' or, for example, zone='Europe/Berlin'."
             )
-        out.append(Axis(column=column, kind=kind, buckets=partition, zone=check_zone(zone) if column.zoned else None))
-    if zone is not None and not any(column.zoned for column in declared):
+        zoned = column.zoned or (zone is not None and column.may_be_zoned and kind in ("date", "moment"))
+        out.append(Axis(column=column, kind=kind, buckets=partition, zone=check_zone(zone) if zoned else None))
+    if zone is not None and all(axis.zone is None for axis in out):
         raise InputError("zone fits a column of moments with a time zone only; leave it out.")
     return out
 

@@ -49,6 +49,11 @@ class Column:
     engine_name: str = ""
 
     @property
+    def may_be_zoned(self) -> bool:
+        """Whether moments may have their offset from UTC, as in text files; the caller says so by giving a zone."""
+        return self.undeclared and self.default == "text"
+
+    @property
     def label(self) -> str:
         return "this list of values" if self.name is None else f"column {shown(self.name)}"
 

@@ -208,7 +208,7 @@ class FileTable:
     def query(self, counting: Counting) -> str:
         """The SQL that counts; it runs nothing."""
         source, cells = self._source(counting.columns)
-        return count_query(source, counting, DUCKDB, lambda column, kind: read_cell(cells[column], column, kind))
+        return count_query(source, counting, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind))
 
     def count(self, counting: Counting) -> Counted:
         """Bars and how many records each holds."""
@@ -225,12 +225,12 @@ class FileTable:
                 statement = self.together_query(countings)
                 result = run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
                 return counted_together(result, countings)
-            listed = ", ".join(f"{cells[column]} AS x{i}" for i, column in enumerate(columns))
-            copied = {column: f"x{i}" for i, column in enumerate(columns)}
+            listed = ", ".join(f"{cells[column.name]} AS x{i}" for i, column in enumerate(columns))
+            copied = {column.name: f"x{i}" for i, column in enumerate(columns)}
             run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {listed} FROM {source}"), con.interrupt)
 
             def read(column: Column, kind: Kind) -> Reading:
-                return read_cell(copied[column], column, kind)
+                return read_cell(copied[column.name], column, kind)
 
             queries = [count_query("copied", counting, DUCKDB, read) for counting in countings]
             return [
@@ -242,18 +242,20 @@ class FileTable:
         """The SQL that counts several things in one pass."""
         columns = tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
         source, cells = self._source(columns)
-        return together_query(source, countings, DUCKDB, lambda column, kind: read_cell(cells[column], column, kind))
+        return together_query(
+            source, countings, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind)
+        )
 
-    def _source(self, columns: Sequence[Column]) -> tuple[str, dict[Column, str]]:
-        """A FROM clause, and the expression of each column's cell over it."""
+    def _source(self, columns: Sequence[Column]) -> tuple[str, dict[str | None, str]]:
+        """A FROM clause, and the expression of the cells of each column, by its name."""
         if self.format == "parquet":
             parquet = f"read_parquet({_file_list(self.files)}, hive_partitioning=false)"
-            return parquet, {column: DUCKDB.identifier(column.engine_name) for column in columns}
+            return parquet, {column.name: DUCKDB.identifier(column.engine_name) for column in columns}
         if self.format == "jsonl":
             valid = (
                 f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM {self._lines(self.files)})"
             )
-            return valid, {column: _member(column.name or "") for column in columns}
+            return valid, {column.name: _member(column.name or "") for column in columns}
         layouts: dict[tuple[tuple[int, ...], str], list[str]] = {}
         for file in self.files:
             names = self.names_of(file)
@@ -267,7 +269,7 @@ class FileTable:
             cells = ", ".join(f"{_field(place, delimiter)} AS cell{i}" for i, place in enumerate(places))
             parts.append(f"SELECT {cells} FROM {self._lines(files)}")
         source = "(" + " UNION ALL ".join(parts) + ")"
-        return source, {column: f"nullif(cell{i}, '')" for i, column in enumerate(columns)}
+        return source, {column.name: f"nullif(cell{i}, '')" for i, column in enumerate(columns)}
 
     def _lines(self, files: Sequence[str]) -> str:
         """Physical lines, header lines left out; a line that cannot be read is no line.

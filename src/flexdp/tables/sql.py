@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -155,7 +155,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
 
 def _read_axis(axis: Axis, read: ReadCell) -> Reading:
     """A cell as its kind; which day a moment lies on is known only once its clocks are."""
-    return read(axis.column, axis.kind if axis.zone is None else "moment")
+    return read(axis.column, axis.kind) if axis.zone is None else read(replace(axis.column, zoned=True), "moment")
 
 
 def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:

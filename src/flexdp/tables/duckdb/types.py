@@ -21,6 +21,10 @@ _INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
 _WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
 _DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
 _MOMENT = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*"
+_ZONED_MOMENT = (
+    r"[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?) ?"
+    r"(?:Z|([+-])([01][0-9]|2[0-3])(?::?([0-5][0-9]))?)[ \t]*"
+)
 _DECIMAL = re.compile(r"DECIMAL\(([0-9]+),([0-9]+)\)")
 _EXACT_DIGITS = 15  # that any double holds, and one division by a power of ten rounds once
 _DAY_ZERO = "DATE '1970-01-01'"
@@ -67,7 +71,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
     if column.timestamp:
         return _moment(cell, column, kind)
     if column.undeclared:
-        return Reading(_text_as(kind, cell), kind == "integer")
+        return Reading(_zoned_text(cell) if column.zoned else _text_as(kind, cell), kind == "integer")
     if kind == column.kind:
         if kind == "date":
             return Reading(_days(cell))
@@ -121,6 +125,17 @@ def _moment(cell: str, column: Column, kind: Kind) -> Reading:
 
 def _floored(ticks: str, divisor: int) -> str:
     return f"CASE WHEN {ticks} >= 0 THEN {ticks} // {divisor} ELSE -1 - (-1 - {ticks}) // {divisor} END"
+
+
+def _zoned_text(cell: str) -> str:
+    """A moment with its offset from UTC, in microseconds of UTC."""
+    written = f"regexp_extract({cell}, '{_ZONED_MOMENT}', ['stamp', 'sign', 'hours', 'minutes'])"
+    stamp = f"epoch_us(TRY_CAST({written}.stamp AS TIMESTAMP))"
+    hours, minutes = (f"coalesce(TRY_CAST({written}.{name} AS BIGINT), 0)" for name in ("hours", "minutes"))
+    offset = f"(CASE {written}.sign WHEN '-' THEN -1 ELSE 1 END) * ({hours} * 60 + {minutes}) * 60000000"
+    micros = f"({stamp} - {offset})"
+    inside = f"{micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
+    return f"CASE WHEN regexp_full_match({cell}, '{_ZONED_MOMENT}') AND {inside} THEN {micros} END"
 
 
 def _text_as(kind: Kind, cell: str) -> str:
