@@ -41,7 +41,7 @@ def test_without_options_nothing_changes() -> None:
 
 def test_options_are_known_by_the_names_of_the_library() -> None:
     parameters = [click.Argument(["source"]), click.Option(["--stat", "-s", "stats"]), click.Option(["--per-unit"])]
-    assert options_of(parameters) == {"stat": "--stat", "per_unit": "--per-unit"}
+    assert options_of(parameters) == {"stat": "--stat", "stats": "--stat", "per_unit": "--per-unit"}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def options_of(parameters: Iterable[click.Parameter]) -> dict[str, str]:
     for parameter in parameters:
         for option in parameter.opts if isinstance(parameter, click.Option) else ():
             if option.startswith("--"):
-                found[option[2:].replace("-", "_")] = option
+                found[option[2:].replace("-", "_")] = found[parameter.name or ""] = option
     return found
 
 

@@ -124,7 +124,7 @@ def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
         (["compare", "file"], "COLUMN must be named"),
         (["compare", "--law", "couchy:1,2"], "law 'couchy' does not exist. Did you mean cauchy?"),
         (["compare", "--law", "normal:5,1", "--bars", "0"], "bars must be a whole number of at least 1"),
-        (["compare", "--law", "normal:5,1", "-s", "median"], "statistic must be max, max_at_least:k or mode"),
+        (["compare", "--law", "normal:5,1", "-s", "median"], "--stat must be max, max_at_least:k or mode"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told_in_one_line(

@@ -139,7 +139,7 @@ def parse_statistic(statistic: Readable | str) -> Readable:
         return Max() if statistic == "max" else Mode()
     if name == "max_at_least" and argument:
         return MaxAtLeast(argument)
-    raise InputError(f"stat must be max, max_at_least:k or mode; got {shown(statistic)}.")
+    raise InputError(f"statistic must be max, max_at_least:k or mode; got {shown(statistic)}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,11 +39,12 @@ a{color:var(--link)}
 h1{font-size:1.6rem;line-height:1.2}
 h2{font-size:1.2rem;margin-top:2.2rem}
 figure{margin:0;background:#fff;color:#1b1b1b;padding:.5rem;border:1px solid var(--line)}
-figure svg{width:100%;height:auto;display:block}
+figure svg{width:100%;min-width:42rem;height:auto;display:block}
 figcaption{font-size:.9rem;padding:.5rem}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:.88rem;margin:.8rem 0}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
+caption span{position:sticky;left:0;display:block;width:min(66rem,calc(100vw - 3rem))}
 th,td{border-bottom:1px solid var(--line);padding:.3rem .7rem .3rem 0;text-align:left;vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
 pre{background:var(--soft);padding:.8rem;white-space:pre-wrap;overflow-wrap:anywhere}
@@ -114,7 +115,8 @@ def _figure(study: Study, figure: bytes) -> str:
     label = f"Mean errors against ε, a panel for each of {len(study.experiments)} experiments; the numbers are below."
     drawing = drawing.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
     return (
-        f"<figure>\n{drawing}\n<figcaption>Solid: actual error. Dashed: flexible error. Inset: a typical histogram. "
+        f'<figure>\n<div class="wide" tabindex="0" role="region" aria-label="Figure">{drawing}</div>\n'
+        "<figcaption>Solid: actual error. Dashed: flexible error. Inset: a typical histogram. "
         "Lines are drawn from broad to thin, so that one on top of another leaves an edge of it.</figcaption></figure>"
     )
 
@@ -250,6 +252,6 @@ def _table(caption: str, heads: Sequence[str], lines: Iterable[Sequence[str]], *
     )
     body = "\n".join(f"<tr>{''.join(line)}</tr>" for line in lines)
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}"><table><caption>{escape(caption)}'
-        f"</caption>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f"<caption><span>{escape(caption)}</span></caption>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
