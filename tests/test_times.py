@@ -262,3 +262,12 @@ def test_text_files_may_write_moments_with_their_offset(tmp_path: Path) -> None:
         assert private_counts(tmp_path / name, "t", kind="moment") == {dt.datetime(2024, 1, 1, 5): 1}
         with pytest.raises(InputError, match="zone fits a column of moments"):
             prepare(tmp_path / name, "t", kind="text", zone="UTC")
+
+
+@pytest.mark.parametrize(("width", "named"), [("1 month", "(2024-02)"), ("1 year", "(2024)"), ("1 quarter", "")])
+def test_the_month_of_a_middle_is_named(width: str, named: str) -> None:
+    days = [dt.date(2024, 2, 1 + i % 28) for i in range(600)]
+    said = str(flexdp.release(days, kind="date", width=width, epsilon=1, delta="1e-6").max())
+    assert said.startswith("The maximum of the readable values is 2024-") and (
+        named in said if named else "(" not in said
+    )

@@ -18,7 +18,7 @@ import numpy as np
 
 from flexdp._parameters import lower_text, number_text, plural, upper_text
 from flexdp.bucketing import bound_given
-from flexdp.buckets import Edges, Grid, Kind, Partition, Width, times
+from flexdp.buckets import Edges, Grid, Kind, Months, Partition, Width, times
 from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
@@ -353,7 +353,7 @@ class Reader:
     ) -> Answer:
         after = "" if accuracy.alpha == 0 else f" after leaving out {accuracy.left_out}"
         comma = "," if self.partition.bounds is not None and after and not self.scope.rule else ""
-        verb = verb or f"is {_text(value)}"
+        verb = verb or f"is {_text(value)}{self._month(value)}"
         return Answer(
             name=statistic.name,
             value=value,
@@ -362,6 +362,13 @@ class Reader:
             sentence=f"The {statistic.name}{self._of} {verb}: exact{after}{accuracy.margin}{tail}.",
             interval=interval,
         )
+
+    def _month(self, value: Any) -> str:
+        """The month, or the year, of which a key is the middle."""
+        months = self.partition.months if isinstance(self.partition, Months) else 0
+        if months not in (1, 12) or not isinstance(value, dt.date):
+            return ""
+        return f" ({value.year:04d}-{value.month:02d})" if months == 1 else f" ({value.year:04d})"
 
     def _interval(self, level: Fraction) -> tuple[Any, Any] | None:
         """Where the quantile of all readable values surely lies.
