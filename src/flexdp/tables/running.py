@@ -33,7 +33,7 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     def target() -> None:
         try:
             outcome.append(work())
-        except Exception:  # noqa: BLE001  (all failures after data was touched look alike, on purpose)
+        except BaseException:  # noqa: BLE001  (all failures look alike, also panics, of which nothing may reach stderr)
             outcome.clear()
         finally:
             done.set()
