@@ -85,6 +85,10 @@ class Dialect:
         """A text compared by its bytes, whatever collation the column or the connection has."""
         return f'{expression} COLLATE "C"'
 
+    def unicode(self, expression: str) -> str:
+        """A text, NULL where the engine may hold bytes for one that are none."""
+        return expression
+
     def length(self, expression: str) -> str:
         """How many characters a text has."""
         return f"length({expression})"

@@ -85,6 +85,11 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
     """How many records, or units, lie in each bar: columns ``b0, b1, …`` and ``records``, a row per non-empty bar."""
     units, d = counting.units, dialect
     readings = [_read_axis(axis, read) for axis in counting.axes]
+    if units is not None:  # what is no bar must not be chosen in the place of one
+        readings = [
+            reading._replace(value=d.unicode(reading.value)) if axis.kind == "text" else reading
+            for axis, reading in zip(counting.axes, readings, strict=True)
+        ]
     cells = [f"{reading.value} AS v{i}" for i, reading in enumerate(readings)]
     if units is not None:
         cells.append(f"{_unit(units, d, read)} AS u")
@@ -250,7 +255,7 @@ def _hashed(d: Dialect, bar: str, axis: Axis) -> list[str]:
 
 def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
     value = read(units.column, units.kind).value
-    return d.binary(value) if units.kind == "text" else value
+    return d.binary(d.unicode(value)) if units.kind == "text" else value
 
 
 def _means(rows: str, tests: Sequence[str], d: Dialect) -> str:
