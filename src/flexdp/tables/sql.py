@@ -434,14 +434,19 @@ def _months(d: Dialect, i: int, buckets: Months) -> _Step:
     return _Step(where=where, key=d.as_integer(over(month, buckets.months)), layers=[(part, "") for part in parts])
 
 
-def _search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str) -> str:
+def _search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str, branches: int = 2) -> str:
     """How many of the ascending cuts are ≤ value, as a balanced tree of comparisons."""
 
     def between(low: int, high: int) -> str:
         if low == high:
             return leaf(low)
-        middle = (low + high) // 2
-        return f"CASE WHEN {value} < {cuts[middle]} THEN {between(low, middle)} ELSE {between(middle + 1, high)} END"
+        leaves = high + 1 - low
+        parts = min(branches, leaves)
+        starts = [low - (-leaves * part // parts) for part in range(parts)]
+        ends = [*starts[1:], high + 1]
+        *first, last = (between(start, end - 1) for start, end in zip(starts, ends, strict=True))
+        tests = (f"WHEN {value} < {cuts[start - 1]} THEN {part}" for start, part in zip(starts[1:], first, strict=True))
+        return f"CASE {' '.join(tests)} ELSE {last} END"
 
     return between(0, len(cuts))
 
@@ -497,8 +502,9 @@ def _compared(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[
     last = len(coarse) - 1
     ends = sum(float(coarse[-1]) * float(step) < LARGEST_DOUBLE for step in fine)
     multiples = [f"{c} * {d.double(step)}" for step in fine[1:]]
-    within = f"CASE WHEN {a} = {last} THEN {_search(s, multiples[: ends - 1])} ELSE {_search(s, multiples)} END"
+    search = partial(_search, s, branches=d.branches)
+    within = f"CASE WHEN {a} = {last} THEN {search(multiples[: ends - 1])} ELSE {search(multiples)} END"
     return [
-        ({a: _search(s, cuts), c: _search(s, cuts, lambda k: d.double(coarse[k]))}, ""),
+        ({a: search(cuts), c: search(cuts, lambda k: d.double(float(coarse[k])))}, ""),
         ({rung: f"{a} * {len(fine)} + {within}"}, ""),
     ]

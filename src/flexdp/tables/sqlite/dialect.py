@@ -20,6 +20,7 @@ class _SQLite(Dialect):
     wide_type = None
     has_grouping_sets = False
     fence = " LIMIT -1"
+    branches = 4  # the parser gives up where expressions nest deeply
 
     def double(self, value: float | Fraction) -> str:
         """Integers and powers of two alone, because SQLite does not round decimals to the nearest double."""
