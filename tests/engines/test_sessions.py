@@ -130,6 +130,24 @@ def test_spark_collations_merge_nothing(spark: Any) -> None:
     assert units_of(loose) == {(1,): len(WORDS)}
 
 
+@pytest.mark.parametrize("loose", [False, True])
+def test_spark_tells_no_bytes_apart_that_are_no_texts(spark: Any, loose: bool) -> None:
+    """Python reads them all alike: as several bars of one unit they would add up to one that changes by as many."""
+    rows = ", ".join(
+        f"(1, CAST(X'{octets}' AS STRING))" for octets in ("FF", "FE", "FD41", "ED A0 80".replace(" ", ""))
+    )
+    frame = spark.sql(f"SELECT u, w, 3.0D AS x FROM VALUES {rows}, (1, 'a'), (2, 'é') AS t(u, w)")
+    if loose:
+        frame = frame.selectExpr("u", "collate(w, 'UTF8_LCASE') AS w", "x")
+    texts = {("a",): 1, ("é",): 1}
+    assert bars_of(frame, "w") == texts
+    for most in (1, 4):
+        assert bars_of(frame, "w", unit="u", max_buckets_per_unit=most) == texts
+        by_group = bars_of(frame, "x", width=1, by="w", unit="u", max_buckets_per_unit=most)
+        assert by_group == {(word, 3): 1 for (word,) in texts}
+    assert bars_of(frame, "x", width=1, unit="w", max_buckets_per_unit=1) == {(3,): 2}
+
+
 def invoke(*arguments: str) -> Any:
     return CliRunner().invoke(cli, arguments, obj=None, standalone_mode=False)
 

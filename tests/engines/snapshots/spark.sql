@@ -11,7 +11,7 @@ HAVING count(b0) > 0;
 SELECT b0, b1, count(b1) AS records
 FROM (
   SELECT v0 AS b0, CASE WHEN v1 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D THEN floor(v1 / 5.0D) END AS b1
-  FROM (SELECT `ward` AS v0, CAST(`age` AS DOUBLE) AS v1 FROM source) AS t
+  FROM (SELECT CASE WHEN is_valid_utf8(`ward`) THEN `ward` END AS v0, CAST(`age` AS DOUBLE) AS v1 FROM source) AS t
   WHERE v0 IS NOT NULL AND v0 IN ('A', CAST(X'6F2763' AS STRING))
 ) AS k
 GROUP BY b0, b1
