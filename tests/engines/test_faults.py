@@ -22,6 +22,7 @@ from conftest import private_bars, private_counts
 import flexdp
 from flexdp import DataError, InputError
 from flexdp.release import Request, prepare
+from flexdp.tables.postgres.run import own_session
 
 CANARY = "CANARY-7391"
 SPEND = {"epsilon": 1, "delta": "1e-6"}
@@ -38,7 +39,7 @@ def only_our_words(request: Request, capfd: pytest.CaptureFixture[str], caplog: 
     assert error.__context__ is None
     out, err = capfd.readouterr()
     said = "".join(traceback.format_exception(error)) + repr(error) + out + err
-    said += "".join(record.getMessage() for record in caplog.records if not record.name.startswith("py4j"))
+    said += "".join(record.getMessage() for record in caplog.records)
     for word in (CANARY, "7391", "psycopg", "sqlite3.", "pyspark", "SELECT", "relation"):
         assert word not in said, word
 
@@ -341,7 +342,29 @@ def test_spark_says_nothing_and_tidies_up(
     only_our_words(prepare(frame, "x", width=5), capfd, caplog)
     assert not [table for table in spark.catalog.listTables() if table.name.startswith("flexdp")]
     assert not spark.getTags()
-    assert not logging.getLogger("SQLQueryContextLogger").disabled
+    with caplog.at_level(logging.DEBUG):
+        caplog.clear()
+        spark.range(1).count()
+    assert "py4j.clientserver" in {record.name for record in caplog.records}  # what was silent speaks again
+
+
+def test_psycopg_logs_nothing_of_a_count(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Nor do the loggers below its own, of which one repeats what the server says when a transaction fails."""
+
+    def say(name: str) -> None:
+        logging.getLogger(name).warning("%s in %s", CANARY, name)
+
+    with own_session(address).opened() as ask:
+        assert ask("SELECT 1") == [(1,)]
+        for name in ("psycopg", "psycopg.transaction"):
+            say(name)
+        assert CANARY not in caplog.text
+        other = threading.Thread(target=say, args=("psycopg.transaction",))
+        other.start()
+        other.join()
+        assert caplog.text.count(CANARY) == 1  # the caller's other threads are heard
+    say("psycopg.transaction")
+    assert caplog.text.count(CANARY) == 2
 
 
 def test_ctrl_c_cancels_a_spark_job(spark: Any) -> None:
@@ -365,5 +388,7 @@ def test_spark_refuses_what_it_declares_and_cannot_count(spark: Any) -> None:
     with pytest.raises(InputError, match="but for case"):
         prepare(frame, "x")
     assert private_counts(frame.select("`v.w`"), "v.w") == {1.5: 1}
+    with pytest.raises(InputError, match="streams and has no end"):
+        prepare(spark.readStream.format("rate").load(), "value", width=10)
     with pytest.raises(InputError, match="engine does not fit a Spark DataFrame"):
         prepare(frame, "v.w", engine="duckdb")
