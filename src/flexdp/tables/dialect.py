@@ -30,6 +30,7 @@ class Dialect:
     wide_type: str | None = "NUMERIC"  # integers beyond 64 bits; None where there are none
     divides_wide = True  # whether those can be divided exactly
     has_grouping_sets = True  # whether several counts can be made in one pass
+    holds_nul = True  # whether a text can have a NUL in it
     fence = " OFFSET 0"  # keeps an inner SELECT from being copied into every place that uses what it computes
     branches = 2  # of each comparison in a long search; more of them nest less
     clamps_quotient = False  # whether a quotient that overflows is infinite, not an error, and so can be clamped itself

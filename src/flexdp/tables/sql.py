@@ -272,7 +272,10 @@ def _means(rows: str, tests: Sequence[str], d: Dialect) -> str:
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
     """Whether a record's group is one of the declared ones."""
     names = [d.binary(f"v{i}") if axis.kind == "text" else f"v{i}" for i, axis in enumerate(groups, start)]
-    literals = [[_literal(value, d) for value in group] for group in declared]
+    possible = [group for group in declared if d.holds_nul or not any("\0" in str(value) for value in group)]
+    if not possible:
+        return "FALSE"
+    literals = [[_literal(value, d) for value in group] for group in possible]
     if len(groups) == 1:
         return f"{names[0]} IN ({', '.join(group[0] for group in literals)})"
     return (
@@ -381,11 +384,13 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
     if isinstance(buckets, Edges):
         return _Step(where=where, key=_search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
     if wide:
-        _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", isinstance(buckets, Width))
+        divides = isinstance(buckets, Width) and buckets.width > 1
+        _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", divides)
     if isinstance(buckets, Width):
         width = int(buckets.width)
         if buckets.bounds is not None:
-            value = d.quotient(f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}", width, wide=wide)
+            value = f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}"
+            value = d.quotient(value, width, wide=wide) if width > 1 else value
         elif width > 1:
             n, origin = d.as_integer(v, wide=wide), int(buckets.origin)
             up = d.quotient(f"{n} - {origin}" if origin else n, width, wide=wide)
@@ -402,9 +407,10 @@ def _refuse_wide(d: Dialect, parameter: str, divides: bool) -> None:
             "give narrower ones, or leave them out."
         )
     if divides and not d.divides_wide:
+        own = ", or cast the column to BIGINT" if parameter == "width" else ""  # no type helps against wide bounds
         raise InputError(
             f"{parameter} needs integers beyond 64 bits to be divided, which {d.name} cannot do exactly; "
-            "give bounds within ±2^62, or edges, or cast the column to BIGINT."
+            f"give bounds within ±2^62, or edges, or width=1{own}."
         )
 
 

@@ -22,6 +22,11 @@ class _SQLite(Dialect):
     fence = " LIMIT -1"
     branches = 4  # the parser gives up where expressions nest deeply
 
+    def text(self, value: str) -> str:
+        """A statement ends at a NUL, so those are put in by their number."""
+        parts = list(map(super().text, value.split("\0")))
+        return parts[0] if len(parts) == 1 else f"({' || char(0) || '.join(parts)})"
+
     def double(self, value: float | Fraction) -> str:
         """Integers and powers of two alone, because SQLite does not round decimals to the nearest double."""
         number = float(value)
