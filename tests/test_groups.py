@@ -245,6 +245,7 @@ def test_documents_of_groups_are_read_back_and_checked() -> None:
         ({"by": "ward", "groups": ["A", "A"]}, "differ"),
         ({"by": "ward", "groups": [5]}, "kind, text"),
         ({"by": "floor", "groups": [1.5]}, "kind, integer"),
+        ({"by": "floor", "groups": [10**37]}, "at most 37 digits"),
         ({"by": ["ward", "floor"], "groups": ["AB", "CD"]}, "2 values each"),
         ({"by": ["ward", "floor"], "groups": [("A",)]}, "2 values each"),
         ({"by": "ratio"}, "texts, integers, dates or booleans"),

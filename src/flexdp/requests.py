@@ -18,7 +18,7 @@ import numpy as np
 from flexdp._parameters import Domain, plural, shown, whole
 from flexdp._zones import check_zone
 from flexdp.bucketing import make_buckets, make_grid
-from flexdp.buckets import EPOCH, Buckets, Exact, Kind, Partition
+from flexdp.buckets import EPOCH, LARGEST_INTEGER, Buckets, Exact, Kind, Partition
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -270,6 +270,10 @@ def _group_value(value: Any, kind: Kind) -> Any:
         raise InputError(f"groups must hold values of the column's kind, {kind}; got {shown(value)}.")
     if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
         raise InputError("groups must be texts that can be written as UTF-8.")
+    if kind == "integer" and abs(value) > LARGEST_INTEGER:
+        raise InputError(
+            "groups must be integers of at most 37 digits; larger ones are read on no engine. Leave it out."
+        )
     return value
 
 

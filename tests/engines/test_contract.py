@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import private_bars
 
-from engines.conftest import ENGINES, Cells, Engine
+from engines.conftest import ARROW_TYPES, ENGINES, Cells, Engine
 from engines.oracle import expected
 from flexdp import InputError
 from flexdp.release import prepare
@@ -83,6 +83,8 @@ CASES: dict[str, dict[str, Any]] = {
     "wide": {"column": "w"},
     "wide bounded": {"column": "w", "width": 3, "bounds": (-7, 100)},
     "wide edges": {"column": "w", "edges": [-7, 0, 5, 10**30]},
+    "wide, one by one": {"column": "w", "width": 1},
+    "wide, one by one, bounded": {"column": "w", "width": 1, "bounds": (2**64 - 50, 2**64 + 50)},
     "decimals": {"column": "m", "width": "0.1"},
     "decimals exact": {"column": "m"},
     "texts": {"column": "t"},
@@ -91,6 +93,7 @@ CASES: dict[str, dict[str, Any]] = {
     "weeks": {"column": "d", "width": "1 week"},
     "months": {"column": "d", "width": "1 month"},
     "quarters bounded": {"column": "d", "width": "1 quarter", "bounds": ("1900-01-01", "2024-12-31")},
+    "moments of days": {"column": "d", "kind": "moment", "width": "18 hours"},
     "moments": {"column": "s", "width": "15 minutes"},
     "moments by month": {"column": "s", "width": "1 month"},
     "days of moments": {"column": "s", "kind": "date", "width": "1 day"},
@@ -149,7 +152,8 @@ def bars_of(request: Any) -> dict[Any, int]:
 def refused(engine: Engine, parameters: dict[str, Any]) -> bool:
     """What docs/engines.md says an engine does not count."""
     names = [parameters["column"]] if isinstance(parameters["column"], str) else parameters["column"]
-    return not all(engine.holds(TABLE[name][0]) for name in names)
+    kinds = [*(TABLE[name][0] for name in names), parameters.get("kind")]
+    return not all(engine.holds(kind) for kind in kinds if kind in ARROW_TYPES)
 
 
 @pytest.mark.parametrize(("engine", "case"), PAIRS, indirect=["engine"])
@@ -190,6 +194,37 @@ def test_sqlite_refuses_integers_that_it_has_not_got(engine: Engine, loaded: dic
 def test_spark_refuses_to_divide_wide_integers(engine: Engine, loaded: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="spark cannot do exactly"):
         prepare(source_of(engine, loaded), "w", width=5)
+    with pytest.raises(InputError, match="give bounds within") as caught:
+        prepare(source_of(engine, loaded), "i", width=2**30, bounds=(-(2**63), 2**63))
+    assert "BIGINT" not in str(caught.value)  # which it is
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_sqlite_says_what_to_do_about_moments(engine: Engine, loaded: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="say kind='date', or use another engine"):
+        prepare(source_of(engine, loaded), "d", kind="moment", width="1 hour")
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
+def test_declared_groups_of_odd_values(engine: Engine) -> None:
+    """A text with NUL matches where a table can hold one, and fails nowhere; integers beyond all are refused."""
+    held = "a" if engine.name in ("postgres", "pg8000") else "a\0"
+    cells: Cells = {
+        "x": ("double", [1.0, 2.0, 3.0, 4.0]),
+        "t": ("text", ["a", held, f"{held}b", "b"]),
+        "i": ("bigint", [1, 2, 2**63 - 1, -(2**63)]),
+    }
+    source = engine.load(cells)
+    for parameters in (
+        {"by": "t", "groups": ["a\0"]},
+        {"by": "t", "groups": ["a\0", "b", "\0"]},
+        {"by": ["t", "i"], "groups": [("a\0", 2), ("b", -(2**63))]},
+        {"by": "i", "groups": [2**63 - 1, 10**37 - 1, 1 - 10**37]},
+    ):
+        prepared = prepare(source, "x", width=1, **parameters, **engine.parameters)
+        assert bars_of(prepared) == expected(prepared.questions[0], cells)
+    with pytest.raises(InputError, match="at most 37 digits"):
+        prepare(source, "x", width=1, by="i", groups=[1, -(10**37)], **engine.parameters)
 
 
 def test_the_oracle_tells_engines_apart(request: pytest.FixtureRequest, loaded: dict[str, Any]) -> None:

@@ -17,10 +17,12 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
+from conftest import private_bars, private_counts
 
 import flexdp
 from flexdp import DataError, InputError
 from flexdp.release import Request, prepare
+from flexdp.tables.postgres.run import own_session
 
 CANARY = "CANARY-7391"
 SPEND = {"epsilon": 1, "delta": "1e-6"}
@@ -37,7 +39,7 @@ def only_our_words(request: Request, capfd: pytest.CaptureFixture[str], caplog: 
     assert error.__context__ is None
     out, err = capfd.readouterr()
     said = "".join(traceback.format_exception(error)) + repr(error) + out + err
-    said += "".join(record.getMessage() for record in caplog.records if not record.name.startswith("py4j"))
+    said += "".join(record.getMessage() for record in caplog.records)
     for word in (CANARY, "7391", "psycopg", "sqlite3.", "pyspark", "SELECT", "relation"):
         assert word not in said, word
 
@@ -143,9 +145,34 @@ def test_bytes_that_pass_for_texts_are_no_bar() -> None:
     con = sqlite3.connect(":memory:")
     con.execute("CREATE TABLE visits (w TEXT)")
     con.execute("INSERT INTO visits VALUES (CAST(x'ff41' AS TEXT)), ('a'), (x'61'), (7)")  # 7 becomes '7'
-    from conftest import private_counts
-
     assert private_counts((con, "visits"), "w") == {"7": 1, "a": 1}
+    con.close()
+
+
+NO_TEXT = {"UTF-8": ("ff41", "fe"), "UTF-16le": ("00d8", "01d84100"), "UTF-16be": ("d800", "d8010041")}
+
+
+@pytest.mark.parametrize("encoding", NO_TEXT)
+def test_bytes_that_pass_for_texts_are_no_bar_group_or_unit(encoding: str) -> None:
+    """One such text makes no release fail, and takes no place of a bar."""
+    con = sqlite3.connect(":memory:")
+    con.execute(f"PRAGMA encoding = '{encoding}'")
+    con.execute("CREATE TABLE visits (u INTEGER, s TEXT, w TEXT, x REAL)")
+    con.executemany("INSERT INTO visits VALUES (?, ?, ?, 1.0)", [(1, "b", "a"), (2, "é", "日本"), (3, "c", "😀")])
+    for octets in NO_TEXT[encoding]:
+        odd = f"CAST(x'{octets}' AS TEXT)"
+        con.execute(f"INSERT INTO visits VALUES (1, {odd}, {odd}, 1.0), (2, 'c', {odd}, 1.0), (3, {odd}, 'a', 9.0)")
+
+    def bars(column: str, **parameters: Any) -> dict[Any, int]:
+        found = private_bars(prepare((con, "visits"), column, **parameters))
+        return dict(zip(found.rows(slice(None)), found.counts.tolist(), strict=True))
+
+    assert bars("w", unit="u", max_buckets_per_unit=9) == {("a",): 2, ("日本",): 1, ("😀",): 1}
+    assert sum(bars("w", unit="u", max_buckets_per_unit=1).values()) == 3
+    assert bars("x", width=1, unit="s", max_buckets_per_unit=1) == {(1,): 3}
+    assert bars("x", width=1, unit="s", per_unit="max") == {(1,): 3}
+    assert bars("x", width=1, unit="s", per_unit="mean") == {(1,): 3}
+    assert bars("x", width=1, by="w", unit="u", per_unit="max") == {("a", 1): 1, ("日本", 1): 1, ("a", 9): 1}
     con.close()
 
 
@@ -315,7 +342,29 @@ def test_spark_says_nothing_and_tidies_up(
     only_our_words(prepare(frame, "x", width=5), capfd, caplog)
     assert not [table for table in spark.catalog.listTables() if table.name.startswith("flexdp")]
     assert not spark.getTags()
-    assert not logging.getLogger("SQLQueryContextLogger").disabled
+    with caplog.at_level(logging.DEBUG):
+        caplog.clear()
+        spark.range(1).count()
+    assert "py4j.clientserver" in {record.name for record in caplog.records}  # what was silent speaks again
+
+
+def test_psycopg_logs_nothing_of_a_count(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Nor do the loggers below its own, of which one repeats what the server says when a transaction fails."""
+
+    def say(name: str) -> None:
+        logging.getLogger(name).warning("%s in %s", CANARY, name)
+
+    with own_session(address).opened() as ask:
+        assert ask("SELECT 1") == [(1,)]
+        for name in ("psycopg", "psycopg.transaction"):
+            say(name)
+        assert CANARY not in caplog.text
+        other = threading.Thread(target=say, args=("psycopg.transaction",))
+        other.start()
+        other.join()
+        assert caplog.text.count(CANARY) == 1  # the caller's other threads are heard
+    say("psycopg.transaction")
+    assert caplog.text.count(CANARY) == 2
 
 
 def test_ctrl_c_cancels_a_spark_job(spark: Any) -> None:
@@ -338,8 +387,8 @@ def test_spark_refuses_what_it_declares_and_cannot_count(spark: Any) -> None:
             prepare(frame, name)
     with pytest.raises(InputError, match="but for case"):
         prepare(frame, "x")
-    from conftest import private_counts
-
     assert private_counts(frame.select("`v.w`"), "v.w") == {1.5: 1}
+    with pytest.raises(InputError, match="streams and has no end"):
+        prepare(spark.readStream.format("rate").load(), "value", width=10)
     with pytest.raises(InputError, match="engine does not fit a Spark DataFrame"):
         prepare(frame, "v.w", engine="duckdb")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psycopg
 import pytest
 from click.testing import CliRunner
@@ -38,6 +40,45 @@ def test_sqlite_collations_merge_nothing() -> None:
     assert units_of((con, "visits")) == {(1,): len(WORDS)}
     assert bars_of((con, "visits"), "x", by="w", groups=["a"]) == {("a", 1): 1}
     con.close()
+
+
+def test_duckdb_s_order_chooses_no_bars() -> None:
+    """A connection may be set to sort downwards; which bars of a unit count, and its mean, stay as they were."""
+    questions: list[dict[str, Any]] = [
+        {"width": 1, "unit": "u", "max_buckets_per_unit": 2},
+        {"width": 1, "by": "w", "unit": "u", "per_unit": "min"},
+        {"unit": "u", "per_unit": "mean"},
+    ]
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE visits AS SELECT i * 0.1 AS x, i % 7 AS u, i % 3 AS w FROM range(200) AS r (i)")
+        con.execute("ALTER TABLE visits ALTER x TYPE DOUBLE")
+        before = [bars_of((con, "visits"), "x", **question) for question in questions]
+        con.execute("SET default_order = 'DESC'")
+        assert con.execute("SELECT x FROM visits ORDER BY x LIMIT 1").fetchall() == [(19.9,)]  # a control
+        assert [bars_of((con, "visits"), "x", **question) for question in questions] == before
+
+
+FINE: dict[str, dict[str, Any]] = {
+    "units": {"unit": "u", "max_buckets_per_unit": 2},
+    "units of texts": {"unit": "s", "max_buckets_per_unit": 2, "bounds": (-10, 1000)},
+    "largest by group": {"by": ["w", "s"], "unit": "u", "per_unit": "max"},
+    "mean": {"unit": "s", "per_unit": "mean"},
+    "declared groups": {"by": "w", "groups": ["a", "b"], "unit": "s", "per_unit": "min"},
+}
+
+
+@pytest.mark.parametrize("rule", FINE)
+@pytest.mark.parametrize("relative", ["0.0001", "0.0003"])
+def test_sqlite_finds_one_of_millions_of_buckets_for_units(relative: str, rule: str) -> None:
+    """The deepest query of all is not too deep for its parser; DuckDB, which looks buckets up, counts the same."""
+    rows = [(k * 1.37 ** (k % 90), k // 2, "ab"[k % 2], f"s{k // 3}") for k in range(-99, 99)]
+    found = []
+    for module in (sqlite3, duckdb):
+        with closing(module.connect(":memory:")) as con:
+            con.execute("CREATE TABLE visits (x DOUBLE, u BIGINT, w TEXT, s TEXT)")
+            con.executemany("INSERT INTO visits VALUES (?, ?, ?, ?)", rows)
+            found.append(bars_of((con, "visits"), "x", relative=relative, **FINE[rule]))
+    assert found[0] == found[1]
 
 
 @pytest.fixture
@@ -87,6 +128,22 @@ def test_spark_collations_merge_nothing(spark: Any) -> None:
     assert loose.select("w").distinct().count() < len(WORDS)  # a control: the collation does merge
     assert private_counts(loose, "w") == ALONE
     assert units_of(loose) == {(1,): len(WORDS)}
+
+
+@pytest.mark.parametrize("loose", [False, True])
+def test_spark_tells_no_bytes_apart_that_are_no_texts(spark: Any, loose: bool) -> None:
+    """Python reads them all alike: as several bars of one unit they would add up to one that changes by as many."""
+    rows = ", ".join(f"(1, CAST(X'{octets}' AS STRING))" for octets in ("FF", "FE", "FD41", "EDA080"))
+    frame = spark.sql(f"SELECT u, w, 3.0D AS x FROM VALUES {rows}, (1, 'a'), (2, 'é') AS t(u, w)")
+    if loose:
+        frame = frame.selectExpr("u", "collate(w, 'UTF8_LCASE') AS w", "x")
+    texts = {("a",): 1, ("é",): 1}
+    assert bars_of(frame, "w") == texts
+    for most in (1, 4):
+        assert bars_of(frame, "w", unit="u", max_buckets_per_unit=most) == texts
+        by_group = bars_of(frame, "x", width=1, by="w", unit="u", max_buckets_per_unit=most)
+        assert by_group == {(word, 3): 1 for (word,) in texts}
+    assert bars_of(frame, "x", width=1, unit="w", max_buckets_per_unit=1) == {(3,): 2}
 
 
 def invoke(*arguments: str) -> Any:

@@ -18,17 +18,36 @@ from pyspark.sql import SparkSession
 session = SparkSession.builder.remote("local[2]").getOrCreate()
 assert type(session).__module__.startswith("pyspark.sql.connect")
 import flexdp
-from flexdp import DataError
+from flexdp import DataError, InputError
+from flexdp.release import prepare
 from conftest import private_counts
 frame = session.sql("SELECT CAST(id % 20 AS DOUBLE) AS x, id % 50 AS u FROM range(4000)")
 assert private_counts(frame, "x", width=5) == {{2.5: 1000, 7.5: 1000, 12.5: 1000, 17.5: 1000}}
 assert sum(private_counts(frame, "x", width=5, unit="u", max_buckets_per_unit=1).values()) == 50
+odd = session.sql("SELECT 1 AS u, CAST(w AS STRING) AS w FROM VALUES (X'FF'), (X'FE'), (X'61') AS t(w)")
+assert private_counts(odd, "w", unit="u", max_buckets_per_unit=3) == {{"a": 1}}
+loose = odd.selectExpr("u", "collate(w, 'UTF8_LCASE') AS w")
+assert private_counts(loose, "w", unit="u", max_buckets_per_unit=3) == {{"a": 1}}
+try:
+    flexdp.query(session.readStream.format("rate").load(), "value", width=10)
+    print("a stream was taken")
+except InputError as error:
+    assert "streams" in str(error)
+heard = []
+handler = logging.Handler()
+handler.emit = lambda record: heard.append(record.getMessage())
+logging.getLogger().addHandler(handler)
+logging.getLogger().setLevel(logging.DEBUG)
 try:
     bad = session.sql("SELECT CAST(w AS INT) AS x FROM VALUES ('CANARY') AS t(w)")
-    flexdp.release(bad, "x", epsilon=1, delta="1e-6")
+    request = prepare(bad, "x").spend(1, "1e-6")
+    heard.clear()
+    request.run()
     print("released")
 except DataError as error:
     assert error.__cause__ is None and error.__context__ is None
+assert not any("CANARY" in text for text in heard), heard
+logging.getLogger().setLevel(logging.WARNING)
 assert not [table.name for table in session.catalog.listTables()]
 print("all is well")
 session.stop()
@@ -41,11 +60,18 @@ warnings.simplefilter("ignore")
 sys.path.insert(0, {tests!r})
 from engines.conftest import java_home
 java_home()
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from conftest import private_counts
 from flexdp import DataError, InputError
 from flexdp.release import prepare
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
 session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+assert private_counts(session.range(3), "id") == {{0: 1, 1: 1, 2: 1}}
+try:
+    session.sql("SELECT CAST('x' AS INT)").collect()
+except PySparkException:
+    pass  # the session's own errors are still its own
 frame = session.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x", "'CANARY' AS w")
 request = prepare(frame, "x", width=5).spend(1, "1e-6")
 java = session.sparkContext._gateway.proc.pid

@@ -49,6 +49,18 @@ def test_one_unit_changes_at_most_k_bars_by_one(engine: Engine, rule: str) -> No
         assert sum(before.values()) <= 39 * most  # rows of nobody are left out
 
 
+@pytest.mark.parametrize("engine", [name for name in TESTED if name != "postgres"], indirect=True)
+def test_texts_that_hold_nul_are_as_long_as_they_are(engine: Engine) -> None:
+    """Not as long as they are up to it: the same salt chooses the same bars on every engine that can hold them."""
+    words = ["a\0b", "a\0c", "a\0", "a"]
+    cells: Cells = {"w": ("text", words * 10), "u": ("bigint", [place // 4 for place in range(40)])}
+    prepared = prepare(engine.load(cells), "w", unit="u", max_buckets_per_unit=1)
+    bars = private_bars(prepared)
+    assert dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) == expected(
+        prepared.questions[0], cells
+    )
+
+
 def test_counting_records_is_told_apart_from_counting_units(request: pytest.FixtureRequest) -> None:
     """A control: without bounding, one unit changes every bar by many."""
     from engines.conftest import make_engine

@@ -21,7 +21,8 @@ _CONVERSIONS = {
     "date": ("moment",),
     "moment": ("date",),
 }
-_EVERYWHERE = {("integer", "number"), ("moment", "date")}  # conversions that every engine makes alike
+# Conversions that every engine makes alike; SQLite, which has no moments, refuses those itself and says why.
+_EVERYWHERE = {("integer", "number"), ("moment", "date"), ("date", "moment")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

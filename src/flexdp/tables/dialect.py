@@ -30,7 +30,9 @@ class Dialect:
     wide_type: str | None = "NUMERIC"  # integers beyond 64 bits; None where there are none
     divides_wide = True  # whether those can be divided exactly
     has_grouping_sets = True  # whether several counts can be made in one pass
+    holds_nul = True  # whether a text can have a NUL in it
     fence = " OFFSET 0"  # keeps an inner SELECT from being copied into every place that uses what it computes
+    branches = 2  # of each comparison in a long search; more of them nest less
     clamps_quotient = False  # whether a quotient that overflows is infinite, not an error, and so can be clamped itself
     clamps_after = False  # whether clamping a row costs so much that buckets are clamped instead, after counting
     tests_in_key = False  # whether a filter costs more than giving no bar to what does not count
@@ -89,6 +91,10 @@ class Dialect:
         """A text compared by its bytes, whatever collation the column or the connection has."""
         return f'{expression} COLLATE "C"'
 
+    def unicode(self, expression: str) -> str:
+        """A text, NULL where the engine may hold bytes for one that are none."""
+        return expression
+
     def length(self, expression: str) -> str:
         """How many characters a text has."""
         return f"length({expression})"
@@ -99,14 +105,14 @@ class Dialect:
 
     def mean(self, value: str, share: str) -> str:
         """The sum of ``share`` in the order of ``value``, so that it depends on the group's values alone."""
-        return f"sum({share} ORDER BY {value})"
+        return f"sum({share} ORDER BY {value} ASC)"  # also where a session's own order is another
 
     def chosen(self, bars: Sequence[str], bounded: str, hashed: str, most: int) -> str:
         """Of each unit ``u``, the ``most`` bars with the smallest hash."""
-        order = ", ".join([hashed, *bars])
+        order = ", ".join(f"{part} ASC" for part in (hashed, *bars))  # a session may be set to another order
         ranked = f"SELECT {', '.join(bars)}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
         return f"SELECT {', '.join(bars)} FROM ({ranked} FROM ({bounded}) AS d) AS r WHERE place <= {most}"
 
     def first(self, bars: Sequence[str], bounded: str, order: str) -> str:
-        """Of each unit ``u``, the first bar in that order."""
+        """Of each unit ``u``, the first bar in that order, whose last part ascends."""
         return self.chosen(bars, bounded, order, 1)

@@ -5,6 +5,8 @@ None of these libraries is imported here: whoever passes a frame has imported it
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -28,6 +30,9 @@ __all__ = [
     "open_polars",
     "open_pyarrow",
 ]
+
+_READY = 4  # batches that wait to be read, so that the engine that makes them never runs far ahead
+_POLL_SECONDS = 0.1
 
 
 def library_of(source: object) -> str | None:
@@ -106,23 +111,71 @@ class _Stream:
 
 
 class _Batches:
-    """The batches of a lazy frame as one Arrow stream, made while they are read."""
+    """The batches of a lazy frame as one Arrow stream, made while they are read, until it is closed.
+
+    They are handed over from a thread, because only a sink tells of every failure: an iterator over batches just ends
+    where one record makes polars panic.
+    """
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        self._closed = threading.Event()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import pyarrow
 
         empty = self._frame.clear().collect().to_arrow()
-        batches = (batch for frame in self._frame.collect_batches() for batch in frame.to_arrow().to_batches())
-        reader = pyarrow.RecordBatchReader.from_batches(empty.schema, batches)
+        reader = pyarrow.RecordBatchReader.from_batches(empty.schema, self._read())
         return reader.__arrow_c_stream__(requested_schema)
+
+    def close(self) -> None:
+        """Let whoever reads fail, and the sink end with its next batch."""
+        self._closed.set()
+
+    def _read(self) -> Iterator[Any]:
+        ready: queue.Queue[Any] = queue.Queue(_READY)
+        threading.Thread(target=self._fill, args=(ready,), name="flexdp-batches", daemon=True).start()
+        try:
+            while not self._closed.is_set():
+                try:
+                    batches = ready.get(timeout=_POLL_SECONDS)
+                except queue.Empty:
+                    continue
+                if batches is _END:
+                    return
+                if batches is _FAILED:
+                    break
+                yield from batches
+        finally:
+            self.close()  # also where the reader is dropped before its end
+        raise OSError("the frame was not read to its end")
+
+    def _fill(self, ready: queue.Queue[Any]) -> None:
+        """Everything that polars makes, and last how it has ended."""
+
+        def offer(item: Any) -> bool:
+            while not self._closed.is_set():
+                try:
+                    ready.put(item, timeout=_POLL_SECONDS)
+                except queue.Full:
+                    continue
+                return False
+            return True  # tells polars that no more is needed
+
+        try:
+            self._frame.sink_batches(lambda frame: offer(frame.to_arrow().to_batches()))
+            ended = _END
+        except BaseException:  # noqa: BLE001  (a panic is no Exception; its text may quote a cell)
+            ended = _FAILED
+        offer(ended)
+
+
+_END, _FAILED = object(), object()
 
 
 def open_polars(source: Any, column: object) -> EngineTable:
     """A polars frame, lazy frame or series."""
-    if hasattr(source, "collect_batches"):
+    if hasattr(source, "sink_batches"):
         return _lazy(source)
     if hasattr(source, "to_frame"):
         no_column(column, "a series")
@@ -196,16 +249,27 @@ def _registered(
         return str(found)
 
     def execute(statement: str, columns: Sequence[str]) -> dict[str, Any]:
-        with connection() as con, _as_source(con, pick_columns(list(columns))):
-            return run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
+        with connection() as con, _as_source(con, pick_columns(list(columns))) as interrupt:
+            return run(lambda: con.execute(statement).fetchnumpy(), interrupt)
 
     return EngineTable((single,) if single else tuple(names), type_of, execute, single=single is not None)
 
 
 @contextmanager
-def _as_source(con: Any, table: Any) -> Iterator[None]:
+def _as_source(con: Any, table: Any) -> Iterator[Callable[[], None]]:
+    """Register a table for the duration; what is yielded stops whatever reads it."""
+
+    def close() -> None:
+        if isinstance(table, _Batches):
+            table.close()
+
+    def interrupt() -> None:
+        close()  # first, because a reader that waits for a batch hears nothing else
+        con.interrupt()
+
     con.register("source", table)
     try:
-        yield
+        yield interrupt
     finally:
+        close()
         con.unregister("source")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import threading
@@ -15,7 +16,7 @@ from flexdp.errors import DataError
 from flexdp.histogram import object_keys
 from flexdp.tables.counting import Counted, Counting
 
-__all__ = ["columns_of", "counted", "counted_together", "run", "run_here"]
+__all__ = ["columns_of", "counted", "counted_together", "run", "run_here", "silenced"]
 
 _T = TypeVar("_T")
 _POLL_SECONDS = 0.1
@@ -33,7 +34,7 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     def target() -> None:
         try:
             outcome.append(work())
-        except Exception:  # noqa: BLE001  (all failures after data was touched look alike, on purpose)
+        except BaseException:  # noqa: BLE001  (all failures look alike, also panics, of which nothing may reach stderr)
             outcome.clear()
         finally:
             done.set()
@@ -112,6 +113,21 @@ def _watched(interrupt: Callable[[], None]) -> Iterator[None]:
         theirs.close()
         watcher.join()
         ours.close()
+
+
+@contextmanager
+def silenced(names: Sequence[str], others: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
+    """Let these loggers, and those below them, which ask only themselves, write nothing but what ``others`` allows."""
+    below = tuple(f"{name}." for name in names)
+    found = {*names, *(name for name in list(logging.root.manager.loggerDict) if name.startswith(below))}
+    loggers = [logging.getLogger(name) for name in found]
+    for logger in loggers:
+        logger.addFilter(others)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(others)
 
 
 def columns_of(rows: Sequence[Sequence[Any]], names: Sequence[str], texts: Collection[str]) -> dict[str, Any]:

@@ -160,6 +160,8 @@ def _read_axis(axis: Axis, read: ReadCell) -> Reading:
 
 def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
     """A cell to be tested. A number that is only divided need not be made honest: the bar of NaN is NaN, thus none."""
+    if axis.kind == "text" and per_row:  # what is no bar must not be chosen in the place of one
+        return d.unicode(reading.value)
     divided = isinstance(axis.buckets, Width) and not per_row
     return d.honest(reading.value) if axis.kind == "number" and not divided else reading.value
 
@@ -264,7 +266,7 @@ def _hashed(d: Dialect, bar: str, axis: Axis) -> list[str]:
 
 def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
     value = read(units.column, units.kind).value
-    return d.binary(value) if units.kind == "text" else value
+    return d.binary(d.unicode(value)) if units.kind == "text" else value
 
 
 def _means(rows: str, d: Dialect) -> str:
@@ -285,7 +287,10 @@ def _means(rows: str, d: Dialect) -> str:
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
     """Whether a record's group is one of the declared ones."""
     names = [d.binary(f"v{i}") if axis.kind == "text" else f"v{i}" for i, axis in enumerate(groups, start)]
-    literals = [[_literal(value, d) for value in group] for group in declared]
+    possible = [group for group in declared if d.holds_nul or not any("\0" in str(value) for value in group)]
+    if not possible:
+        return "FALSE"
+    literals = [[_literal(value, d) for value in group] for group in possible]
     if len(groups) == 1:
         return f"{names[0]} IN ({', '.join(group[0] for group in literals)})"
     return (
@@ -399,11 +404,13 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
     if isinstance(buckets, Edges):
         return _Step(where=where, key=_search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
     if wide:
-        _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", isinstance(buckets, Width))
+        divides = isinstance(buckets, Width) and buckets.width > 1
+        _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", divides)
     if isinstance(buckets, Width):
         width = int(buckets.width)
         if buckets.bounds is not None:
-            value = d.quotient(f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}", width, wide=wide)
+            value = f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}"
+            value = d.quotient(value, width, wide=wide) if width > 1 else value
         elif width > 1:
             n, origin = d.as_integer(v, wide=wide), int(buckets.origin)
             up = d.quotient(f"{n} - {origin}" if origin else n, width, wide=wide)
@@ -420,9 +427,10 @@ def _refuse_wide(d: Dialect, parameter: str, divides: bool) -> None:
             "give narrower ones, or leave them out."
         )
     if divides and not d.divides_wide:
+        own = ", or cast the column to BIGINT" if parameter == "width" else ""  # no type helps against wide bounds
         raise InputError(
             f"{parameter} needs integers beyond 64 bits to be divided, which {d.name} cannot do exactly; "
-            "give bounds within ±2^62, or edges, or cast the column to BIGINT."
+            f"give bounds within ±2^62, or edges, or width=1{own}."
         )
 
 
@@ -452,14 +460,19 @@ def _months(d: Dialect, i: int, buckets: Months) -> _Step:
     return _Step(where=where, key=d.as_integer(over(month, buckets.months)), layers=[(part, "") for part in parts])
 
 
-def _search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str) -> str:
+def _search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str, branches: int = 2) -> str:
     """How many of the ascending cuts are ≤ value, as a balanced tree of comparisons."""
 
     def between(low: int, high: int) -> str:
         if low == high:
             return leaf(low)
-        middle = (low + high) // 2
-        return f"CASE WHEN {value} < {cuts[middle]} THEN {between(low, middle)} ELSE {between(middle + 1, high)} END"
+        leaves = high + 1 - low
+        parts = min(branches, leaves)
+        starts = [low - (-leaves * part // parts) for part in range(parts)]
+        ends = [*starts[1:], high + 1]
+        *first, last = (between(start, end - 1) for start, end in zip(starts, ends, strict=True))
+        tests = (f"WHEN {value} < {cuts[start - 1]} THEN {part}" for start, part in zip(starts[1:], first, strict=True))
+        return f"CASE {' '.join(tests)} ELSE {last} END"
 
     return between(0, len(cuts))
 
@@ -516,8 +529,9 @@ def _compared(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[
     last = len(coarse) - 1
     ends = sum(float(coarse[-1]) * float(step) < LARGEST_DOUBLE for step in fine)
     multiples = [f"{c} * {d.double(step)}" for step in fine[1:]]
-    within = f"CASE WHEN {a} = {last} THEN {_search(s, multiples[: ends - 1])} ELSE {_search(s, multiples)} END"
+    search = partial(_search, s, branches=d.branches)
+    within = f"CASE WHEN {a} = {last} THEN {search(multiples[: ends - 1])} ELSE {search(multiples)} END"
     return [
-        ({a: _search(s, cuts), c: _search(s, cuts, lambda k: d.double(coarse[k]))}, ""),
+        ({a: search(cuts), c: search(cuts, lambda k: d.double(float(coarse[k])))}, ""),
         ({rung: f"{a} * {len(fine)} + {within}"}, ""),
     ]

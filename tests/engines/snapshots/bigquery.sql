@@ -200,7 +200,7 @@ FROM (
       b0,
       ROW_NUMBER() OVER (
         PARTITION BY u
-        ORDER BY TO_HEX(MD5('salt:' || CAST(u AS STRING) || ':' || CAST(CAST(b0 AS INT64) AS STRING))) NULLS LAST, b0 NULLS LAST
+        ORDER BY TO_HEX(MD5('salt:' || CAST(u AS STRING) || ':' || CAST(CAST(b0 AS INT64) AS STRING))) ASC NULLS LAST, b0 ASC NULLS LAST
       ) AS place
     FROM (
       SELECT DISTINCT

@@ -206,7 +206,7 @@ FROM (
               'salt:' || CAST(u AS Nullable(String)) || ':' || CAST(CAST(b0 AS Nullable(Int64)) AS Nullable(String))
             )
           )
-        ), b0
+        ) ASC, b0 ASC
       ) AS place
     FROM (
       SELECT DISTINCT
@@ -265,7 +265,7 @@ FROM (
               WHEN v0 BETWEEN -CAST('1e-280' AS Nullable(Float64)) AND CAST('1e-280' AS Nullable(Float64))
               THEN CAST('0.0' AS Nullable(Float64))
               ELSE v0 / n
-            END ORDER BY v0
+            END ORDER BY v0 ASC
           ),
           MAX(v0)
         ),

@@ -200,7 +200,7 @@ FROM (
       b0,
       ROW_NUMBER() OVER (
         PARTITION BY u
-        ORDER BY MD5('salt:' || CAST(u AS STRING) || ':' || CAST(CAST(b0 AS BIGINT) AS STRING)) NULLS LAST, b0 NULLS LAST
+        ORDER BY MD5('salt:' || CAST(u AS STRING) || ':' || CAST(CAST(b0 AS BIGINT) AS STRING)) ASC NULLS LAST, b0 ASC NULLS LAST
       ) AS place
     FROM (
       SELECT DISTINCT
@@ -259,7 +259,7 @@ FROM (
               WHEN v0 BETWEEN -CAST('1e-280' AS DOUBLE) AND CAST('1e-280' AS DOUBLE)
               THEN CAST('0.0' AS DOUBLE)
               ELSE v0 / n
-            END ORDER BY v0 NULLS LAST
+            END ORDER BY v0 ASC NULLS LAST
           ),
           MAX(v0)
         ),

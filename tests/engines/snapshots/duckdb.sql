@@ -51,7 +51,7 @@ GROUP BY b0;
 -- units, at most two buckets each
 SELECT b0, count(*) AS records
 FROM (
-  SELECT b0 FROM (SELECT b0, row_number() OVER (PARTITION BY u ORDER BY md5('salt:' || CAST(u AS VARCHAR) || ':' || CAST(CAST(b0 AS BIGINT) AS VARCHAR)), b0) AS place FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST(floor(v0 / 5.0e0) AS BIGINT) AS b0, u
+  SELECT b0 FROM (SELECT b0, row_number() OVER (PARTITION BY u ORDER BY md5('salt:' || CAST(u AS VARCHAR) || ':' || CAST(CAST(b0 AS BIGINT) AS VARCHAR)) ASC, b0 ASC) AS place FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST(floor(v0 / 5.0e0) AS BIGINT) AS b0, u
   FROM (SELECT CAST("age" AS DOUBLE) + 0 * random() AS v0, "who" AS u FROM source) AS t
   WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16 AND u IS NOT NULL) AS e) AS d) AS r WHERE place <= 2
 ) AS k
@@ -61,7 +61,7 @@ GROUP BY b0;
 SELECT b0, count(*) AS records
 FROM (
   SELECT CAST(floor(v0 / 5.0e0) AS BIGINT) AS b0, u
-  FROM (SELECT u, greatest(least(sum(CASE WHEN v0 BETWEEN -1e-280 AND 1e-280 THEN 0.0e0 ELSE v0 / n END ORDER BY v0), max(v0)), min(v0)) AS v0 FROM (SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM (SELECT CAST("age" AS DOUBLE) + 0 * random() AS v0, "who" AS u FROM source) AS m WHERE u IS NOT NULL AND v0 BETWEEN -1e+307 AND 1e+307) AS s GROUP BY u) AS t
+  FROM (SELECT u, greatest(least(sum(CASE WHEN v0 BETWEEN -1e-280 AND 1e-280 THEN 0.0e0 ELSE v0 / n END ORDER BY v0 ASC), max(v0)), min(v0)) AS v0 FROM (SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM (SELECT CAST("age" AS DOUBLE) + 0 * random() AS v0, "who" AS u FROM source) AS m WHERE u IS NOT NULL AND v0 BETWEEN -1e+307 AND 1e+307) AS s GROUP BY u) AS t
   WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16
 ) AS k
 GROUP BY b0;

@@ -200,7 +200,7 @@ FROM (
       b0,
       ROW_NUMBER() OVER (
         PARTITION BY u
-        ORDER BY MD5('salt:' || CAST(u AS CLOB) || ':' || CAST(CAST(b0 AS INT) AS CLOB)), b0
+        ORDER BY MD5('salt:' || CAST(u AS CLOB) || ':' || CAST(CAST(b0 AS INT) AS CLOB)) ASC, b0 ASC
       ) AS place
     FROM (
       SELECT DISTINCT
@@ -259,7 +259,7 @@ FROM (
               WHEN v0 BETWEEN -CAST('1e-280' AS DOUBLE PRECISION) AND CAST('1e-280' AS DOUBLE PRECISION)
               THEN CAST('0.0' AS DOUBLE PRECISION)
               ELSE v0 / n
-            END ORDER BY v0
+            END ORDER BY v0 ASC
           ),
           MAX(v0)
         ),

@@ -202,7 +202,7 @@ FROM (
         PARTITION BY u
         ORDER BY MD5(
           'salt:' || CAST(u AS VARCHAR(MAX)) || ':' || CAST(CAST(b0 AS BIGINT) AS VARCHAR(MAX))
-        ), b0
+        ) ASC, b0 ASC
       ) AS place
     FROM (
       SELECT DISTINCT
@@ -261,7 +261,7 @@ FROM (
               WHEN v0 BETWEEN -CAST('1e-280' AS DOUBLE PRECISION) AND CAST('1e-280' AS DOUBLE PRECISION)
               THEN CAST('0.0' AS DOUBLE PRECISION)
               ELSE v0 / n
-            END ORDER BY v0
+            END ORDER BY v0 ASC
           ),
           MAX(v0)
         ),

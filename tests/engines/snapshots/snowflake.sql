@@ -204,7 +204,7 @@ FROM (
       b0,
       ROW_NUMBER() OVER (
         PARTITION BY u
-        ORDER BY MD5('salt:' || CAST(u AS VARCHAR) || ':' || CAST(CAST(b0 AS BIGINT) AS VARCHAR)), b0
+        ORDER BY MD5('salt:' || CAST(u AS VARCHAR) || ':' || CAST(CAST(b0 AS BIGINT) AS VARCHAR)) ASC, b0 ASC
       ) AS place
     FROM (
       SELECT DISTINCT
@@ -263,7 +263,7 @@ FROM (
               WHEN v0 BETWEEN -CAST('1e-280' AS DOUBLE) AND CAST('1e-280' AS DOUBLE)
               THEN CAST('0.0' AS DOUBLE)
               ELSE v0 / n
-            END ORDER BY v0
+            END ORDER BY v0 ASC
           ),
           MAX(v0)
         ),

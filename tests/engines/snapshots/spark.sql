@@ -11,7 +11,7 @@ HAVING count(b0) > 0;
 SELECT b0, b1, count(b1) AS records
 FROM (
   SELECT v0 AS b0, CASE WHEN v1 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D THEN floor(v1 / 5.0D) END AS b1
-  FROM (SELECT `ward` AS v0, CAST(`age` AS DOUBLE) AS v1 FROM source) AS t
+  FROM (SELECT CASE WHEN is_valid_utf8(`ward`) THEN `ward` END AS v0, CAST(`age` AS DOUBLE) AS v1 FROM source) AS t
   WHERE v0 IS NOT NULL AND v0 IN ('A', CAST(X'6F2763' AS STRING))
 ) AS k
 GROUP BY b0, b1
@@ -47,7 +47,7 @@ GROUP BY b0;
 -- units, at most two buckets each
 SELECT b0, count(*) AS records
 FROM (
-  SELECT b0 FROM (SELECT b0, row_number() OVER (PARTITION BY u ORDER BY md5('salt:' || CAST(u AS STRING) || ':' || CAST(CAST(b0 AS BIGINT) AS STRING)), b0) AS place FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST(floor(v0 / 5.0D) AS BIGINT) AS b0, u
+  SELECT b0 FROM (SELECT b0, row_number() OVER (PARTITION BY u ORDER BY md5('salt:' || CAST(u AS STRING) || ':' || CAST(CAST(b0 AS BIGINT) AS STRING)) ASC, b0 ASC) AS place FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST(floor(v0 / 5.0D) AS BIGINT) AS b0, u
   FROM (SELECT CAST(`age` AS DOUBLE) AS v0, CAST(`who` AS BIGINT) AS u FROM source) AS t
   WHERE v0 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D AND u IS NOT NULL) AS e) AS d) AS r WHERE place <= 2
 ) AS k

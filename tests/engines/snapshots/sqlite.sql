@@ -46,7 +46,7 @@ GROUP BY b0;
 -- units, at most two buckets each
 SELECT b0, count(*) AS records
 FROM (
-  SELECT b0 FROM (SELECT b0, row_number() OVER (PARTITION BY u ORDER BY flexdp_md5('salt:' || CAST(u AS TEXT) || ':' || CAST(CAST(b0 AS BIGINT) AS TEXT)), b0) AS place FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST((CAST(v0 / 5.0 AS INTEGER) - (v0 / 5.0 < CAST(v0 / 5.0 AS INTEGER))) AS BIGINT) AS b0, u
+  SELECT b0 FROM (SELECT b0, row_number() OVER (PARTITION BY u ORDER BY flexdp_md5('salt:' || CAST(u AS TEXT) || ':' || CAST(CAST(b0 AS BIGINT) AS TEXT)) ASC, b0 ASC) AS place FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST((CAST(v0 / 5.0 AS INTEGER) - (v0 / 5.0 < CAST(v0 / 5.0 AS INTEGER))) AS BIGINT) AS b0, u
   FROM (SELECT CASE WHEN typeof("age") IN ('integer', 'real') THEN CAST("age" AS REAL) END AS v0, CASE WHEN typeof("who") = 'integer' THEN "who" END AS u FROM source) AS t
   WHERE v0 BETWEEN (-5629499534213120.0 * 2.0) AND (5629499534213120.0 * 2.0) AND u IS NOT NULL) AS e) AS d) AS r WHERE place <= 2
 ) AS k

@@ -213,7 +213,7 @@ FROM (
               )
             )
           )
-        ), b0
+        ) ASC, b0 ASC
       ) AS place
     FROM (
       SELECT DISTINCT
@@ -272,7 +272,7 @@ FROM (
               WHEN v0 BETWEEN -CAST('1e-280' AS DOUBLE) AND CAST('1e-280' AS DOUBLE)
               THEN CAST('0.0' AS DOUBLE)
               ELSE v0 / n
-            END ORDER BY v0
+            END ORDER BY v0 ASC
           ),
           MAX(v0)
         ),

@@ -226,7 +226,7 @@ FROM (
         ) IS NULL THEN 1 ELSE 0 END, HASHBYTES(
           'MD5',
           'salt:' + CAST(u AS VARCHAR(MAX)) + ':' + CAST(CAST(b0 AS BIGINT) AS VARCHAR(MAX))
-        ), CASE WHEN b0 IS NULL THEN 1 ELSE 0 END, b0
+        ) ASC, CASE WHEN b0 IS NULL THEN 1 ELSE 0 END, b0 ASC
       ) AS place
     FROM (
       SELECT DISTINCT
@@ -285,7 +285,7 @@ FROM (
               WHEN v0 BETWEEN -CAST('1e-280' AS FLOAT) AND CAST('1e-280' AS FLOAT)
               THEN CAST('0.0' AS FLOAT)
               ELSE v0 / n
-            END ORDER BY CASE WHEN v0 IS NULL THEN 1 ELSE 0 END, v0
+            END ORDER BY CASE WHEN v0 IS NULL THEN 1 ELSE 0 END, v0 ASC
           ),
           MAX(v0)
         ),

@@ -10,6 +10,8 @@ __all__ = ["POSTGRES"]
 
 
 class _Postgres(Dialect):
+    holds_nul = False
+
     def over(self, expression: str, divisor: float) -> str:
         plain = super().over(expression, divisor)
         vanishing = _largest_vanishing(divisor)

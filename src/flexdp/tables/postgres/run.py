@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flexdp.errors import InputError
+from flexdp.tables.running import silenced
 from flexdp.tables.served import Ask
 
 __all__ = ["SETTINGS", "Session", "caller_session", "is_connection", "own_session"]
@@ -115,15 +115,7 @@ def _cancel(con: Any = None) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let psycopg write nothing to its log about what happens in this thread."""
+    """Let psycopg write nothing to its logs about what happens in this thread."""
     mine = threading.get_ident()
-    logger = logging.getLogger("psycopg")
-
-    def others(record: logging.LogRecord) -> bool:
-        return record.thread != mine
-
-    logger.addFilter(others)
-    try:
+    with silenced(["psycopg"], lambda record: record.thread != mine):
         yield
-    finally:
-        logger.removeFilter(others)

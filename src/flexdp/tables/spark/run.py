@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from flexdp.tables.running import run
+from flexdp.tables.running import run, silenced
 
 __all__ = ["VIEW", "execute"]
 
 VIEW = "`flexdp_source`"  # stands for the frame in the query that is shown
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark", "pyspark.sql.connect.logging")
+_SPARKS_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_LOGGERS = (*_SPARKS_OWN, "py4j", "pyspark", "grpc")
 
 
 def execute(frame: Any, statement: str) -> Sequence[Sequence[Any]]:
@@ -65,15 +65,12 @@ def _viewed(frame: Any) -> Iterator[str]:
 @contextmanager
 def _quiet(session: Any) -> Iterator[None]:
     """Spark writes failing values to its logs, in Python and in the JVM: for the duration, in neither."""
-    before = {name: logging.getLogger(name).disabled for name in _LOGGERS}
-    for name in _LOGGERS:
-        logging.getLogger(name).disabled = True
-    try:
-        with _quiet_jvm(_context(session)):
-            yield
-    finally:
-        for name, disabled in before.items():
-            logging.getLogger(name).disabled = disabled
+    from pyspark.logger import PySparkLogger
+
+    for name in _SPARKS_OWN:
+        PySparkLogger.getLogger(name)  # of its own class, or it would fail to log to it later
+    with silenced(_LOGGERS, lambda _record: False), _quiet_jvm(_context(session)):
+        yield
 
 
 @contextmanager

@@ -26,11 +26,14 @@ def is_frame(source: object) -> bool:
 
 def open_spark(frame: Any) -> ServedTable:
     """A DataFrame, of which only the schema is looked at."""
-    fields = None
+    fields, streams = None, False
     with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+        streams = bool(frame.isStreaming)
         fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
     if fields is None:
         raise InputError("source is a DataFrame that cannot tell its schema; is its Spark session still running?")
+    if streams:
+        raise InputError("source is a DataFrame that streams and has no end; write it to a table, and release that.")
     return _SparkTable(VIEW, tuple(declared(*field) for field in fields), SPARK, read_cell, lambda s: execute(frame, s))
 
 

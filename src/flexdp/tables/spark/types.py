@@ -52,8 +52,11 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         inside = f"{cell} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31'"
         days = f"CAST(unix_date({cell}) AS BIGINT)"
         return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'moment' else ''} END")
-    if kind == "text" and column.type_name.lower().startswith("string collate"):
-        return Reading(f"collate({cell}, 'UTF8_BINARY')")
+    if kind == "text":
+        collated = column.type_name.lower().startswith("string collate")
+        text = f"collate({cell}, 'UTF8_BINARY')" if collated else cell
+        # Spark lets bytes pass for texts that are none, and tells them apart where Python no longer does.
+        return Reading(f"CASE WHEN is_valid_utf8({text}) THEN {text} END")
     return Reading(cell)
 
 

@@ -1,4 +1,4 @@
-"""SQLite's words. Integers have 64 bits; md5 and the mean are functions that ``run.py`` lends the connection."""
+"""SQLite's words. Integers have 64 bits; what it lacks are functions that ``run.py`` lends the connection."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from flexdp.tables.dialect import Dialect
 
-__all__ = ["MD5", "MEAN", "SQLITE"]
+__all__ = ["LENGTH", "MD5", "MEAN", "SQLITE", "TEXT"]
 
-MD5, MEAN = "flexdp_md5", "flexdp_mean"
+TEXT, LENGTH, MD5, MEAN = "flexdp_text", "flexdp_length", "flexdp_md5", "flexdp_mean"
 _EXACT = 2**53
 _POWER = 62  # of the largest power of two that an integer holds
 
@@ -20,6 +20,12 @@ class _SQLite(Dialect):
     wide_type = None
     has_grouping_sets = False
     fence = " LIMIT -1"
+    branches = 4  # the parser gives up where expressions nest deeply
+
+    def text(self, value: str) -> str:
+        """A statement ends at a NUL, so those are put in by their number."""
+        parts = list(map(super().text, value.split("\0")))
+        return parts[0] if len(parts) == 1 else f"({' || char(0) || '.join(parts)})"
 
     def double(self, value: float | Fraction) -> str:
         """Integers and powers of two alone, because SQLite does not round decimals to the nearest double."""
@@ -44,6 +50,12 @@ class _SQLite(Dialect):
 
     def binary(self, expression: str) -> str:
         return f"{expression} COLLATE BINARY"
+
+    def unicode(self, expression: str) -> str:
+        return f"{TEXT}(CAST({expression} AS BLOB))"  # as a text, Python would not even get it
+
+    def length(self, expression: str) -> str:
+        return f"{LENGTH}({expression})"  # SQLite's own stops at the first NUL
 
     def md5(self, expression: str) -> str:
         return f"{MD5}({expression})"

@@ -13,7 +13,7 @@ from flexdp._parameters import shown
 from flexdp.errors import InputError
 from flexdp.tables.running import run, run_here
 from flexdp.tables.served import Ask
-from flexdp.tables.sqlite.dialect import MD5, MEAN
+from flexdp.tables.sqlite.dialect import LENGTH, MD5, MEAN, TEXT
 
 __all__ = ["is_connection", "on_caller", "on_file"]
 
@@ -94,19 +94,36 @@ def _functions(con: Any) -> Iterator[None]:
     """Lend the connection what SQLite lacks, and take it back."""
     import sqlite3
 
+    con.create_function(TEXT, 1, _reader(_fetch(con, "PRAGMA encoding")[0][0]), deterministic=True)
+    con.create_function(LENGTH, 1, len, deterministic=True)
     con.create_function(MD5, 1, _md5, deterministic=True)
     con.create_aggregate(MEAN, 1, _Mean)
     try:
         yield
     finally:
         with suppress(sqlite3.Error):  # the caller still reads from another cursor: they stay, and do no harm
-            for name in (MD5, MEAN):
+            for name in (TEXT, LENGTH, MD5, MEAN):
                 con.create_window_function(name, 1, None)  # the one way that takes back functions of any kind
 
 
-def _md5(text: bytes | str) -> str:
-    octets = text.encode() if isinstance(text, str) else text
-    return hashlib.md5(octets, usedforsecurity=False).hexdigest()
+_CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}  # as SQLite names them
+
+
+def _reader(encoding: str) -> Callable[[bytes | None], str | None]:
+    """The function that says which text some bytes of the database are; None where they are none."""
+    codec = _CODECS[encoding]
+
+    def text(octets: bytes | None) -> str | None:
+        try:
+            return None if octets is None else octets.decode(codec)
+        except UnicodeDecodeError:
+            return None
+
+    return text
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 class _Mean:

@@ -43,6 +43,6 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:  # noqa: ARG001
         return Reading(f"CASE WHEN typeof({cell}) = 'integer' AND {cell} IN (0, 1) THEN {cell} END")
     if kind == "moment":
         raise InputError(
-            "kind='moment' does not fit SQLite, which has no type for moments; use dates, or another engine."
+            "kind='moment' does not fit SQLite, which has no type for moments; say kind='date', or use another engine."
         )
     return Reading(f"CASE WHEN typeof({cell}) = '{kind}' THEN {cell} END")
