@@ -143,7 +143,7 @@ class Width:
             return None
         lower, upper = self.bounds
         many = max(1, math.ceil((upper - lower + int(self.whole)) / self.width))
-        if self.whole:
+        if self.whole or many > LARGEST_INDEX:  # far too many, which is refused
             return many
         # Where the last bucket is so narrow that doubles put the upper bound into the one before, it is none.
         return min(many, 1 + math.floor((float(upper) - float(lower)) / float(self.width)))
