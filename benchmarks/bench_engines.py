@@ -14,7 +14,7 @@ from typing import Any
 
 import flexdp
 
-ROWS = int(os.environ.get("ROWS", 20_000_000))
+ROWS = int(os.environ.get("ROWS", 100_000_000))
 ROUNDS = 11
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 
