@@ -18,6 +18,7 @@ from conftest import private_bars, private_counts
 from flexdp import InputError
 from flexdp.cli import cli
 from flexdp.release import prepare
+from flexdp.tables.spark.run import _quiet
 
 WORDS = ["a", "A", "a ", "\u00e9", "e\u0301", "ß", "ss"]
 ALONE = dict.fromkeys(WORDS, 1)
@@ -191,3 +192,20 @@ def test_spark_logs_as_before(spark: Any) -> None:
     assert before[0] != "OFF"
     assert private_counts(spark.range(100).selectExpr("CAST(id AS DOUBLE) AS x"), "x", width=50) == {25.0: 50, 75.0: 50}
     assert levels() == before
+
+
+def test_counts_at_the_same_time_keep_spark_quiet_until_the_last(spark: Any) -> None:
+    loggers = spark.sparkContext._jvm.org.apache.logging.log4j.LogManager.getContext(False)
+
+    def level() -> str:
+        return str(loggers.getConfiguration().getRootLogger().getLevel().toString())
+
+    before = level()
+    first, second = _quiet(spark), _quiet(spark)
+    first.__enter__()
+    second.__enter__()
+    assert level() == "OFF"
+    first.__exit__(None, None, None)
+    assert level() == "OFF", "the other still counts"
+    second.__exit__(None, None, None)
+    assert level() == before != "OFF"

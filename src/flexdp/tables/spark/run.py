@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +13,8 @@ from flexdp.tables.running import run, silenced
 __all__ = ["VIEW", "execute"]
 
 VIEW = "`flexdp_source`"  # stands for the frame in the query that is shown
+_QUIET = threading.Lock()
+_levels: list[Any] = []  # the level to restore, once for each count that runs
 _SPARKS_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _LOGGERS = (*_SPARKS_OWN, "py4j", "pyspark", "grpc")
 
@@ -82,15 +85,18 @@ def _quiet_jvm(context: Any) -> Iterator[None]:
     log4j = context._jvm.org.apache.logging.log4j
     loggers = log4j.LogManager.getContext(False)
     root = loggers.getConfiguration().getRootLogger()
-    level = root.getLevel()
-    root.setLevel(log4j.Level.OFF)
-    loggers.updateLoggers()
+    with _QUIET:  # of several counts at once the first silences, and the last restores
+        _levels.append(_levels[0] if _levels else root.getLevel())
+        root.setLevel(log4j.Level.OFF)
+        loggers.updateLoggers()
     try:
         yield
     finally:
-        with suppress(Exception):  # the JVM has ended
-            root.setLevel(level)
-            loggers.updateLoggers()
+        with _QUIET, suppress(Exception):  # the JVM has ended
+            level = _levels.pop()
+            if not _levels:
+                root.setLevel(level)
+                loggers.updateLoggers()
 
 
 def _context(session: Any) -> Any:
