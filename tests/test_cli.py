@@ -551,3 +551,21 @@ def test_a_page_is_made_of_a_page(ages: Path, tmp_path: Path) -> None:
     out = flexdp("report", "a.html", "--json", "-o", "b.html", cwd=tmp_path)
     assert out.returncode == 0 and json.loads(out.stdout)["answers"]
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_links_in_a_circle_are_no_surprise(ages: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    out = flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", "loop.json", cwd=tmp_path)
+    assert out.returncode == 2 and "--output 'loop.json' cannot be written" in out.stderr and "Spent" not in out.stderr
+
+
+def test_how_moments_with_an_offset_are_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("t\n" + "2024-01-01T05:00Z\n" * 200)
+    spend = (*SPEND, "--kind", "moment", "--width", "1 day")
+    lost = flexdp("release", tmp_path / "t.csv", "t", *spend)
+    assert lost.returncode == 4 and "--zone reads those with an offset." in lost.stderr
+    found = flexdp("release", tmp_path / "t.csv", "t", *spend, "--zone", "UTC")
+    assert found.returncode == 0 and "2024-01-01 12:00:00" in found.stdout
+    (tmp_path / "u.csv").write_text("t\n" + "2024-01-01T05:00\n" * 200)
+    other = flexdp("release", tmp_path / "u.csv", "t", *spend, "--zone", "UTC")
+    assert other.returncode == 4 and "moments with their offset, written like 2024-12-31T18:30+01:00" in other.stderr

@@ -271,3 +271,13 @@ def test_the_month_of_a_middle_is_named(width: str, named: str) -> None:
     assert said.startswith("The maximum of the readable values is 2024-") and (
         named in said if named else "(" not in said
     )
+
+
+def test_a_zone_is_for_the_columns_that_have_one() -> None:
+    frame = pl.DataFrame({"t": [dt.datetime(2024, 1, 1, 5)] * 200, "y": [1.5] * 200}).with_columns(
+        pl.col("t").dt.replace_time_zone("UTC")
+    )
+    both = prepare(frame, ["t", "y"], separately=True, zone="Europe/Berlin", width={"t": "1 day", "y": 1})
+    assert [question.shape.zone for question in both.questions] == ["Europe/Berlin", None]
+    with pytest.raises(InputError, match="zone fits a column of moments"):
+        prepare(frame, "y", zone="UTC", width=1)

@@ -205,7 +205,7 @@ def test_what_a_release_by_unit_says() -> None:
     )
     assert released.max_drop == 53
     assert str(released.max()) == (
-        "The maximum of the readable values that have an id limited to 0–39, counting each id in at most 2 buckets, "
+        "The maximum of the readable values limited to 0–39 that have an id, counting each id in at most 2 buckets, "
         "is 34.5: exact, to within 4.5."
     )
     assert "at most 53 ids from each bucket" in str(released.median())
@@ -298,3 +298,24 @@ def test_a_certificate_tells_how_the_budget_is_shared() -> None:
     assert "Shared by 2 bars of ε = 0.45" in said and "the total of ε = 0.05" in said and "Proof for the total" in said
     alone = flexdp.release(table, "v", epsilon=1, delta="1e-6", width=1).certificate()
     assert alone.total_evidence is None and "Shared" not in str(alone) and "Proof: " in str(alone)
+
+
+def test_what_is_said_where_nothing_survived() -> None:
+    table = pa.table({"v": [1.5] * 3, "g": ["a"] * 3, "u": [1, 2, 3]})
+    spend = {"epsilon": 1, "delta": "1e-6", "width": 1}
+    alone = str(flexdp.release(table, "v", **spend).max())
+    assert alone.startswith("Nothing survived: no bucket is left to read the maximum from.")
+    by = str(flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=1, **spend).max())
+    assert "to read the maximum of the readable values that have a g and a u from." in by
+    left = flexdp.release(table, "v", by="g", groups=["a"], **spend).by_group()["a"].max()
+    assert "to read the maximum of the readable values of g a from." in str(left)
+
+
+def test_a_page_bounds_what_counts_and_not_the_records() -> None:
+    table = pa.table({"v": [5.0] * 900 + [None] * 900, "u": [i % 450 for i in range(1800)]})
+    page = flexdp.release(table, "v", epsilon=8, delta="1e-3", width=10, certify="0.2").to_html()
+    assert "Of how many records that count there are, only a bound is published" in page
+    units = flexdp.release(
+        table, "v", epsilon=8, delta="1e-3", width=10, certify="0.2", unit="u", max_buckets_per_unit=1
+    )
+    assert "Of how many counts of each u there are, only a bound is published" in units.to_html()

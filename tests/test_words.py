@@ -29,6 +29,13 @@ OPTIONS = {name: "--" + name.replace("_", "-") for name in NAMES}
         ("source 'by=3/unit=4/per_unit.csv' is missing", "source 'by=3/unit=4/per_unit.csv' is missing"),
         ("counted by unit and kind", "counted by unit and kind"),
         ("(kind='date')", "(--kind date)"),
+        ("for example groups=[('A', 1), ('B', 2)].", "for example --groups A:1,B:2."),
+        ("column 'total per_unit' does not exist", "column 'total per_unit' does not exist"),
+        (
+            "column 'sum unit=5 x' is not the column's own per_unit",
+            "column 'sum unit=5 x' is not the column's own --per-unit",
+        ),
+        ('got "it\'s per_unit=3"', 'got "it\'s per_unit=3"'),
     ],
 )
 def test_parameters_become_options(message: str, said: str) -> None:

@@ -247,12 +247,12 @@ class AtomicFile:
                 raise InputError(f"output {shown(str(self._path))} is a directory; name a file.")
             if self._path.exists() and not os.access(self._path, os.W_OK):
                 raise InputError(f"output {shown(str(self._path))} exists and is write-protected; name another file.")
-            self._path = self._path.resolve()  # what a link points to is replaced, not the link
             try:
+                self._path = self._path.resolve()  # what a link points to is replaced, not the link
                 self._stream = tempfile.NamedTemporaryFile(
                     "w", encoding="utf-8", newline="", dir=self._path.parent, prefix=".flexdp-", delete=False
                 )  # type: ignore[assignment]
-            except OSError:
+            except (OSError, RuntimeError):  # links that lead in a circle
                 raise InputError(
                     f"output {shown(str(self._path))} cannot be written. Check the folder and its permissions."
                 ) from None

@@ -137,8 +137,11 @@ def report_command(source: str, output: str | None, column: str | None, as_json:
     document = Document.read(content)
     if output is not None or not as_json:
         html = page(document, released)
-        with target:
-            target.write_text(html)
+        try:
+            with target:
+                target.write_text(html)
+        except OSError:
+            raise InputError(f"output {shown(output)} could not be written; is there room for it?") from None
         if output is None:
             click.echo(html, nl=False)
     if as_json:

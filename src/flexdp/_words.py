@@ -11,6 +11,7 @@ __all__ = ["in_options", "options_of"]
 
 _QUOTED = r"'[^']*'(?:(?:, | or )'[^']*')*"
 _VALUE = rf"(?:{_QUOTED}|\([^()]*\)|\[[^\[\]]*\]|[\w./+-]*\w)?"
+_TYPED = r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)"""  # what the user wrote is repeated as it is
 
 
 def options_of(parameters: Iterable[click.Parameter]) -> dict[str, str]:
@@ -33,12 +34,17 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     if not options:
         return message
     names = "|".join(sorted(options, key=len, reverse=True))
-    message = re.sub(
-        rf"(?<![^\s(])({names})=({_VALUE})", lambda found: f"{options[found[1]]} {_written(found[2])}".rstrip(), message
-    )
-    message = re.sub(rf"^({names})(?= )", lambda found: options[found[1]], message)
-    bare = "|".join(name for name in options if "_" in name)
-    return re.sub(rf"(?<![^\s(])({bare})\b(?!\.\w)", lambda found: options[found[1]], message) if bare else message
+    odd = "|".join(name for name in options if "_" in name) or "(?!)"
+    given = rf"(?<![^\s(])(?P<given>{names})=(?P<value>{_VALUE})"
+    named = rf"^(?P<first>{names})(?= )|(?<![^\s(])(?P<odd>{odd})\b(?!\.\w)"
+
+    def said(found: re.Match[str]) -> str:
+        if found["given"]:
+            return f"{options[found['given']]} {_written(found['value'])}".rstrip()
+        name = found["first"] or found["odd"]
+        return options[name] if name else found[0]
+
+    return re.sub(rf"{given}|{named}|{_TYPED}", said, message)
 
 
 def _written(value: str) -> str:
@@ -46,7 +52,8 @@ def _written(value: str) -> str:
     if value == "True":
         return ""
     if value.startswith("("):
-        return ":".join(part.strip() for part in value[1:-1].split(","))
+        return ":".join(part.strip().strip("'") for part in value[1:-1].split(","))
     if value.startswith("["):
-        return ",".join(part.strip().strip("'") for part in value[1:-1].split(","))
+        inner = re.sub(r"\(([^()]*)\)", lambda pair: _written(pair.group()), value[1:-1])
+        return ",".join(part.strip().strip("'") for part in inner.split(","))
     return re.sub(r"'([\w./+-]+)'", r"\1", value)

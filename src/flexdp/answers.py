@@ -90,7 +90,7 @@ class Scope:
     were, before the data was read: without that no fraction is certified. ``most_lost`` is a bound, paid for
     with ``certify``, of how many contributions are missing in all. ``place`` is what loses some of its own, ``summed``
     which of these one count adds up. ``values`` names whose values are meant, ``where`` the group or column they are
-    taken from, ``rule`` how often a unit counts; all three are parts of a sentence.
+    taken from, ``needs`` what else a record must have, ``rule`` how often a unit counts; all are parts of a sentence.
     ``grouped`` tells that records without a group do not count.
     """
 
@@ -102,6 +102,7 @@ class Scope:
     summed: str = "each bucket"
     values: str = "the readable values"
     where: str = ""
+    needs: str = ""
     rule: str = ""
     grouped: bool = False
 
@@ -230,11 +231,15 @@ class Reader:
             "Nothing is present that is not in the data.",
         ]
         hidden = self._histogram_accuracy(self.partition.count)
-        if hidden.alpha is not None:
-            out.append(f"At most {percent_text(hidden.alpha)}{self._of} were left out in all.")
+        if hidden.alpha is not None and hidden.alpha < 1:
+            out.append(f"At most {percent_text(hidden.alpha)}{self._of} {self._were} left out in all.")
         if self.scope.most_lost is not None:
             out.append(f"At most {self.scope.most_lost} {counted}s were left out in all, by a bound that was paid for.")
         return out
+
+    @property
+    def _were(self) -> str:
+        return "were" if self.scope.values.endswith("s") else "was"
 
     @property
     def _not_counted(self) -> list[str]:
@@ -244,6 +249,10 @@ class Reader:
         if any(axis.kind == "number" for axis in axes):
             out.append("infinities")
         out.append("of text files, lines that are not UTF-8 or very long")
+        if any(axis.bounds is not None and axis.outside == "drop" for axis in axes):
+            out.append("values outside the bounds")
+        if any(axis.kind == "integer" for axis in axes):
+            out.append("integers of more than 37 digits")
         if any(isinstance(axis, Width) and axis.bounds is None and axis.kind == "number" for axis in axes):
             out.append("values further than 2^51 buckets from zero")
         if any(axis.kind in ("date", "moment") for axis in axes):
@@ -291,20 +300,29 @@ class Reader:
         return self._told(read_accuracy(self._histogram_accuracy(hidden, beta), statistic))
 
     @property
+    def _whose(self) -> str:
+        """Of which values the answer speaks, where that is not all readable ones."""
+        scope = self.scope
+        return f" of {scope.values}{scope.where}{scope.needs}" if scope.where or scope.needs else ""
+
+    @property
     def _of(self) -> str:
-        """Of which values the answer speaks: as read, as bounded, whose, and from where."""
-        scope, partition = self.scope, self.partition
-        start = f" of {scope.values}{scope.where}"
+        """Of which values the answer speaks: as read, from where, as bounded, with what, and how often."""
+        return f" of {self.scope.values}{self.scope.where}{self._bounded}{self.scope.needs}{self.scope.rule}"
+
+    @property
+    def _bounded(self) -> str:
+        partition = self.partition
         axes = partition.axes if isinstance(partition, Grid) else ()
         if any(axis.bounds is not None for axis in axes):
             ranges = " × ".join("any" if axis.bounds is None else self._span(axis.bounds) for axis in axes)
             clamped = any(axis.bounds is not None and axis.outside == "clamp" for axis in axes)
-            return f"{start} {'limited to' if clamped else 'within'} {ranges}{scope.rule}"
+            return f" {'limited to' if clamped else 'within'} {ranges}"
         if partition.bounds is None:
-            return start + scope.rule
+            return ""
         if partition.outside == "clamp":
-            return f"{start} limited to {self._span(partition.bounds)}{scope.rule}"
-        return f"{start} between {' and '.join(self._ends(partition.bounds))}{scope.rule}"
+            return f" limited to {self._span(partition.bounds)}"
+        return f" between {' and '.join(self._ends(partition.bounds))}"
 
     def _span(self, bounds: tuple[Fraction, Fraction]) -> str:
         plain = self.kind not in ("date", "moment") and bounds[0] >= 0
@@ -336,7 +354,7 @@ class Reader:
 
     def _nothing(self, name: str, value: Any) -> Answer:
         sentence = (
-            f"Nothing survived: no {self.scope.place.split()[1]} is left to read the {name}{self.scope.where} from. "
+            f"Nothing survived: no {self.scope.place.split()[1]} is left to read the {name}{self._whose} from. "
             f"To be sure to survive, {self.scope.place} needs at least {self.noise.q} {self.scope.counted}s."
         )
         return Answer(name=name, value=value, accuracy=None, statement=sentence, sentence=sentence)

@@ -11,6 +11,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -46,6 +47,7 @@ _WRITTEN = {
     "date": "days written like 2024-12-31",
     "moment": "moments written like 2024-12-31T18:30",
 }
+_WITH_OFFSET = "moments with their offset, written like 2024-12-31T18:30+01:00"
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -123,7 +125,7 @@ def _cost(run: _Run) -> str:
 
 def _complain(message: str, code: int) -> int:
     """One line."""
-    click.echo("Error: " + safe(" ".join(message.split())), err=True)
+    click.echo("Error: " + safe(re.sub(r"\s*\n\s*", " ", message.strip())), err=True)
     return code
 
 
@@ -348,9 +350,13 @@ def _tell_reading(request: Any, *, asked: bool) -> None:
     """How cells of columns without a declared type must be written to count."""
     for axis in () if asked else (axis for each in request.questions for axis in each.counting.values):
         if axis.column.undeclared and axis.kind in _WRITTEN:
+            written = _WRITTEN[axis.kind] if axis.zone is None else _WITH_OFFSET
+            also = (
+                " --zone reads those with an offset." if axis.zone is None and axis.kind in ("date", "moment") else ""
+            )
             click.echo(
-                f"{safe(axis.column.label.capitalize())} was read as {_WRITTEN[axis.kind]}; other cells do not count. "
-                "--kind reads it differently.",
+                f"{safe(axis.column.label.capitalize())} was read as {written}; other cells do not count. "
+                f"--kind reads it differently.{also}",
                 err=True,
             )
 

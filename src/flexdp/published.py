@@ -155,9 +155,10 @@ class Release(Readable):
             where = f" of the declared groups{where}"
         if rule is not None and not single:
             needed.append(name)
+        needs = ""
         if needed:  # a record that lacks one of them counts nowhere
             named = " and ".join(f"{'an' if label[:1] in 'aeioAEIO' else 'a'} {label}" for label in needed)
-            where = f"{where} that {'has' if single else 'have'} {named}"
+            needs = f" that {'has' if single else 'have'} {named}"
         return Scope(
             fibres=fibres,
             most_lost=self._most_lost,
@@ -166,6 +167,7 @@ class Release(Readable):
             summed=summed or ("each group" if self.shape.by and not grouped else f"each {spot}"),
             values=values if len(self.shape.columns) == 1 else values.replace("values", "points"),
             where=where + zone,
+            needs=needs,
             rule=counting,
             public=not self.shape.by or self.shape.groups is not None,
             grouped=bool(self.shape.by),

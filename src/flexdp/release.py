@@ -309,7 +309,7 @@ def prepare(
         "max_buckets_per_unit": max_buckets_per_unit, "per_unit": per_unit,
     }  # fmt: skip
     if not separately:
-        return Request(questions=(make_question(table, names, buckets=buckets, **common),))
+        return _checked_zone(zone, Request(questions=(make_question(table, names, buckets=buckets, **common),)))
     if buckets.get("beta") is not None:
         raise InputError("beta fits columns that are released together; give width, or leave separately out.")
     questions = []
@@ -317,4 +317,11 @@ def prepare(
     for place, name in enumerate(names):
         own = {key: values[place] for key, values in given.items()}
         questions.append(make_question(table, [name], buckets=own, **common))
-    return Request(questions=tuple(questions), separately=True)
+    return _checked_zone(zone, Request(questions=tuple(questions), separately=True))
+
+
+def _checked_zone(zone: object, request: Request) -> Request:
+    axes = [axis for question in request.questions for axis in question.counting.values]
+    if zone is not None and all(axis.zone is None for axis in axes):
+        raise InputError("zone fits a column of moments with a time zone only; leave it out.")
+    return request

@@ -157,8 +157,6 @@ def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, 
             )
         zoned = column.zoned or (zone is not None and column.may_be_zoned and kind in ("date", "moment"))
         out.append(Axis(column=column, kind=kind, buckets=partition, zone=check_zone(zone) if zoned else None))
-    if zone is not None and all(axis.zone is None for axis in out):
-        raise InputError("zone fits a column of moments with a time zone only; leave it out.")
     return out
 
 

@@ -192,7 +192,7 @@ SHAPES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "units": ("age", {"width": 20, "unit": "pid", "max_buckets_per_unit": 2}, "one pid, counted in at most 2 buckets"),
     "one value a unit": ("age", {"width": 20, "unit": "pid", "per_unit": "max"}, "of whose values the largest counts"),
     "moments": ("seen", {"kind": "moment", "width": "1 day"}, "to within"),
-    "certified": ("age", {"width": 5, "certify": "0.1"}, "there are at most 6"),
+    "certified": ("age", {"width": 5, "certify": "0.1"}, "only a bound is published: at most 6"),
 }
 
 

@@ -98,3 +98,15 @@ def test_ctrl_c_ends_the_sink() -> None:
         prepared.run()
     assert not still_reading()
     assert 0 < len(made) < 1000
+
+
+def test_batches_of_another_type_than_declared_are_a_failure() -> None:
+    """Their bytes would be read as what they are not, and memory beyond them."""
+    declared = pl.LazyFrame({"x": np.arange(200_000)})
+    for lie in (
+        lambda frame: frame.with_columns(pl.col("x").cast(pl.Int8, strict=False).fill_null(7)),
+        lambda frame: frame.rename({"x": "y"}),
+    ):
+        with pytest.raises(DataError):
+            private_counts(declared.map_batches(lie, validate_output_schema=False), "x")
+    assert sum(private_counts(declared.map_batches(lambda frame: frame), "x", width=10**6).values()) == 200_000

@@ -25,9 +25,9 @@ STYLE = """
 --fd-3:color-mix(in srgb,var(--fd-bar) 70%,var(--fd-paper));--fd-4:var(--fd-bar);
 --fd-5:color-mix(in srgb,var(--fd-bar) 60%,var(--fd-ink));
 color:var(--fd-ink);border:1px solid var(--fd-line);border-left:4px solid var(--fd-bar);border-radius:4px;
-padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-serif}
+padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-serif;overflow-wrap:anywhere}
 .flexdp-card b.t{font-size:15px}
-.flexdp-card dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em;margin:.4em 0}
+.flexdp-card dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.1em 1em;margin:.4em 0}
 .flexdp-card dt{color:var(--fd-soft)}.flexdp-card dd{margin:0;font-variant-numeric:tabular-nums}
 .flexdp-card p{margin:.35em 0}
 .flexdp-card table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;background:none;
@@ -37,6 +37,7 @@ color:var(--fd-ink)}
 .flexdp-card th{border-bottom:1px solid var(--fd-line);font-weight:600}
 .flexdp-card tr.on td{font-weight:700}
 .flexdp-card code{white-space:pre-wrap;color:inherit;background:none}
+.flexdp-card .x{overflow-x:auto}
 .flexdp-card svg{max-width:100%;height:auto;display:block}
 """.replace("\n", "")
 
@@ -70,7 +71,7 @@ def table(headings: Sequence[object], rows: Iterable[Sequence[object]], *, marke
         + "</tr>"
         for place, row in enumerate(rows)
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div class=x tabindex=0><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def answer_card(name: str, value: Any, words: str) -> str:

@@ -33,6 +33,7 @@ from flexdp.statistics import Max, Median, Min, Quantile
 
 __all__ = ["categories", "histogram", "multiples"]
 
+_SHORT_TICK = 5  # characters
 _MOST_BARS = 1000  # drawn one by one; more are drawn as columns of a pixel each, the tallest of those that share it
 _APART = 150  # more bars than these are drawn as one outline
 _MOST_ROWS = 30
@@ -252,7 +253,11 @@ def _small_axes(frame: _Frame, axis: Axis, keys: Sequence[str]) -> str:
         parts += [text(frame.across(x), frame.bottom + 14, _short(key, 9), kind="s") for x, key in ends]
     elif not axis.even:
         for value, name in _value_ticks(axis, frame.across.low, frame.across.high, None, 3):
-            parts.append(text(frame.across(value), frame.bottom + 14, name, kind="s"))
+            x = frame.across(value)
+            anchor = "middle"
+            if len(name) > _SHORT_TICK:  # dates stay within their own picture
+                anchor = "start" if x < frame.left + 24 else "end" if x > frame.right - 24 else anchor
+            parts.append(text(x, frame.bottom + 14, name, anchor=anchor, kind="s"))
     return "".join(parts)
 
 

@@ -47,7 +47,7 @@ figure{margin:1em 0}figure svg{display:block;max-width:100%;height:auto;min-widt
 figcaption{color:var(--fd-soft);font-size:.92em;margin-top:.4em}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.1em .9em;border-bottom:1px solid var(--fd-line)}
-.long{overflow-wrap:anywhere}small,footer{color:var(--fd-soft);font-size:.88em}
+.long{overflow-wrap:anywhere}td{max-width:22rem;overflow-wrap:break-word}small,footer{color:var(--fd-soft);font-size:.88em}
 summary{cursor:pointer}a{color:inherit}
 @media print{@page{margin:14mm}body{font-size:9.6pt;line-height:1.32}main{max-width:none;padding:0}h1{font-size:15pt}
 h2{font-size:11pt;margin:.9em 0 .2em;break-after:avoid}.answers li{padding:.2em .6em;margin:.25em 0;break-inside:avoid}
@@ -213,7 +213,7 @@ def _answers(answers: Sequence[Answer]) -> str:
     if not answers:
         return ""
     items = (
-        f'<li><b><span class="n">{markup(_capital(answer.name))}</span> '
+        f'<li class="long"><b><span class="n">{markup(_capital(answer.name))}</span> '
         f'<span class="long">{markup(_value(answer))}</span></b>{markup(answer.sentence)}</li>'
         for answer in answers
     )

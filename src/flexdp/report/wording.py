@@ -54,10 +54,16 @@ def not_promised(document: Document) -> list[str]:
         "The number of records in the data is not published, and no percentage of it can be computed from here, "
         "except where a bound is stated above."
         if certified is None
-        else f"Of the number of records only a bound is published: there are at most {certified['records_at_most']}."
+        else f"Of how many {_counted(document)} there are, only a bound is published: at most "
+        f"{certified['records_at_most']}."
     )
     found.append("Whether the data were right, complete or fairly collected is not examined.")
     return found
+
+
+def _counted(document: Document) -> str:
+    """What is counted in all, where a bound of it was paid for."""
+    return f"counts of each {document.unit}" if document.of_units else "records that count"
 
 
 def how_it_was_made(document: Document) -> list[str]:

@@ -124,15 +124,16 @@ class _Batches:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import pyarrow
 
-        empty = self._frame.clear().collect().to_arrow()
-        reader = pyarrow.RecordBatchReader.from_batches(empty.schema, self._read())
+        schema = self._frame.clear().collect().to_arrow().schema
+        reader = pyarrow.RecordBatchReader.from_batches(schema, self._read(schema))
         return reader.__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:
         """Let whoever reads fail, and the sink end with its next batch."""
         self._closed.set()
 
-    def _read(self) -> Iterator[Any]:
+    def _read(self, schema: Any) -> Iterator[Any]:
+        """The batches, each of the one schema: bytes of another type would be read as what they are not."""
         ready: queue.Queue[Any] = queue.Queue(_READY)
         threading.Thread(target=self._fill, args=(ready,), name="flexdp-batches", daemon=True).start()
         try:
@@ -143,7 +144,7 @@ class _Batches:
                     continue
                 if batches is _END:
                     return
-                if batches is _FAILED:
+                if batches is _FAILED or any(batch.schema != schema for batch in batches):
                     break
                 yield from batches
         finally:

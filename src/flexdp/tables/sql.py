@@ -390,10 +390,13 @@ def _tested_in_key(d: Dialect, v: str, buckets: Width) -> _Step:
     return _Step(where="", key=f"CASE {' '.join(tests)} END")
 
 
+def _whole(v: str, wide: bool) -> str:
+    return f"{v} BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if wide else f"{v} IS NOT NULL"
+
+
 def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> _Step:
     """Integer arithmetic throughout: 64 bits where everything fits, else the wide type."""
-    where = f"{v} BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if wide else f"{v} IS NOT NULL"
-    value = v
+    where, value = _whole(v, wide), v
     if buckets.bounds is not None:
         lower, upper = (int(bound) for bound in buckets.bounds)
         if buckets.outside == "drop":
@@ -480,7 +483,7 @@ def _search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str, b
 def _logarithmic(d: Dialect, i: int, buckets: LogWidth, wide: bool) -> _Step:
     whole = buckets.kind == "integer"
     v = d.as_double(f"v{i}", wide=wide) if whole else f"v{i}"
-    where, value = (f"v{i} IS NOT NULL" if whole else _finite(d, v)), v
+    where, value = (_whole(f"v{i}", wide) if whole else _finite(d, v)), v
     if buckets.bounds is not None:
         low, high = (d.double(bound) for bound in buckets.bounds)
         if buckets.outside == "drop":
