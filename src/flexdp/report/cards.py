@@ -27,14 +27,14 @@ STYLE = """
 color:var(--fd-ink);border:1px solid var(--fd-line);border-left:4px solid var(--fd-bar);border-radius:4px;
 padding:.6em .9em;margin:.3em 0;max-width:52em;font:14px/1.45 system-ui,sans-serif;overflow-wrap:anywhere}
 .flexdp-card b.t{font-size:15px}
-.flexdp-card dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.1em 1em;margin:.4em 0}
+.flexdp-card dl{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:.1em 1em;margin:.4em 0}
 .flexdp-card dt{color:var(--fd-soft)}.flexdp-card dd{margin:0;font-variant-numeric:tabular-nums}
 .flexdp-card p{margin:.35em 0}
 .flexdp-card table{border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;background:none;
 color:var(--fd-ink)}
 .flexdp-card td{white-space:nowrap}.flexdp-card td.w{white-space:normal;text-align:left}
 .flexdp-card th,.flexdp-card td{padding:.1em .6em;text-align:right;border:0;color:inherit;background:none}
-.flexdp-card th{border-bottom:1px solid var(--fd-line);font-weight:600}
+.flexdp-card th{white-space:nowrap;border-bottom:1px solid var(--fd-line);font-weight:600}
 .flexdp-card tr.on td{font-weight:700}
 .flexdp-card code{white-space:pre-wrap;color:inherit;background:none}
 .flexdp-card .x{overflow-x:auto}
