@@ -25,8 +25,7 @@ from flexdp.answers import Answer, check_order
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.release import Release, Releases, Request
-from flexdp.report.cards import short
-from flexdp.report.cards import shown as show_key
+from flexdp.report.cards import key_text, short
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 from flexdp.views import Readable
 
@@ -204,7 +203,7 @@ def _cell(answer: Answer) -> str:
 
 def show(value: Any) -> str:
     """A key or a count as people write it, whole."""
-    return show_key(value, sys.maxsize)
+    return key_text(value, sys.maxsize)
 
 
 def bar_chart(release: Release, width: int = 40) -> Any:

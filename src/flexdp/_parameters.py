@@ -18,6 +18,7 @@ __all__ = [
     "DELTA",
     "EPSILON",
     "GAMMA",
+    "MUCH_EPSILON",
     "Domain",
     "Number",
     "exact",
@@ -187,6 +188,9 @@ GAMMA = Domain(
     high_included=True,
     remedy="It is a probability.",
 )
+
+
+MUCH_EPSILON = 10  # above it a promise is hardly one
 
 
 def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> int:

@@ -19,7 +19,7 @@ from flexdp.histogram import Histogram
 from flexdp.planning import Advice, plan
 from flexdp.release import Release, prepare
 
-__all__ = ["is_database", "pair_of", "plan_command", "report_command"]
+__all__ = ["pair_of", "plan_command", "report_command"]
 
 _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
 _TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
@@ -37,11 +37,6 @@ def pair_of(value: str) -> tuple[str, str]:
             "bounds must be written LO:HI, for example --bounds 0:120 or --bounds 2024-01-01:2024-12-31T18:30."
         )
     return low, high
-
-
-def is_database(place: str) -> bool:
-    """Whether a place is one that holds tables, of which one must be named."""
-    return place.startswith(("postgresql://", "postgres://")) or place.lower().endswith((".db", ".sqlite", ".sqlite3"))
 
 
 def _bounds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
@@ -84,7 +79,7 @@ def plan_command(as_json: bool, public_sample: tuple[str, str] | None, kind: str
 
 def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -> tuple[Any, str]:
     """The values of a table that its owner says is public, counted one by one, and how they were read."""
-    from flexdp.tables import count
+    from flexdp.tables import count, is_database
 
     if is_database(file):
         raise InputError("public_sample reads files, not databases; write the column to a file first.")

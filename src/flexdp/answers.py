@@ -78,7 +78,7 @@ class Certificate:
     def _repr_html_(self) -> str:
         from flexdp.report.cards import card, sentence
 
-        return card("What holds with certainty", *map(sentence, str(self).splitlines()))
+        return card("Certificate", *map(sentence, str(self).splitlines()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

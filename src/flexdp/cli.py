@@ -27,8 +27,8 @@ from typing import Any, TypeVar
 import click
 
 from flexdp._output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
-from flexdp._parameters import number_text, shown
-from flexdp._planner import is_database, pair_of, plan_command, report_command
+from flexdp._parameters import MUCH_EPSILON, number_text, shown
+from flexdp._planner import pair_of, plan_command, report_command
 from flexdp._words import in_options, options_of
 from flexdp.cli_lab import compare, experiment
 from flexdp.errors import FlexdpError, InputError
@@ -40,7 +40,7 @@ __all__ = ["main"]
 NOTHING_SURVIVED = 4
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_MUCH_EPSILON, _MUCH_DELTA = 10, Fraction(1, 100)
+_MUCH_DELTA = Fraction(1, 100)
 _WRITTEN = {
     "number": "numbers written like 1234.5",
     "integer": "whole numbers written like 1234",
@@ -211,6 +211,8 @@ _TABLE = (
 
 
 def _source(files: tuple[str, ...], table: str | None) -> Any:
+    from flexdp.tables import is_database
+
     if not files:
         raise InputError("FILE or COLUMN is missing; name the file, then its column (flexdp columns FILE lists them).")
     if table is None:
@@ -336,8 +338,8 @@ def release(
 def _warn(request: Any) -> None:
     """Choices that promise next to nothing are carried out, but not in silence."""
     epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
-    if epsilon > _MUCH_EPSILON:
-        click.echo(f"Warning: --epsilon {number_text(epsilon)} is above {_MUCH_EPSILON}: hardly a promise.", err=True)
+    if epsilon > MUCH_EPSILON:
+        click.echo(f"Warning: --epsilon {number_text(epsilon)} is above {MUCH_EPSILON}: hardly a promise.", err=True)
     if delta >= _MUCH_DELTA:
         click.echo(
             f"Warning: --delta {number_text(delta)} lets the promise fail once in {int(1 / delta)} times; "

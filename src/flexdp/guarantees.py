@@ -86,7 +86,7 @@ def _certainty(epsilon: Fraction) -> str:
     """100·e^ε/(1+e^ε) in percent, rounded up, with as many digits as it takes to stay below 100, or nine."""
     context = Context(prec=60)
     exponent = context.divide(Decimal(-epsilon.numerator), Decimal(epsilon.denominator))
-    doubt = context.exp(max(exponent, Decimal(-100)))  # beyond that, more nines tell nobody anything
+    doubt = context.exp(max(exponent, Decimal(-100)))
     percent = context.divide(Decimal(100), context.add(Decimal(1), doubt))
     for digits in range(1, 10):  # further nines tell nobody anything
         rounded = percent.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING, context=context)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import number_text, plural, shown, upper_text
+from flexdp._parameters import plural, shown, upper_text
 from flexdp.answers import Answer, Certificate, Reader, Scope
 from flexdp.bars import Bars
 from flexdp.buckets import Bucket, Exact, Kind, Partition
@@ -282,10 +282,10 @@ class Release(Readable):
         if most == 1 and share is None:
             return ""
         bars = self.noise
-        parts = [f"{plural(most, 'bar')} of ε = {number_text(bars.epsilon)}, δ = {upper_text(bars.delta)}"]
+        parts = [f"{plural(most, 'bar')} of ε = {upper_text(bars.epsilon, 6)}, δ = {upper_text(bars.delta)}"]
         if total is not None:
             each = "" if most == 1 else f" for each of {most} steps"
-            parts.append(f"the total of ε = {number_text(total.epsilon)}, δ = {upper_text(total.delta)}{each}")
+            parts.append(f"the total of ε = {upper_text(total.epsilon, 6)}, δ = {upper_text(total.delta)}{each}")
         return f"Shared by {' and '.join(parts)}, as the noise of each proves below."
 
     def to_json(self, *, indent: int | None = None) -> str:

@@ -195,9 +195,12 @@ class Groups(Mapping[Any, View]):
         return f"<Groups by {', '.join(self._by)}: {len(self)}>"
 
     def _repr_html_(self) -> str:
-        from flexdp.report.cards import card, listed, sentence, shown
+        from flexdp.report.cards import card, key_text, listed, sentence
 
-        return card(f"{plural(len(self), 'group')} by {' and '.join(self._by)}", sentence(listed(map(shown, self), 60)))
+        return card(
+            f"{plural(len(self), 'group')} by {' and '.join(self._by)}",
+            sentence(listed(map(key_text, self), _MOST_SHOWN)),
+        )
 
 
 class GroupAnswers(Mapping[Any, Answer]):
@@ -259,11 +262,11 @@ class GroupAnswers(Mapping[Any, Answer]):
         return f"<GroupAnswers by {', '.join(self._by)}: {len(self)}>"
 
     def _repr_html_(self) -> str:
-        from flexdp.report.cards import card, sentence, short, shown, table
+        from flexdp.report.cards import card, key_text, sentence, short, table
 
         title = f"{next((answer.name for answer in self._answers.values()), 'answers')} by {' and '.join(self._by)}"
         rows = [
-            [*map(shown, group), short(answer.name, answer.value), answer.statement]
+            [*map(key_text, group), short(answer.name, answer.value), answer.statement]
             for group, answer in islice(self._answers.items(), _MOST_SHOWN)
         ]
         more = len(self) - len(rows)

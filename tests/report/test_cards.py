@@ -94,7 +94,7 @@ def test_groups_and_releases_of_several_columns_have_cards() -> None:
     for shown, words in (
         (grouped.by_group(), ["2 groups by g", f"{bad}; C"]),
         (grouped.by_group().max(), ["maximum by g", bad, "2.5", "7.5", "exact maximum"]),
-        (grouped.certificate(), ["What holds with certainty", "Not counted"]),
+        (grouped.certificate(), ["Certificate", "Not counted"]),
         (several, ["Release of x", "Release of y"]),
     ):
         text = "\n".join(read_html(shown._repr_html_()).text)

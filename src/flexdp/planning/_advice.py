@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flexdp._parameters import grouped, number_text, plural, upper_text
+from flexdp._parameters import MUCH_EPSILON, grouped, number_text, plural, upper_text
 from flexdp.bucketing import bucket_parameters
 from flexdp.buckets import Buckets
 from flexdp.errors import InputError
@@ -22,7 +22,6 @@ from flexdp.planning._target import Target, exact_text, proposed_delta
 
 __all__ = ["Advice", "grouped"]
 
-_MUCH = 10  # an ε above it is hardly a promise
 _SIMULATED = 50_000  # a chosen option that may lose more from a bucket has no expectation
 
 
@@ -288,9 +287,9 @@ def _warnings(advice: Advice) -> list[str]:
             "no epsilon was chosen: give epsilon, or what you can bear to lose (lose_per_bucket, for example)."
         )
         return found
-    if chosen.epsilon > _MUCH:
+    if chosen.epsilon > MUCH_EPSILON:
         found.append(
-            f"epsilon={number_text(chosen.epsilon)} is above {_MUCH}: an observer who was 50% sure may become "
+            f"epsilon={number_text(chosen.epsilon)} is above {MUCH_EPSILON}: an observer who was 50% sure may become "
             f"{chosen.certainty} sure. That is hardly a promise; allow a larger loss or wider buckets instead."
         )
     if advice.counts is not None and advice.expected is None:

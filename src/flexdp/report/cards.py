@@ -12,7 +12,7 @@ from typing import Any
 from flexdp._escape import markup
 from flexdp._parameters import number_text
 
-__all__ = ["STYLE", "answer_card", "card", "code", "facts", "listed", "sentence", "short", "shown", "table"]
+__all__ = ["STYLE", "answer_card", "card", "code", "facts", "key_text", "listed", "sentence", "short", "table"]
 
 _WRAPPED = 40  # characters of a cell that is a sentence
 STYLE = """
@@ -84,12 +84,12 @@ def short(name: str, value: Any, most: int = 8) -> str:
     if value is None or value == () or value == {}:
         return "nothing survived"
     if isinstance(value, dict):
-        return listed((f"{shown(key)}: {shown(count)}" for key, count in value.items()), most)
+        return listed((f"{key_text(key)}: {key_text(count)}" for key, count in value.items()), most)
     if name == "support":
-        return listed(map(shown, value), most)
+        return listed(map(key_text, value), most)
     if isinstance(value, tuple) and all(isinstance(item, tuple) for item in value):
-        return listed((shown(key) for key, _ in value), most)
-    return shown(value)
+        return listed((key_text(key) for key, _ in value), most)
+    return key_text(value)
 
 
 def listed(items: Iterable[str], most: int) -> str:
@@ -99,9 +99,9 @@ def listed(items: Iterable[str], most: int) -> str:
     return between.join(words[:most]) + (f"{between}… ({len(words)} in all)" if len(words) > most else "")
 
 
-def shown(value: Any, longest: int = 120) -> str:
+def key_text(value: Any, longest: int = 120) -> str:
     """A key or a count as people write it; a point in brackets."""
     if isinstance(value, tuple | list):
-        return f"({', '.join(shown(part, longest) for part in value)})"
+        return f"({', '.join(key_text(part, longest) for part in value)})"
     words = number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
     return words if len(words) <= longest else words[: longest - 1] + "…"

@@ -27,7 +27,19 @@ from flexdp.tables.spark.source import is_frame, open_spark
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import ENDINGS, open_sqlite
 
-__all__ = ["Axis", "Column", "Counted", "Counting", "Table", "Units", "count", "open_table", "query_of", "reading"]
+__all__ = [
+    "Axis",
+    "Column",
+    "Counted",
+    "Counting",
+    "Table",
+    "Units",
+    "count",
+    "is_database",
+    "open_table",
+    "query_of",
+    "reading",
+]
 
 
 class Table(Protocol):
@@ -133,6 +145,11 @@ def _refuse_file_options(file_format: object, delimiter: object) -> None:
     for name, value in (("format", file_format), ("delimiter", delimiter)):
         if value is not None:
             raise InputError(f"{name} fits files only; leave it out.")
+
+
+def is_database(place: str) -> bool:
+    """Whether a place is one that holds tables, of which one must be named."""
+    return is_address(place) or place.lower().endswith(ENDINGS)
 
 
 def _refuse_lone_database(path: Any) -> None:

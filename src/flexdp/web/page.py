@@ -9,7 +9,7 @@ from flexdp._parameters import grouped, number_text, plural
 from flexdp.errors import InputError
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
-from flexdp.report.cards import shown, table
+from flexdp.report.cards import key_text, table
 from flexdp.report.plans import tradeoff
 from flexdp.statistics import Statistic
 from flexdp.web.controls import dial, setting
@@ -190,4 +190,4 @@ def _told(example: Simulated, statistic: Statistic | None) -> str:
 
 
 def _minutes(value: object) -> str:
-    return "nothing left" if value is None else shown(value)
+    return "nothing left" if value is None else key_text(value)

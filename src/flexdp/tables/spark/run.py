@@ -86,9 +86,10 @@ def _quiet_jvm(context: Any) -> Iterator[None]:
     loggers = log4j.LogManager.getContext(False)
     root = loggers.getConfiguration().getRootLogger()
     with _QUIET:  # of several counts at once the first silences, and the last restores
-        _levels.append(_levels[0] if _levels else root.getLevel())
+        level = _levels[0] if _levels else root.getLevel()
         root.setLevel(log4j.Level.OFF)
         loggers.updateLoggers()
+        _levels.append(level)
     try:
         yield
     finally:
