@@ -33,7 +33,7 @@ ORDER = [  # imports point upwards only: a module may import those above it
     "tables.postgres.source",
     "tables.spark", "tables.spark.dialect", "tables.spark.types", "tables.spark.run", "tables.spark.source",
     "tables.dbapi", "tables.dbapi.run", "tables.dbapi.source",
-    "tables.arrays", "tables.files", "tables.frames", "tables.dialects", "tables", "requests",
+    "tables.arrays", "tables.arrow_stream", "tables.lines", "tables.files", "tables.frames", "tables.dialects", "tables", "requests",
     "answers", "views", "documents", "report.wording", "report.page", "report.notebook", "report",
     "published", "release", "_output",
     "experiments._streams", "experiments.worst", "experiments.laws", "experiments.paper", "experiments._cases",

@@ -69,11 +69,11 @@ def pick(columns: Sequence[Column], name: object) -> Column:
     if len(found) > 1:
         raise InputError(f"column {shown(name)} is declared more than once; rename one of them.")
     if not found:
-        names = [column.name for column in columns if column.name is not None]
+        # No hints from the header of a text file: if there is none, what stands in its place is a record.
+        names = [column.name for column in columns if column.name is not None and not column.undeclared]
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
             other for other in names if other.casefold() == name.casefold()
         ]
-        # Not all names: where a file has no header, what stands in its place is a record.
         hint = (
             f"Did you mean {shown(near[0])}?"
             if near and is_short(near[0])

@@ -1,32 +1,34 @@
 """Files: Parquet declares its types; CSV and JSON lines are read line by line, so that no line can hurt another.
 
-In a text file the record is the physical line, ended by a line feed, a carriage return or both: that is what privacy is
-promised to. A cell that spans lines is several lines. The header line alone gives the names and the delimiter. An
-unclosed quote, a line of the wrong length or encoding spoils its own line and no other.
+In a text file the record is the physical line (:mod:`flexdp.tables.lines`): that is what privacy is promised to. A cell
+that spans lines is several lines. The header line alone gives the names and the delimiter. An unclosed quote, a line of
+the wrong length or encoding spoils its own line and no other.
 """
 
 from __future__ import annotations
 
 import csv
 import glob
-import gzip
 import os
 import stat
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from flexdp._parameters import shown
 from flexdp.buckets import Kind
-from flexdp.errors import InputError
+from flexdp.errors import DataError, InputError
 from flexdp.tables.columns import Column, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import declared, read_cell
+from flexdp.tables.lines import STDIN, CutOffError, Lines, open_bytes
 from flexdp.tables.running import counted, counted_together, run
 from flexdp.tables.sql import Reading, count_query, together_query
 
@@ -48,7 +50,6 @@ _LONGEST_HEADER = 1 << 20
 _LAST_PLACE = 1000  # the engine's pattern matcher repeats no group more often
 _LONGEST_PATH = 4096
 _LONGEST_LABEL = 160  # characters of a path that a message echoes
-_STDIN = "/dev/stdin"
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _SCALARS = "('VARCHAR', 'BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
 
@@ -60,7 +61,7 @@ def open_files(
 
     Paths are echoed in messages only where they were given as such: a list may be values that were meant as data.
     """
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\x1f'):
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
     if file_format is not None and file_format not in ("csv", "jsonl", "parquet"):
         raise InputError(f"format must be 'csv', 'jsonl' or 'parquet'; got {shown(file_format)}.")
@@ -92,7 +93,7 @@ def _refuse_repeated(files: Sequence[str]) -> None:
 def _expand(path: Any, label: str) -> list[str]:
     """The files that a path or a pattern names, each of them there, regular and readable."""
     if path == "-":
-        return [_STDIN]
+        return [STDIN]
     if not isinstance(path, str) or not path or len(path) > _LONGEST_PATH or not path.isprintable():
         raise InputError(f"{label} must be a path; give the name of a file.")
     if not glob.has_magic(path) or os.path.lexists(path):
@@ -113,7 +114,7 @@ def _label(file: str) -> str:
 def _format_of(file: str, asked: object) -> Format:
     if asked in ("csv", "jsonl", "parquet"):
         chosen: Format = asked
-    elif file == _STDIN:
+    elif file == STDIN:
         chosen = "csv"
     else:
         endings = [ending.lower() for ending in Path(file).suffixes]
@@ -126,7 +127,7 @@ def _format_of(file: str, asked: object) -> Format:
                 "Rename it, or say format='csv', 'jsonl' or 'parquet'."
             )
         chosen = _ENDINGS[ending]
-    if chosen == "parquet" and (file == _STDIN or file.lower().endswith(".gz")):
+    if chosen == "parquet" and (file == STDIN or file.lower().endswith(".gz")):
         raise InputError("Parquet cannot be read from standard input or through gzip; give the file itself.")
     return chosen
 
@@ -208,33 +209,34 @@ class FileTable:
     def query(self, counting: Counting) -> str:
         """The SQL that counts; it runs nothing."""
         source, cells = self._source(counting.columns)
-        return count_query(source, counting, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind))
+        counts = count_query(source, counting, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind))
+        return self._explained(counts)
 
     def count(self, counting: Counting) -> Counted:
         """Bars and how many records each holds."""
         statement = self.query(counting)
-        with connection() as con:
-            return counted(run(lambda: con.execute(statement).fetchnumpy(), con.interrupt), len(counting.axes))
+        with self._reading() as (con, interrupt):
+            return counted(run(lambda: con.execute(statement).fetchnumpy(), interrupt), len(counting.axes))
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Several counts in one pass; with units, in passes over a copy of the columns that only this user can read."""
         columns = tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
         source, cells = self._source(columns)
-        with connection() as con:
+        with self._reading() as (con, interrupt):
             if all(counting.units is None for counting in countings):
                 statement = self.together_query(countings)
-                result = run(lambda: con.execute(statement).fetchnumpy(), con.interrupt)
+                result = run(lambda: con.execute(statement).fetchnumpy(), interrupt)
                 return counted_together(result, countings)
             listed = ", ".join(f"{cells[column.name]} AS x{i}" for i, column in enumerate(columns))
             copied = {column.name: f"x{i}" for i, column in enumerate(columns)}
-            run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {listed} FROM {source}"), con.interrupt)
+            run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {listed} FROM {source}"), interrupt)
 
             def read(column: Column, kind: Kind) -> Reading:
                 return read_cell(copied[column.name], column, kind)
 
             queries = [count_query("copied", counting, DUCKDB, read) for counting in countings]
             return [
-                counted(run(partial(_fetched, con, statement), con.interrupt), len(counting.axes))
+                counted(run(partial(_fetched, con, statement), interrupt), len(counting.axes))
                 for statement, counting in zip(queries, countings, strict=True)
             ]
 
@@ -242,9 +244,53 @@ class FileTable:
         """The SQL that counts several things in one pass."""
         columns = tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
         source, cells = self._source(columns)
-        return together_query(
+        counts = together_query(
             source, countings, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind)
         )
+        return self._explained(counts)
+
+    @cached_property
+    def _lines(self) -> dict[str, Lines]:
+        """The lines of text files, by the name that they have in the query; files that are laid out alike together."""
+        if self.format == "parquet":
+            return {}
+        if self.format == "jsonl":
+            return {"lines": Lines(self.files, b" ", header=False)}
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for file in self.files:
+            alike.setdefault((self.delimiter_of(file), *self.names_of(file)), []).append(file)
+        return {
+            "lines" if len(alike) == 1 else f"lines{i}": Lines(files, _mark(key[0]), header=True)
+            for i, (key, files) in enumerate(alike.items(), 1)
+        }
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Any, Callable[[], None]]]:
+        """A connection that sees the lines, and what stops a query on it."""
+        stopped = threading.Event()
+        with connection() as con:
+
+            def interrupt() -> None:
+                stopped.set()  # first, because a reader that waits for standard input hears nothing else
+                con.interrupt()
+
+            for name, lines in self._lines.items():
+                con.register(name, replace(lines, stopped=stopped))
+            try:
+                yield con, interrupt
+            finally:
+                stopped.set()
+                for name in self._lines:
+                    con.unregister(name)
+
+    def _explained(self, statement: str) -> str:
+        """A query on text files, below a comment that tells which lines it reads."""
+        said = [
+            f"-- {name}: the physical lines of {', '.join(lines.files)}"
+            f"{', without the header line' if lines.header else ''}; {lines.mark.decode()!r} stands for the line end\n"
+            for name, lines in self._lines.items()
+        ]
+        return "".join(said) + statement
 
     def _source(self, columns: Sequence[Column]) -> tuple[str, dict[str | None, str]]:
         """A FROM clause, and the expression of the cells of each column, by its name."""
@@ -252,36 +298,19 @@ class FileTable:
             parquet = f"read_parquet({_file_list(self.files)}, hive_partitioning=false)"
             return parquet, {column.name: DUCKDB.identifier(column.engine_name) for column in columns}
         if self.format == "jsonl":
-            valid = (
-                f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM {self._lines(self.files)})"
-            )
+            valid = "(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines)"
             return valid, {column.name: _member(column.name or "") for column in columns}
-        layouts: dict[tuple[tuple[int, ...], str], list[str]] = {}
-        for file in self.files:
-            names = self.names_of(file)
-            places = tuple(names.index(column.name or "") for column in columns)
+        parts = []
+        for name, lines in self._lines.items():
+            delimiter, names = self.delimiter_of(lines.files[0]), self.names_of(lines.files[0])
+            places = [names.index(column.name or "") for column in columns]
             if max(places) > _LAST_PLACE:
                 label = columns[places.index(max(places))].label
                 raise InputError(f"{label} is beyond the {_LAST_PLACE}th of a CSV file. Convert it to Parquet.")
-            layouts.setdefault((places, self.delimiter_of(file)), []).append(file)
-        parts = []
-        for (places, delimiter), files in layouts.items():
             cells = ", ".join(f"{_field(place, delimiter)} AS cell{i}" for i, place in enumerate(places))
-            parts.append(f"SELECT {cells} FROM {self._lines(files)}")
+            parts.append(f"SELECT {cells} FROM {_unmarked(name, delimiter)}")
         source = "(" + " UNION ALL ".join(parts) + ")"
         return source, {column.name: f"nullif(cell{i}, '')" for i, column in enumerate(columns)}
-
-    def _lines(self, files: Sequence[str]) -> str:
-        """Physical lines, header lines left out; a line that cannot be read is no line.
-
-        They come as one field before a character that no text holds; what has it all the same is spoiled.
-        """
-        skip = 1 if self.format == "csv" and not (_STDIN in files and _is_pipe()) else 0
-        return (
-            f"(SELECT line FROM read_csv({_file_list(files)}, auto_detect=false, header=false, skip={skip}, "
-            "delim='\x1f', quote='', escape='', comment='', new_line='\\n', strict_mode=false, ignore_errors=true, "
-            "null_padding=true, columns={'line': 'VARCHAR', 'spoiled': 'VARCHAR'}) WHERE spoiled IS NULL)"
-        )
 
 
 def _fetched(con: Any, statement: str) -> Any:
@@ -295,7 +324,16 @@ def _member(name: str) -> str:
 
 
 def _file_list(files: Sequence[str]) -> str:
-    return "[" + ", ".join(DUCKDB.text(file if file == _STDIN else glob.escape(file)) for file in files) + "]"
+    return "[" + ", ".join(DUCKDB.text(glob.escape(file)) for file in files) + "]"
+
+
+def _mark(delimiter: str) -> bytes:
+    """What stands for the line end: the delimiter, so that the last cell ends like the others, if it is one byte."""
+    return delimiter.encode() if delimiter.isascii() else b" "
+
+
+def _unmarked(lines: str, delimiter: str) -> str:
+    return lines if delimiter.isascii() else f"(SELECT line[:-2] AS line FROM {lines})"
 
 
 def _field(place: int, delimiter: str) -> str:
@@ -310,19 +348,13 @@ def _field(place: int, delimiter: str) -> str:
     return f"CASE WHEN contains(line, '\"') THEN {unquoted} ELSE {split} END"
 
 
-def _is_pipe() -> bool:
-    return not stat.S_ISREG(os.fstat(0).st_mode)
-
-
 def _first_line(file: str) -> str:
-    """The header line, decoded; the only line of a text file that Python reads."""
+    """The header line, decoded; the only line of a text file whose content Python looks at."""
     try:
-        if file == _STDIN:
-            raw = _first_line_of_stdin()
-        else:
-            with gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb") as stream:
-                raw = stream.read(_LONGEST_HEADER)
-    except (OSError, EOFError):
+        raw = _first_line_of_stdin() if file == STDIN else _first_bytes(file)
+    except CutOffError:
+        raise DataError from None  # as wherever else it is cut off
+    except OSError:
         raise InputError(f"{_label(file)} cannot be read. Check that it is a text file (or gzip).") from None
     line = raw.replace(b"\r", b"\n").split(b"\n", 1)[0]
     try:
@@ -332,6 +364,15 @@ def _first_line(file: str) -> str:
     if not decoded.strip() or len(line) == _LONGEST_HEADER or "\0" in decoded:
         raise InputError(f"{_label(file)} has no header line. The first line of a CSV file names its columns.")
     return decoded
+
+
+def _first_bytes(file: str) -> bytes:
+    head = bytearray()
+    with open_bytes(file) as read_into:
+        block = memoryview(bytearray(_LONGEST_HEADER))
+        while len(head) < _LONGEST_HEADER and (got := read_into(block)):
+            head += block[:got]
+    return bytes(head[:_LONGEST_HEADER])
 
 
 def _first_line_of_stdin() -> bytes:

@@ -1,0 +1,216 @@
+"""One column of texts as an Arrow C stream, so that an engine reads numpy's buffers while they are made.
+
+The three structures are those of the Arrow C data and C stream interfaces. A consumer may move a structure elsewhere
+before it releases it, so whatever one points to is held here under a number that travels in ``private_data``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["TextBatch", "text_stream"]
+
+_CAPSULE = b"arrow_array_stream"
+_MESSAGE = ctypes.create_string_buffer(b"the text could not be read")  # what went wrong may quote it
+
+
+class TextBatch(NamedTuple):
+    """Text i is ``data[offsets[i]:offsets[i + 1]]``, in UTF-8."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int32]
+
+
+class _Schema(ctypes.Structure):
+    pass
+
+
+class _Array(ctypes.Structure):
+    pass
+
+
+class _Stream(ctypes.Structure):
+    _fields_ = [
+        ("get_schema", ctypes.c_void_p),
+        ("get_next", ctypes.c_void_p),
+        ("get_last_error", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("private_data", ctypes.c_void_p),
+    ]
+
+
+_Schema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_char_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+_Array._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+
+_held: dict[int, Any] = {}  # what the structures point to that have not been released
+_numbers = itertools.count(1)  # 0 would be NULL
+
+
+class _Source:
+    """The name of a column, and its batches, begun when the first one is asked for."""
+
+    def __init__(self, name: str, begin: Callable[[], Iterator[TextBatch]]) -> None:
+        self.name = name.encode()
+        self._begin = begin
+        self._batches: Iterator[TextBatch] | None = None
+        self._lock = threading.Lock()
+
+    def next(self) -> TextBatch | None:
+        with self._lock:
+            if self._batches is None:
+                self._batches = self._begin()
+            return next(self._batches, None)
+
+
+def text_stream(name: str, begin: Callable[[], Iterator[TextBatch]]) -> object:
+    """A capsule that holds a stream of one column of texts. Nothing is read before its first batch is asked for."""
+    stream = _Stream(_GET_SCHEMA, _GET_NEXT, _GET_LAST_ERROR, _RELEASE_STREAM)
+    stream.private_data = _hold(_Source(name, begin))
+    address = ctypes.addressof(stream)
+    _streams[address] = stream
+    return _new_capsule(address, _CAPSULE, _END_OF_CAPSULE)
+
+
+_streams: dict[int, _Stream] = {}  # as long as their capsules live
+
+
+def _hold(what: Any) -> int:
+    number = next(_numbers)
+    _held[number] = what
+    return number
+
+
+def _pointers(kind: Any, children: list[Any]) -> Any:
+    return (ctypes.POINTER(kind) * len(children))(*(ctypes.pointer(child) for child in children))
+
+
+def _make_schema(out: _Schema, form: bytes, name: bytes, children: list[_Schema]) -> None:
+    pointers = _pointers(_Schema, children)
+    out.format, out.name, out.metadata = form, name, None
+    out.flags = 0
+    out.n_children, out.children, out.dictionary = len(children), pointers, None
+    out.release = _RELEASE_SCHEMA
+    out.private_data = _hold((form, name, children, pointers))
+
+
+def _make_array(out: _Array, length: int, buffers: list[Any], children: list[_Array]) -> None:
+    pointers = _pointers(_Array, children)
+    addresses = (ctypes.c_void_p * len(buffers))(*(None if each is None else each.ctypes.data for each in buffers))
+    out.length, out.null_count, out.offset = length, 0, 0
+    out.n_buffers, out.buffers = len(buffers), addresses
+    out.n_children, out.children, out.dictionary = len(children), pointers, None
+    out.release = _RELEASE_ARRAY
+    out.private_data = _hold((buffers, addresses, children, pointers))
+
+
+# The functions below are called by the engine, from threads of its own. None may raise: what they return tells. The
+# engine must be one that never calls them with a Python exception pending, as DuckDB does not and pyarrow may.
+
+
+def _get_schema(stream: int, out: int) -> int:
+    source = _held[_Stream.from_address(stream).private_data]
+    column = _Schema()
+    _make_schema(column, b"u", source.name, [])
+    _make_schema(_Schema.from_address(out), b"+s", b"", [column])
+    return 0
+
+
+def _get_next(stream: int, out: int) -> int:
+    try:
+        batch = _held[_Stream.from_address(stream).private_data].next()
+    except BaseException:  # noqa: BLE001  (printed by ctypes otherwise, and it may quote a line)
+        return errno.EIO
+    array = _Array.from_address(out)
+    if batch is None:
+        array.release = None
+        return 0
+    column, length = _Array(), len(batch.offsets) - 1
+    _make_array(column, length, [None, batch.offsets, batch.data], [])
+    _make_array(array, length, [None], [column])
+    return 0
+
+
+def _get_last_error(_stream: int) -> int:
+    return ctypes.addressof(_MESSAGE)
+
+
+def _release_tree(kind: Any, address: int) -> None:
+    found = kind.from_address(address)
+    for i in range(found.n_children):
+        child = found.children[i].contents
+        if child.release:  # else a consumer has moved it elsewhere, and releases it there
+            _release_tree(kind, ctypes.addressof(child))
+    found.release = None
+    _held.pop(found.private_data, None)
+
+
+def _release_schema(address: int) -> None:
+    _release_tree(_Schema, address)
+
+
+def _release_array(address: int) -> None:
+    _release_tree(_Array, address)
+
+
+def _release_stream(address: int) -> None:
+    stream = _Stream.from_address(address)
+    stream.release = None
+    _held.pop(stream.private_data, None)
+
+
+def _end_of_capsule(capsule: int) -> None:  # the address: the last reference to the object is gone
+    address = _capsule_pointer(capsule, _CAPSULE)
+    stream = _streams.pop(address)
+    if stream.release:  # nobody has taken it over
+        _release_stream(address)
+
+
+def _callback(function: Any, result: Any, *parameters: Any) -> Any:
+    called = ctypes.CFUNCTYPE(result, *parameters)(function)
+    _callbacks.append(called)  # kept as long as the process lives
+    return ctypes.cast(called, ctypes.c_void_p).value
+
+
+_callbacks: list[Any] = []
+_GET_SCHEMA = _callback(_get_schema, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_GET_NEXT = _callback(_get_next, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_GET_LAST_ERROR = _callback(_get_last_error, ctypes.c_void_p, ctypes.c_void_p)
+_RELEASE_SCHEMA, _RELEASE_ARRAY, _RELEASE_STREAM, _END_OF_CAPSULE = (
+    _callback(function, None, ctypes.c_void_p)
+    for function in (_release_schema, _release_array, _release_stream, _end_of_capsule)
+)
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
