@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ __all__ = ["connection"]
 
 _SETTINGS = {
     "memory_limit": "600MB",  # what is larger spills to the private directory
+    "threads": str(min(os.cpu_count() or 1, 8)),  # with less memory for each, counts by unit mostly spill
     "preserve_insertion_order": "false",
     "autoinstall_known_extensions": "false",  # nothing is fetched from anywhere
     "autoload_known_extensions": "false",
