@@ -28,6 +28,7 @@ from conftest import private_counts
 
 import flexdp
 from flexdp import DataError, InputError
+from flexdp.release import prepare
 from flexdp.tables import arrow_stream, files
 from flexdp.tables.arrow_stream import TextBatch, text_stream
 from flexdp.tables.lines import LONGEST_LINE, Lines, split_lines
@@ -184,7 +185,7 @@ def test_files_that_are_laid_out_differently_and_one_that_is_counted_twice(tmp_p
     (tmp_path / "c.csv").write_text("x,y\n9,9")
     pattern = str(tmp_path / "*.csv")
     assert private_counts(pattern, "x", kind="integer") == {1: 2, 3: 1, 5: 1, 9: 1}
-    request = flexdp.release.__globals__["prepare"](pattern, "x", kind="integer")
+    request = prepare(pattern, "x", kind="integer")
     shown = request.query()
     assert shown.count("-- lines") == 2
     assert shown.count("a.csv, ") == 1, "files that are laid out alike are read together"
