@@ -177,6 +177,15 @@ def test_a_paid_bound_and_the_buckets_bound_what_was_lost_and_the_better_one_cou
         assert number_in(r"At most (\d+) records were left out in all", str(released.certificate())) == at_most - 900
 
 
+def test_the_range_counts_what_both_ends_can_have_hidden() -> None:
+    """Of ten buckets the third is there: two below and seven above can have lost 27 records each."""
+    released = published({(2,): 900}, epsilon=1, width=1, bounds=(0, 10))
+    for answer, buckets in ((released.min(), 2), (released.max(), 7), (released.range(), 9), (released.mode(), 10)):
+        assert answer.accuracy is not None
+        assert answer.accuracy.alpha == pytest.approx(27 * buckets / (900 + 27 * buckets), rel=1e-15)
+        assert Fraction(answer.accuracy.alpha) >= Fraction(27 * buckets, 900 + 27 * buckets)
+
+
 def test_the_whole_of_a_release_is_what_its_groups_are_together() -> None:
     """Asked of all groups, counts are sums over groups; asked of one, they are its own."""
     frame = pl.DataFrame({"x": [1.0] * 300 + [2.0] * 300, "g": ["a", "b"] * 300})

@@ -154,6 +154,10 @@ def test_what_is_promised_covers_the_bars_and_the_bound(most: int) -> None:
             beyond_the_bars = max(beyond_the_bars, divergence(*pair, loss * Fraction(7, 10)))
     assert found <= chance
     assert beyond_the_bars > chance * Fraction(7, 10)  # a control: what the bars alone have is not what both have
+    # The bound alone moves by as much as a unit counts: no more than its own share of the budget.
+    still, moved = ({j + step: Fraction(w, 1 << total.bits) for j, w in enumerate(total.weights)} for step in (0, most))
+    assert divergence(still, moved, loss * Fraction(3, 10)) <= chance * Fraction(3, 10)
+    assert divergence(moved, still, loss * Fraction(3, 10)) <= chance * Fraction(3, 10)
 
 
 def test_the_bound_and_the_bars_each_take_noise_from_their_own_table(monkeypatch: pytest.MonkeyPatch) -> None:

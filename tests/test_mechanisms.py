@@ -33,6 +33,7 @@ from flexdp.mechanisms import (
     compose,
 )
 from flexdp.mechanisms.core import Setting
+from flexdp.mechanisms.histograms import _root_up
 from flexdp.noise import DropNoise
 from flexdp.statistics import (
     IQR,
@@ -473,6 +474,7 @@ def test_half_diagonals_are_rounded_up(dimensions: int) -> None:
     for beta in (Fraction(cube), grid):
         assert square <= beta**2 <= square * (1 + Fraction(1, 10**14))
     assert grid**2 - square < Fraction(1, 10**28)
+    assert 0 < _root_up(dimensions) ** 2 - dimensions < Fraction(1, 10**28)  # of which no double could tell
 
 
 def test_bucket_histogram_drops_no_more_than_alpha_allows() -> None:

@@ -170,3 +170,48 @@ def test_each_of_several_columns_counts_its_own_declared_groups_and_none_of_its_
             request = prepare(source, ["x", "y"], separately=True, **{"width": 1, **parameters})
             together = count(request.questions[0].table, [each.counting for each in request.questions])
             assert [dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) for bars in together] == wanted
+
+
+def test_values_at_the_bounds_and_beyond_are_in_the_outermost_buckets() -> None:
+    """Four buckets of width 5 within 0–20: 20, the double before it and 1e300 are in the last, −1e300 in the first."""
+    below = math.nextafter(20, 0)
+    values = [-1e300, -0.5, 0.0, 4.999, 5.0, below, 20.0, 20.5, 1e300, math.inf, -math.inf, math.nan]
+    table = pa.table({"x": values, "u": list(range(len(values)))})
+    con = duckdb.connect()
+    con.register("held", table)
+    con.execute("CREATE TABLE visits AS FROM held")
+    lite = sqlite3.connect(":memory:")
+    lite.execute("CREATE TABLE visits (x REAL, u INTEGER)")
+    lite.executemany("INSERT INTO visits VALUES (?, ?)", zip(values, range(len(values)), strict=True))
+    for source in (table, pl.from_arrow(table), (con, "visits"), (lite, "visits")):
+        for unit in ({}, {"unit": "u", "max_buckets_per_unit": 1}):
+            assert bars_of(source, width=5, bounds=(0, 20), **unit) == {(0,): 4, (1,): 1, (3,): 4}
+            dropped = bars_of(source, width=5, bounds=(0, 20), outside="drop", **unit)
+            assert dropped == {(0,): 2, (1,): 1, (3,): 2}
+
+
+def test_the_mean_of_equal_values_is_that_value() -> None:
+    """However shares are rounded: unit n has 0.1 n times, and n shares of 0.1/n need not add up to 0.1."""
+    sums = []
+    for n in range(1, 41):
+        total = 0.0
+        for _ in range(n):
+            total += 0.1 / n
+        sums.append(total)
+    assert any(total != 0.1 for total in sums)  # a control: without more, rounding would show
+    table = pa.table({"x": [0.1] * 820, "u": [n for n in range(1, 41) for _ in range(n)]})
+    con = duckdb.connect()
+    con.register("held", table)
+    con.execute("CREATE TABLE visits AS FROM held")
+    for source in (table, (con, "visits")):
+        assert bars_of(source, unit="u", per_unit="mean") == {(0.1,): 40}
+
+
+def test_the_day_of_a_moment_before_1970_is_the_one_its_clock_shows() -> None:
+    """Days since 1970-01-01, rounded down: one microsecond before it is day −1, midnight before that too."""
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    micro, day = dt.timedelta(microseconds=1), dt.timedelta(days=1)
+    moments = [epoch, epoch - micro, epoch - day, epoch - day - micro, epoch + day - micro]
+    table = pa.table({"x": pa.array(moments, pa.timestamp("us", tz="UTC"))})
+    assert bars_of(table, kind="date", zone="UTC") == {(0,): 2, (-1,): 2, (-2,): 1}
+    assert bars_of(table, kind="date", zone="Asia/Tokyo") == {(0,): 2, (-1,): 2, (1,): 1}  # nine hours ahead
