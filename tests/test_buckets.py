@@ -261,3 +261,26 @@ def test_centres_of_doubles_are_correctly_rounded() -> None:
 def test_classes_are_the_documented_ones() -> None:
     assert isinstance(make_buckets("number"), Exact)
     assert isinstance(make_buckets("number", edges=[0, 1]), Edges)
+
+
+def test_moments_are_bounded_up_to_and_without_the_upper_one() -> None:
+    """Two days in buckets of a day are two: midnight at their end belongs to neither."""
+    bounds = ("2024-03-01", "2024-03-03")
+    start = int((dt.datetime(2024, 3, 1) - dt.datetime(1970, 1, 1)) / dt.timedelta(microseconds=1))
+    day = 86_400 * 10**6
+    moments = np.array([start - 1, start, start + day - 1, start + day, start + 2 * day - 1, start + 2 * day])
+    for width in ("1 day", dt.timedelta(days=1)):
+        clamped = make_buckets("moment", width=width, bounds=bounds)
+        assert clamped.count == 2 and clamped.locate(moments).tolist() == [0, 0, 0, 1, 1, 1]
+        dropped = make_buckets("moment", width=width, bounds=bounds, outside="drop")
+        assert dropped.count == 2 and dropped.locate(moments).tolist() == [0, 0, 1, 1]
+    assert make_buckets("moment", bounds=bounds, outside="drop").locate(moments).tolist() == moments[1:-1].tolist()
+
+
+def test_bounds_so_far_out_that_doubles_skip_buckets_are_refused() -> None:
+    """From 2^51 widths on, half a bucket is no longer told apart: the centres would be wrong."""
+    for bounds in ((2**60, 2**60 + 10), (-(2**60) - 10, -(2**60)), (0, 2**52)):
+        with pytest.raises(InputError, match="width is too small for these bounds"):
+            make_buckets("number", width=1, bounds=bounds)
+    assert make_buckets("number", width=2**10, bounds=(2**60, 2**60 + 2**11)).count == 2
+    assert make_buckets("integer", width=1, bounds=(2**60, 2**60 + 10)).count == 11

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -79,6 +80,58 @@ def test_distances_are_no_fractions() -> None:
         compose_accuracy(moved, dropping, sigma=identity())
 
 
+def test_no_more_than_everything_is_left_out_or_lost() -> None:
+    """Shares that add up to more than one say nothing more than one; distances go on adding up."""
+    first = Accuracy(alpha="0.75", beta=1, gamma="0.75")
+    second = ErrorSensitivity(alpha=0.5, gamma=0.5, bound=lambda b: b, metric="m")
+    found = compose_accuracy(first, second, sigma=identity())
+    assert (found.alpha, found.gamma) == (1, 1)
+    moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric="m", distortion=MOVE)
+    moved = compose_accuracy(Accuracy(alpha="0.75", beta=1, distortion=MOVE), moving, sigma=identity())
+    assert moved.alpha == 1.25
+
+
+def test_values_that_are_moved_twice_are_moved_by_both_distances() -> None:
+    """x moved by at most 1, its image by 2.5, that by 0.25: the way from first to last is at most the sum."""
+    once = drop_move_accuracy(Accuracy(alpha=0, beta=1, metric="m"), metric="m")
+    widths = (Fraction(5, 2), Fraction(1, 4))
+    for width in widths:
+        step = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, width=width: sum_up(b, float_up(width)), metric="m")
+        after = compose_accuracy(once, step, sigma=identity())
+        assert (after.moved, after.beta) == (once.moved, float(width))
+        once = drop_move_accuracy(after, metric="m")
+    assert (once.moved, once.beta, once.distortion) == (3.75, 0, DROP_MOVE)
+    assert drop_move_accuracy(once, metric="m").moved == 3.75
+
+
+def test_a_loss_and_a_condition_are_not_forgotten_on_the_way() -> None:
+    assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric="m").gamma == 0.1
+    private = Privacy(epsilon=1, delta="1e-6", given="in tables of at least 100 records")
+    assert pre_process(private, relation=("change one row", ONE_RECORD)).given == "in tables of at least 100 records"
+    assert post_process(private).given == private.given
+
+
+def test_distances_and_fractions_of_the_values_are_not_added() -> None:
+    """Moved by at most 1, or by at most 5% of the value: of their sum neither 1.05 nor 105% is true."""
+    fraction = ErrorSensitivity(
+        alpha=0, gamma=0, bound=lambda b: sum_up(b, 0.05), metric="m", scales=True, relative=True
+    )
+    found = compose_accuracy(Accuracy(alpha=0, beta=0), fraction, sigma=identity())
+    assert (found.beta, found.relative) == (0.05, True)
+    for unlike in (
+        Accuracy(alpha=0, beta=1),
+        Accuracy(alpha=0, beta=0, moved=1),
+        Accuracy(alpha=0, beta=0, moved="0.05", relative=True),
+    ):
+        with pytest.raises(InputError, match="errors do not add up"):
+            compose_accuracy(unlike, fraction, sigma=identity())
+    both = Accuracy(alpha=0, beta=1, moved="0.05", relative=True)  # moved by 5%, and then an error of 1
+    assert not both.relative_beta and "at most 5% of it away, to within 1." in str(both)
+    with pytest.raises(InputError, match="errors do not add up"):
+        drop_move_accuracy(both, metric="m")
+    assert compose_accuracy(both, deterministic_error(lambda b: 2 * b, metric="m"), sigma=identity()).beta == 2
+
+
 def test_relative_errors_pass_only_through_what_scales() -> None:
     relative = Accuracy(alpha=0, beta="0.05", relative=True)
     for scales in (True, False):
@@ -152,6 +205,18 @@ def test_laplace_noise_exceeds_its_bound_with_chance_gamma(gamma: str) -> None:
     assert found.alpha == 0
     assert math.exp(-found.beta / 6) == pytest.approx(float(gamma), rel=1e-12)
     assert found.beta >= 6 * math.log(1 / float(gamma)) * (1 - 1e-12)
+
+
+def test_the_bound_of_laplace_noise_is_the_least_double_that_is_none_too_small() -> None:
+    """(Δ/ε)·ln(1/γ) in eighty digits lies between the double before β and β."""
+    for sensitivity, epsilon in ((1, Fraction(1)), (3, Fraction(1, 2)), (7, Fraction(11, 10))):
+        for gamma in [Fraction(i, 100) for i in range(1, 100, 3)] + [Fraction(1, 10**9), Fraction(1, 3)]:
+            with localcontext() as context:
+                context.prec = 80
+                logarithm = Fraction((Decimal(gamma.denominator) / Decimal(gamma.numerator)).ln())
+            found = laplace_accuracy(sensitivity=sensitivity, epsilon=epsilon, gamma=gamma).beta
+            truth = sensitivity / epsilon * logarithm
+            assert Fraction(math.nextafter(found, 0)) < truth <= Fraction(found)
 
 
 def test_bad_laplace_parameters() -> None:

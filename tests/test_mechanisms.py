@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from scipy.stats import chi2, kstest
 
 from flexdp import Histogram, InputError
 from flexdp._continuous import laplace, shifted_truncated_laplace
+from flexdp.bucketing import make_buckets, make_grid
 from flexdp.calculus import identity, relax
 from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
 from flexdp.measure import flexible_error
@@ -31,6 +33,7 @@ from flexdp.mechanisms import (
     compose,
 )
 from flexdp.mechanisms.core import Setting
+from flexdp.mechanisms.histograms import _root_up
 from flexdp.noise import DropNoise
 from flexdp.statistics import (
     IQR,
@@ -225,6 +228,32 @@ def test_relative_errors_are_not_mixed() -> None:
     assert both.beta == pytest.approx(0.05 + 0.1 + 0.005) and both.relative
 
 
+def test_relative_and_plain_buckets_promise_nothing_false_together() -> None:
+    """Values at every scale, moved by both: whatever accuracy is told holds, and where none can be it is refused."""
+    relative, plain = Bucketing(relative="0.05"), Bucketing(width="0.1")
+    values = [0.001, 0.2, 3.3, 1050.0, 2e5]
+    with pytest.raises(InputError, match="errors do not add up"):
+        (plain >> relative).accuracy()  # 1050 goes to 1041.9, which no 0.1 and, of 0.001, no 5% covers
+    with pytest.raises(InputError, match="errors do not add up"):
+        (relative >> plain >> ReadOff(Mode())).accuracy()
+    told = (relative >> plain >> ReadOff(Max())).accuracy()
+    assert (told.moved, told.relative, told.beta, told.relative_beta) == (0.05, True, 0.05, False)
+    for value in values:
+        (moved,) = relative(Histogram.from_values([value])).keys
+        (answer,) = (relative >> plain)(Histogram.from_values([value])).keys
+        assert abs(moved - value) <= told.moved * moved and abs(answer - moved) <= told.beta * (1 + 1e-9)
+    known = {"records_at_least": 10**6, "bars": 20}
+    bounded = Bucketing(relative="0.05", bounds=(1, 2000))
+    for mech in (Dropping(1, "1e-6") >> bounded >> ReadOff(Max()), Dropping(1, "1e-6") >> (bounded >> ReadOff(Max()))):
+        assert (mech.accuracy(**known).beta, mech.accuracy(**known).relative_beta) == (0.05, True)
+    mean = Dropping(1, "1e-6") >> bounded >> ReadOff(Mean())
+    assert (mean.accuracy(**known).moved, mean.accuracy(**known).relative) == (0.05, True)
+    with pytest.raises(InputError, match="drop-move"):
+        (Dropping(1, "1e-6") >> (bounded >> ReadOff(Mean()))).accuracy(**known)
+    with pytest.raises(InputError, match="drop-move"):
+        (Dropping(1, "1e-6") >> (Bucketing(width=1, bounds=(1, 2000)) >> bounded)).accuracy(**known)
+
+
 def test_two_relative_bucketings_hold_their_sum() -> None:
     first, second = Bucketing(relative="0.05"), Bucketing(relative="0.1")
     promised = (first >> second).accuracy().beta
@@ -381,6 +410,88 @@ def test_stlap_reports_the_corrected_privacy() -> None:
         y = mech(x)
         assert all(dict(x.items())[k] - n <= math.ceil(0.05 * 2001 - 0.5) for k, n in y.items())
     assert mech.accuracy().alpha >= 0.15
+
+
+def test_a_fraction_is_never_more_than_all() -> None:
+    """27 records of each of 5 bars are more than the 10 there are: then all may be left out, and that is said."""
+    dropping = Dropping(1, "1e-6")
+    assert dropping.accuracy(records_at_least=10, bars=5).alpha == 1
+    assert dropping.accuracy(records_at_least=27 * 5, bars=5).alpha == 1
+    assert dropping.accuracy(records_at_least=27 * 5 + 1, bars=5).alpha < 1
+    assert (dropping >> dropping).accuracy(records_at_least=200, bars=5).alpha == 1
+    assert (Bucketing(width=1, bounds=(0, 9)) >> dropping >> ReadOff(Max())).accuracy(records_at_least=10).alpha == 1
+    for least in (2, None):
+        assert STLap("0.9", 1).accuracy(bars=3, records_at_least=least).alpha == 1
+
+
+def test_stlap_leaves_out_what_rounding_adds() -> None:
+    """A bar can lose ⌈q − ½⌉ records, q = τn: with τn = 10.6 that is 11 of each, more than τ of all."""
+    mech, bars, records = STLap("0.0106", 1), 4, 1000
+    most = math.ceil(Fraction("0.0106") * records - Fraction(1, 2))
+    assert Fraction(mech.accuracy(bars=bars, records_at_least=records).alpha) >= Fraction(most * bars, records)
+    assert most * bars > Fraction("0.0106") * bars * records
+
+
+def test_stlap_s_corrected_privacy_is_rounded_up() -> None:
+    """ε[1 + (α/2)(1 + 1/(e^{ετn/2} − 1))] and (1 + α)(e^ε − 1)/(2(e^{ετn/2} − 1)) in a hundred digits."""
+    for tau, epsilon, records, bars in (("0.05", "0.5", 2001, 3), ("0.01", "1", 900, 7), ("0.1", "0.3", 50, 2)):
+        told = STLap(tau, epsilon, records_at_least=records, bars=bars).privacy
+        assert told is not None
+        with localcontext() as context:
+            context.prec = 100
+            rate, alpha = Decimal(epsilon), bars * Decimal(tau)
+            decay = (rate * Decimal(tau) * records / 2).exp() - 1
+            loss = rate * (1 + alpha / 2 * (1 + 1 / decay))
+            chance = (1 + alpha) * (rate.exp() - 1) / (2 * decay)
+        for found, truth in ((told.epsilon, Fraction(loss)), (told.delta, Fraction(chance))):
+            assert truth <= found <= truth * (1 + Fraction(1, 10**38))
+
+
+def test_a_private_mechanism_s_condition_holds_of_the_pipeline() -> None:
+    """What is private for at most 3 bars is so after 3 buckets, on the same condition, and refused after 4."""
+    mech = STLap("0.05", "0.5", records_at_least=2001, bars=3)
+    private = (Bucketing(width=1, bounds=(0, 3)) >> mech).privacy
+    assert private is not None and mech.privacy is not None
+    assert private.given == mech.privacy.given == "in tables of at least 2001 records and at most 3 bars"
+    with pytest.raises(InputError, match="at most 3 bars"):
+        Bucketing(width=1, bounds=(0, 4)) >> mech
+
+
+def test_public_buckets_bound_the_bars_of_what_follows() -> None:
+    """Ten buckets, whatever the caller says of the bars before bucketing: α is that of ten."""
+    mech = Bucketing(width=1, bounds=(0, 10)) >> Dropping(1, "1e-6")
+    assert mech.accuracy(records_at_least=10**4, bars=3).alpha == mech.accuracy(records_at_least=10**4).alpha
+    assert Fraction(mech.accuracy(records_at_least=10**4).alpha) >= Fraction(27 * 10, 10**4)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3, 5, 7])
+def test_half_diagonals_are_rounded_up(dimensions: int) -> None:
+    """β² ≥ d·(w/2)², exactly, for the mechanism and for a grid of columns; and hardly more."""
+    width = Fraction(1, 3)
+    cube = Bucketing(width=width, dimensions=dimensions).accuracy().beta
+    grid = make_grid([make_buckets("number", width=width)] * dimensions).beta
+    square = dimensions * (width / 2) ** 2
+    for beta in (Fraction(cube), grid):
+        assert square <= beta**2 <= square * (1 + Fraction(1, 10**14))
+    assert grid**2 - square < Fraction(1, 10**28)
+    assert 0 < _root_up(dimensions) ** 2 - dimensions < Fraction(1, 10**28)  # of which no double could tell
+
+
+def test_bucket_histogram_drops_no_more_than_alpha_allows() -> None:
+    """α = 0.2 of 1000 records in 5 buckets is 40 of each: that many may be lost, and 41 may not."""
+    mech = BucketHistogram(alpha="0.2", beta=10, epsilon=1, bounds=(0, 100), records_at_least=1000)
+    assert mech.bars == 5
+    found = mech.accuracy()
+    assert found.max_drop == 40 and found.alpha == 0.2
+    exact = BucketHistogram(alpha="0.2", beta=10, epsilon=1, bounds=(0, 100), records_at_least=1024)
+    assert exact.accuracy().max_drop == 40
+
+
+def test_emptiness_is_sure_from_the_reach_on_and_not_before() -> None:
+    noise = DropNoise(1, "1e-3")
+    mech = Emptiness(epsilon=1, delta="1e-3")
+    assert noise.survival(noise.q - 1) < 1 and mech.accuracy(records_at_least=noise.q - 1).alpha == 1
+    assert noise.survival(noise.q) == 1 and mech.accuracy(records_at_least=noise.q).alpha == 0
 
 
 def test_dropping_in_several_dimensions() -> None:

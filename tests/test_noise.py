@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +17,7 @@ from scipy.optimize import linprog
 
 from flexdp import CertificateError, InputError
 from flexdp import noise as noise_module
-from flexdp.noise import LARGEST_REACH, DropNoise, prove
+from flexdp.noise import LARGEST_REACH, DropNoise, prove, smallest_reach
 
 TABLE = {  # the reach for (ε, δ), from the closed form
     ".01": (1714, 1705, 3086, 4468),
@@ -302,3 +305,175 @@ def test_thinning_never_adds_and_never_takes_more_than_the_reach() -> None:
 
 def test_repr_shows_parameters_only() -> None:
     assert repr(DropNoise(1, "1e-6")) == "DropNoise(epsilon=1, delta=1e-06)"
+
+
+def around_prefixes() -> tuple[int, ...]:
+    """64-bit weights whose running sums lie on the first number of a 16-bit prefix, one before it, or one after."""
+    places = [place << 48 for place in (1, 2, 3, 100, 101, 32768, 65534, 65535)]
+    sums = sorted({place + step for place in places for step in (-1, 0, 1)})
+    return tuple(b - a for a, b in pairwise([0, *sums, 1 << 64]))
+
+
+def alike_in_64_bits() -> tuple[int, ...]:
+    """128-bit weights whose running sums share their first 64 bits, so that only the last 64 tell them apart."""
+    top = 0x1234_5678_9ABC_DEF0 << 64
+    sums = [1, top, top + 1, top + 2**63, top + 2**64 - 1, (2**64 - 1) << 64, 2**128 - 1]
+    return tuple(b - a for a, b in pairwise([0, *sums, 1 << 128]))
+
+
+TABLES = {
+    "narrow": (DropNoise("1", "1e-6").weights, 64),
+    "many boundaries in a prefix": (DropNoise("0.05", "1e-6").weights, 64),
+    "wide": (DropNoise("0.001", "1e-15").weights, 128),
+    "boundaries around prefixes": (around_prefixes(), 64),
+    "boundaries alike in 64 bits": (alike_in_64_bits(), 128),
+    "one sure drop": ((1 << 64,), 64),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_prefix_decides_as_all_of_its_bits_would(table: str) -> None:
+    """J is the number of running sums, the last one aside, that are ≤ u.
+
+    All 2^16 prefixes are completed by zeros and by ones: a prefix that decides alone must be right at both ends.
+    """
+    weights, bits = TABLES[table]
+    assert sum(weights) == 1 << bits
+    sampler = noise_module._Sampler(weights, bits)
+    prefixes = np.arange(1 << 16, dtype="<u2")
+    sums = list(accumulate(weights))[:-1]
+    for fill in (0x00, 0xFF):
+        first = [prefixes.tobytes()]
+
+        def source(size: int, first: list[bytes] = first, fill: int = fill) -> bytes:
+            return first.pop() if first else bytes([fill]) * size
+
+        rest = (1 << (bits - 16)) - 1 if fill else 0
+        wanted = [bisect_right(sums, (prefix << (bits - 16)) | rest) for prefix in range(1 << 16)]
+        assert sampler.draw(1 << 16, source).tolist() == wanted
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_sampler_turns_over_at_every_boundary_of_any_table(table: str) -> None:
+    weights, bits = TABLES[table]
+    sampler = noise_module._Sampler(weights, bits)
+    sums = list(accumulate(weights))[:-1]
+    for boundary in sums[:: max(1, len(sums) // 200)]:
+        for u in {max(boundary - 1, 0), boundary, min(boundary + 1, (1 << bits) - 1)}:
+            parts = [u >> (bits - 16), (u >> (bits - 64)) << 16 & (2**64 - 1), u & ((1 << (bits - 64)) - 1)]
+            octets = [part.to_bytes(size, "little") for part, size in zip(parts, (2, 8, 8), strict=True)]
+            assert int(sampler.draw(1, lambda _size, octets=octets: octets.pop(0))[0]) == bisect_right(sums, u)
+
+
+def test_every_draw_has_bits_of_its_own() -> None:
+    """Replayed from the bits that were handed out: three blocks, each with its own prefixes and its own rests."""
+    noise = DropNoise("0.1", "1e-3")
+    sums = list(accumulate(noise.weights))[:-1]
+    open_prefixes = {boundary >> 48 for boundary in sums}
+    generator, handed = np.random.default_rng(11), []
+
+    def source(size: int) -> bytes:
+        handed.append(generator.bytes(size))
+        return handed[-1]
+
+    size = 2 * 65536 + 1000
+    drops = noise._draw(size, source)
+    wanted: list[int] = []
+    blocks = iter(handed)
+    while len(wanted) < size:
+        prefixes = np.frombuffer(next(blocks), dtype="<u2").tolist()
+        unsettled = sum(prefix in open_prefixes for prefix in prefixes)
+        rests = iter(np.frombuffer(next(blocks), dtype="<u8").tolist() if unsettled else [])
+        for prefix in prefixes:  # two sums may share a prefix, so that its rest must be looked at
+            rest = next(rests) >> 16 if prefix in open_prefixes else 0
+            wanted.append(bisect_right(sums, (prefix << 48) | rest))
+        assert next(rests, None) is None
+    assert next(blocks, None) is None
+    assert drops.tolist() == wanted
+
+
+def test_no_two_blocks_of_draws_are_alike() -> None:
+    """Two blocks of 2^16 independent draws are alike with a chance below 2^-65536, as no drop is more likely than ½."""
+    noise = DropNoise("1", "1e-6")
+    assert max(noise.pmf) < 0.5
+    blocks = noise.sample(3 << 16).reshape(3, -1)
+    assert len({block.tobytes() for block in blocks}) == 3
+    again = np.tile(blocks[0], (3, 1))
+    assert len({block.tobytes() for block in again}) == 1  # a control: repeated bits would be seen
+
+
+def test_survival_is_the_chance_that_anything_is_left() -> None:
+    for epsilon, delta in SMALL:
+        noise = DropNoise(epsilon, delta)
+        for height in range(-1, noise.q + 3):
+            left = law(noise, max(0, height))
+            assert noise.survival(height) == 1 - left.get(0, Fraction(0))
+        assert noise.survival(0) == 0 and noise.survival(1) == noise.delta_real
+        assert noise.survival(noise.max_drop) < 1 == noise.survival(noise.q)
+
+
+@pytest.mark.parametrize("spoil", ["first weight", "last weight", "total", "order"])
+def test_no_table_is_used_that_is_not_proved(spoil: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the construction yields, DropNoise refuses it at birth unless the inequalities hold."""
+    honest = noise_module._Growth.weights
+
+    def spoilt(self: Any, q: int) -> tuple[int, ...]:
+        weights = list(honest(self, q))
+        if spoil == "total":
+            weights[q // 2] -= 1
+        elif spoil == "order":
+            weights.sort()
+        else:
+            end = 0 if spoil == "first weight" else -1
+            weights[end], weights[q // 2] = weights[q // 2], weights[end]
+        return tuple(weights)
+
+    noise_module._table.cache_clear()
+    monkeypatch.setattr(noise_module._Growth, "weights", spoilt)
+    with pytest.raises(CertificateError):
+        DropNoise(1, "1e-3")
+    monkeypatch.undo()
+    assert DropNoise(1, "1e-3").certify().holds
+
+
+def test_the_proof_s_limit_is_never_above_delta() -> None:
+    """Two equal weights have δ = ½ exactly. A claim a third of a unit in the last place below it must fail."""
+    half = 1 << 63
+    claims = {Fraction(1, 2): True, Fraction(3 * half - 1, 3 << 64): False, Fraction(3 * half + 1, 3 << 64): True}
+    for delta, holds in claims.items():
+        evidence = prove((half, half), bits=64, epsilon=Fraction(1), delta=delta, growth=(1, 1))
+        assert evidence.holds is holds is (evidence.delta_real <= delta)
+
+
+@pytest.mark.parametrize(
+    ("weights", "why"),
+    [
+        ((2, 2, 2, 2), "first_weight"),  # δ = ¼ where ⅛ is claimed
+        ((1, 2, 2, 1), "total"),
+        ((1, 3, 2, 1, 1), "forward"),  # rises by more than twofold: 1 + (3 − 2·1) > 1
+        ((1, 1, 2, 3, 1), "backward"),  # falls by more than twofold: 1 + (3 − 2·1) > 1
+    ],
+)
+def test_each_inequality_of_the_proof_is_needed(weights: tuple[int, ...], why: str) -> None:
+    """Tables of three bits at ε = 0.7 (growth 2 ≤ e^0.7), of which one inequality, and it alone, fails."""
+    evidence = prove(weights, bits=3, epsilon=Fraction(7, 10), delta=Fraction(1, 8), growth=(2, 1))
+    failing = {
+        "first_weight": evidence.first_weight > evidence.weight_limit,
+        "total": evidence.total != 8,
+        "forward": evidence.forward > evidence.allowance,
+        "backward": evidence.backward > evidence.allowance,
+    }
+    assert [name for name, fails in failing.items() if fails] == [why]
+    assert not evidence.holds
+
+
+def test_noises_differ_where_either_parameter_does() -> None:
+    noise = DropNoise(1, "1e-6")
+    assert noise == DropNoise("1", 1e-6)
+    assert noise != DropNoise(1, "1e-7") and noise != DropNoise(2, "1e-6") and noise != "noise"
+
+
+def test_the_reach_is_found_without_the_table_up_to_a_limit_that_counts() -> None:
+    for epsilon, delta in SMALL:
+        q = DropNoise(epsilon, delta).q
+        assert [smallest_reach(epsilon, delta, at_most=most) for most in (q - 1, q, q + 1)] == [None, q, q]

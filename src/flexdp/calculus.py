@@ -69,8 +69,8 @@ class ErrorSensitivity:
     Paper, Def. err-sens. ``alpha`` (measured by ``distortion``) and ``gamma`` are the distortion and the loss that M
     itself is allowed; ``bound(β₁)`` is an upper bound for an input error β₁ without loss. ``metric`` is that of the
     output; ``takes``, where given, the metric in which the input error must be measured. ``scales`` says that the bound
-    also holds for errors relative to the values themselves, ``merges`` that bars may fall together, so that what each
-    of them may have lost is no longer known of each.
+    also holds for errors relative to the values themselves, ``relative`` that M's own error is such a one, ``merges``
+    that bars may fall together, so that what each of them may have lost is no longer known of each.
     """
 
     alpha: float | None
@@ -81,6 +81,7 @@ class ErrorSensitivity:
     max_drop: int | None = None
     distortion: str = DROP
     scales: bool = False
+    relative: bool = False
     merges: bool = False
 
 
@@ -98,14 +99,17 @@ def compose_accuracy(
     a relaxed σ the triangle inequality of the lossy distance adds Δ_{f₂}(ω) to β and θ to γ; ``sensitivity`` is then
     Δ_{f₂}.
 
-    Where α is not known (None), what is known is the most that each bucket can lose.
+    Where α is not known (None), what is known is the most that each bucket can lose. A distance and a fraction of the
+    values have no sum.
     """
     _check_fit(first, second)
     beta = second.bound(first.beta)
-    if math.isinf(beta) or (first.relative and first.beta and not second.scales):
+    if math.isinf(beta) or (first.beta and first.relative_beta and not second.scales):
         raise InputError(
             "second has no bounded error at this beta; only drop-move holds: apply drop_move_accuracy to first."
         )
+    if second.relative and (first.moved or (first.beta and not first.relative)):
+        raise _unlike()
     gamma = sum_up(first.gamma, second.gamma)
     if sigma.omega or sigma.theta:
         if sensitivity is None:
@@ -123,7 +127,7 @@ def compose_accuracy(
         alpha=alpha,
         beta=beta,
         gamma=min(gamma, 1.0),
-        relative=first.relative,
+        relative=first.relative or second.relative,
         max_drop=max_drop,
         moved=first.moved,
         unit=first.unit,
@@ -141,6 +145,13 @@ def _check_fit(first: Accuracy, second: ErrorSensitivity) -> None:
             raise InputError(
                 f"distortions do not fit: {first.distortion!r} and {second.distortion!r} are measured differently."
             )
+
+
+def _unlike() -> InputError:
+    return InputError(
+        "errors do not add up: one is a distance and the other a fraction of the values; bucket by width or edges "
+        "throughout, or by relative."
+    )
 
 
 def _finite(alpha: float) -> float:
@@ -162,6 +173,8 @@ def drop_move_accuracy(first: Accuracy, *, metric: str) -> Accuracy:
     Paper, Thm. bucketing-general-drmv: what was an output error β of the histogram becomes a distortion of the input,
     by which values are moved, and no sensitivity of the function is needed.
     """
+    if first.relative and first.moved and first.beta:
+        raise _unlike()
     return Accuracy(
         alpha=first.alpha,
         beta=0,

@@ -114,8 +114,8 @@ def read(document: dict[str, Any]) -> Content:
             for k, part in zip(shape.by_kinds, _columns(bars["group"], len(shape.by)), strict=True)
         ]
         parts += values
-    for axis, kind, own_index in zip(shape.partitions, shape.kinds, index, strict=True):
-        parts.append(_exact_index(kind, own_index) if isinstance(axis, Exact) else _within(axis, own_index))
+    for axis, own_index in zip(shape.partitions, index, strict=True):
+        parts.append(_inside(axis, own_index) if isinstance(axis, Exact) else _within(axis, own_index))
     cells = Bars(parts, [_positive(entry) for entry in bars["count"]])
     if shape.groups is not None:
         declared = set(map(group_index, shape.groups))
@@ -128,8 +128,8 @@ def read(document: dict[str, Any]) -> Content:
         certify=None if certified is None else certified["share"],
     )
     at_most = None if certified is None else certified["records_at_most"]
-    if at_most is not None and (type(at_most) is not int or at_most < sum(cells.counts.tolist())):
-        raise ValueError("a bound that the release itself exceeds")
+    if certified is not None and (type(at_most) is not int or at_most < sum(cells.counts.tolist())):
+        raise ValueError("no bound, or one that the release itself exceeds")
     return Content(shape, budget, cells, at_most)
 
 
@@ -196,6 +196,16 @@ def _within(axis: Buckets, index: Any) -> Any:
         raise TypeError("an index is a whole number")
     if axis.count is not None and any(not axis.first <= entry < axis.first + axis.count for entry in index):
         raise ValueError("a bucket outside the bounds")
+    return index
+
+
+def _inside(axis: Exact, keys: list[Any]) -> Any:
+    """Keys that are their own bars, none outside the bounds."""
+    index = _exact_index(axis.kind, keys)
+    if axis.bounds is not None:
+        low, high = (float(bound) if axis.kind == "number" else bound for bound in axis.bounds)
+        if any(not low <= entry <= high for entry in np.asarray(index, dtype=object).tolist()):
+            raise ValueError("a value outside the bounds")
     return index
 
 

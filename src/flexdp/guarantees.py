@@ -166,6 +166,11 @@ class Accuracy:
         return replace(self, counted=counted, place=place)
 
     @property
+    def relative_beta(self) -> bool:
+        """Whether β is a fraction of the answer: once values have been moved, ``relative`` speaks of those."""
+        return self.relative and not self.moved
+
+    @property
     def left_out(self) -> str:
         """What may have been left out, in words."""
         if self.distortion == MOVE:
@@ -187,7 +192,7 @@ class Accuracy:
             moving = f" and moving every value to its bucket's centre, at most {percent_text(self.moved)} of it away"
         elif self.moved:
             moving = f" and moving every value by at most {upper_text(self.moved, 6)}{unit}"
-        if self.beta and self.relative and not self.moved:
+        if self.beta and self.relative_beta:
             error = f", to within {percent_text(self.beta)} of the value shown"
         elif self.beta:
             error = f", to within {upper_text(self.beta, 6)}{unit}"
@@ -203,7 +208,7 @@ class Accuracy:
         share = "not certified" if self.alpha is None else percent_text(self.alpha)
         if self.distortion == MOVE and self.alpha is not None:
             share = upper_text(self.alpha, 6)
-        beta = percent_text(self.beta) if self.relative else upper_text(self.beta, 6)
+        beta = percent_text(self.beta) if self.relative_beta else upper_text(self.beta, 6)
         pairs = [("α, left out", share), ("β, to within", beta), ("γ, chance to fail", upper_text(self.gamma))]
         return card("Accuracy", facts(pairs), sentence(self))
 

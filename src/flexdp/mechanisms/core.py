@@ -124,14 +124,16 @@ def compose(first: Mechanism, second: Mechanism) -> Mechanism:
         one, two = first.tau(setting), second.tau(_seen(first, setting))
         shared = None if one.alpha is None or two.alpha is None else sum_up(one.alpha, first.sigma.bound(two.alpha))
         lost = None if two.merges else one.max_drop
+        unlike = (one.relative and not two.scales) or (two.relative and not one.relative and one.bound(0.0) > 0)
         return ErrorSensitivity(
             alpha=shared,
             gamma=sum_up(one.gamma, two.gamma),
-            bound=lambda beta: two.bound(one.bound(beta)),
+            bound=lambda beta: math.inf if unlike else two.bound(one.bound(beta)),
             metric=two.metric,
             takes=one.takes,
             max_drop=lost if two.max_drop is None else two.max_drop + (lost or 0),
             scales=one.scales and two.scales,
+            relative=one.relative or two.relative,
             merges=one.merges or two.merges,
         )
 
@@ -159,7 +161,7 @@ def apply_error(before: Accuracy, error: ErrorSensitivity, *, sigma: DistortionS
 
     An error is unbounded where the function jumps, or where it is relative to the values and the function mixes them.
     """
-    mixed = before.relative and before.beta and not error.scales
+    mixed = before.beta and before.relative_beta and not error.scales
     if mixed or math.isinf(error.bound(before.beta)):
         before = drop_move_accuracy(before, metric=before.metric)
     return compose_accuracy(before, error, sigma=sigma)

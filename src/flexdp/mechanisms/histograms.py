@@ -116,6 +116,7 @@ def Bucketing(  # noqa: N802
             metric=space.metric,
             takes=space.metric,
             scales=buckets.relative,
+            relative=buckets.relative,
             merges=True,
         ),
         relation=(ONE_RECORD, ONE_RECORD),
