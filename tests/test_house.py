@@ -14,8 +14,8 @@ import flexdp
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ORDER = [  # imports point upwards only: a module may import those above it
-    "version", "errors", "_escape", "_parameters", "_words", "report.cards", "_zones", "guarantees", "histogram",
-    "bars", "buckets", "bucketing", "noise", "_continuous",
+    "version", "errors", "_escape", "_parameters", "_rounding", "_words", "report.cards", "_zones", "guarantees",
+    "histogram", "bars", "buckets", "bucketing", "noise", "_continuous",
     "_measures", "_line", "_transport", "distances", "distortions",
     "statistics._base", "statistics._sets", "statistics._order", "statistics._moments", "statistics._bars",
     "statistics", "report.document", "report.svg", "report.histograms", "report.maps", "report.charts", "report.plans",

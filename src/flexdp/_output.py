@@ -12,6 +12,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any, TextIO, TypeVar
 
 from flexdp._escape import no_formula
 from flexdp._escape import visible as safe
-from flexdp._parameters import shown
+from flexdp._parameters import number_text, shown
 from flexdp.answers import Answer, check_order
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
@@ -277,7 +279,8 @@ class AtomicFile:
             if not place:
                 writer.writerow([*(["column"] if several else []), *map(no_formula, columns)])
             for row in zip(*columns.values(), strict=True):
-                writer.writerow([*([no_formula(one.column)] if several else []), *map(no_formula, row)])
+                cells = (Decimal(number_text(cell)) if isinstance(cell, Fraction) else no_formula(cell) for cell in row)
+                writer.writerow([*([no_formula(one.column)] if several else []), *cells])
 
     def write_text(self, text: str) -> None:
         """Write a page that was made elsewhere."""

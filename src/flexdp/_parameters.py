@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from flexdp.errors import InputError
 
@@ -22,15 +23,18 @@ __all__ = [
     "Domain",
     "Number",
     "exact",
+    "exact_text",
     "float_up",
     "grouped",
     "is_short",
     "lower_text",
     "number_text",
     "plural",
+    "said",
     "shown",
     "sum_up",
     "upper_text",
+    "value_text",
     "whole",
 ]
 
@@ -39,6 +43,9 @@ Number: TypeAlias = str | int | float | Fraction | Decimal
 _LONGEST = 1000  # characters of a number that is read
 _LONGEST_SHOWN = 60  # characters of a value that is echoed
 _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
+_LONGEST_DECIMAL = 40  # digits of a number that is printed in full
+_LONGEST_RATIO = 16  # characters of a number that is printed as p/q
+_LONGEST_WHOLE = 17  # characters of a whole or half bound that is printed as it is
 
 
 def is_short(text: str, longest: int = _LONGEST_SHOWN) -> bool:
@@ -221,36 +228,85 @@ def plural(count: int, noun: str, write: Callable[[int], str] = str) -> str:
     return f"{write(count)} {noun}{'' if count == 1 else 's'}"
 
 
+def said(value: float) -> Fraction:
+    """The number that a double stands for: its shortest decimal, in which it is read and printed.
+
+    >>> said(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(float.__repr__(value))
+
+
 def float_up(value: Fraction) -> float:
-    """The smallest double that is not below ``value``."""
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return math.inf
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    """The smallest double that neither is nor says less than ``value``.
+
+    >>> float_up(Fraction(1, 10)), float_up(Fraction(1, 3)), float_up(Fraction(0.1))
+    (0.1, 0.33333333333333337, 0.10000000000000002)
+    """
+    return _double_up(value, value)
 
 
 def sum_up(*parts: float) -> float:
-    """The sum of bounds as a double, never below it."""
+    """The sum of bounds as a double, never below that of the doubles nor of what they say."""
     if any(math.isinf(part) for part in parts):
         return math.inf
-    return float_up(sum((Fraction(part) for part in parts), Fraction(0)))
+    return _double_up(sum(map(Fraction, parts), Fraction(0)), sum((said(float(part)) for part in parts), Fraction(0)))
+
+
+def _double_up(being: Fraction, saying: Fraction) -> float:
+    """The smallest double that is at least one number and says at least another, which are close."""
+    try:
+        found = float(being)
+    except OverflowError:
+        return math.inf
+    while math.isfinite(found) and (Fraction(found) < being or said(found) < saying):
+        found = math.nextafter(found, math.inf)
+    return found
 
 
 def number_text(value: Fraction | int | float) -> str:
-    """A number for people: exact where a short decimal is, else six digits.
+    """A number with all its digits, in few characters: doubles by their shortest decimal, integers in full.
+
+    A fraction is printed exactly where that takes a decimal of at most 40 digits or a short p/q, else as the nearest
+    double.
 
     >>> number_text(Fraction(5, 2)), number_text(Fraction(120)), number_text(Fraction(1, 1000000))
     ('2.5', '120', '1e-06')
+    >>> number_text(1700000000123456.0), number_text(Fraction(2**54 + 3, 2)), number_text(Fraction(1, 3))
+    ('1700000000123456', '9007199254740993.5', '1/3')
     """
     if isinstance(value, float):
-        text = min(repr(value), f"{value:.12g}", key=len)  # twelve digits are enough for people
-        return text.removesuffix(".0")
+        return float.__repr__(value + 0.0).removesuffix(".0")  # −0.0 is 0
     number = Fraction(value)
-    if number.denominator == 1 and abs(number) < 10**40:
+    if number.denominator == 1 and abs(number) < 10**_LONGEST_DECIMAL:
         return str(int(number))
-    text = repr(float(number))
-    return text.removesuffix(".0") if Fraction(text) == number else f"{float(number):.6g}"
+    try:
+        nearest = float.__repr__(float(number))
+    except OverflowError:
+        return f"{Decimal(int(number)):e}"
+    if Fraction(nearest) == number:
+        return nearest.removesuffix(".0")
+    if (decimal := _decimal(number)) is not None:
+        return decimal
+    return text if len(text := str(number)) <= _LONGEST_RATIO else nearest
+
+
+def _decimal(number: Fraction) -> str | None:
+    """All digits of a number that has few enough of them."""
+    places = next((p for p in range(_LONGEST_DECIMAL + 1) if 10**p % number.denominator == 0), None)
+    if places is None or abs(number) >= 10 ** (_LONGEST_DECIMAL - places):
+        return None
+    return f"{Decimal(int(number * 10**places)).scaleb(-places, Context(prec=_LONGEST_DECIMAL)):f}"
+
+
+def exact_text(value: Fraction) -> str:
+    """A number as the command line takes it, without loss: a short decimal, else p/q.
+
+    >>> exact_text(Fraction(1, 1000000)), exact_text(Fraction(1, 3))
+    ('1e-06', '1/3')
+    """
+    text = number_text(value)
+    return text if exact("value", text) == value else str(value)
 
 
 def upper_text(value: Fraction | float, digits: int = 3) -> str:
@@ -258,18 +314,43 @@ def upper_text(value: Fraction | float, digits: int = 3) -> str:
 
     >>> upper_text(Fraction(1, 1000000)), upper_text(Fraction(1, 2**20)), upper_text(Fraction(-1, 3))
     ('1e-06', '9.54e-07', '-0.333')
+    >>> upper_text(Fraction(10**15 + 1, 2)), upper_text(2.5000000000000004, 6), upper_text(5e-324)
+    ('500000000000000.5', '2.50001', '5e-324')
     """
     if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    number = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)  # a float is what its decimal says
-    text = repr(float(number))
-    if Fraction(text) == number and len(text) <= digits + 5:
-        return text.removesuffix(".0")
-    step = Fraction(10) ** (math.floor(math.log10(abs(number))) - digits + 1)
-    return f"{float(-(-number // step) * step):.{digits}g}"
+        return number_text(value)
+    number = said(value) if isinstance(value, float) else Fraction(value)
+    text, longest = number_text(number), _LONGEST_WHOLE if number.denominator <= 2 else digits + 5
+    if len(text) <= longest and "/" not in text and Fraction(text) == number:
+        return text
+    up = Context(prec=digits, rounding=ROUND_CEILING)
+    return _scientific(up.divide(Decimal(number.numerator), Decimal(number.denominator)), digits)
+
+
+def _scientific(number: Decimal, digits: int) -> str:
+    """A rounded number as the format ``g`` writes it, also where no double is that small or large."""
+    power, short = number.adjusted(), number.normalize()
+    if -5 < power < digits:
+        return f"{short:f}"
+    return f"{short.scaleb(-power).normalize():f}e{power:+03d}"
 
 
 def lower_text(value: Fraction | float, digits: int = 3) -> str:
     """A bound for people, never above the truth."""
     text = upper_text(-value, digits)
     return text[1:] if text.startswith("-") else f"-{text}" if text != "0" else "0"
+
+
+def value_text(value: Any) -> str:
+    """A key, a count or an answer with all its digits; a point in brackets.
+
+    >>> value_text(2.0), value_text((51.5, 4.25)), value_text("a"), value_text(dt.timedelta(days=3))
+    ('2', '(51.5, 4.25)', 'a', '3 days')
+    """
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        return number_text(value)
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(value_text, value))})"
+    if isinstance(value, dt.timedelta) and value == dt.timedelta(days=value.days):
+        return f"{value.days} days"
+    return str(value)

@@ -12,13 +12,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import lower_text, number_text, plural, upper_text
+from flexdp._parameters import float_up, lower_text, number_text, plural, said, upper_text, value_text
+from flexdp._rounding import to_double
 from flexdp.bucketing import bound_given
-from flexdp.buckets import Edges, Grid, Kind, Months, Partition, Width, times
+from flexdp.buckets import SMALLEST_NORMAL, Edges, Grid, Kind, LogWidth, Months, Partition, Width, times
 from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
@@ -137,16 +139,23 @@ class Reader:
             return nothing
         hidden = _total(self._beyond(True), self._beyond(False))
         errors = [self.partition.beta_at(plain(self.bars.keys[end])) for end in (0, -1)]
+        ends = [plain(self.shown.keys[end]) for end in (0, -1)]
         if self.partition.relative:  # each end's error is a fraction of its own size
-            errors = [error * abs(Fraction(self.shown.keys[end])) for error, end in zip(errors, (0, -1), strict=True)]
+            errors = [error * abs(_number(end)) for error, end in zip(errors, ends, strict=True)]
         value = statistic(self.shown)
-        if isinstance(value, float) and math.isinf(value):
-            sentence = f"The {statistic.name}{self._of} is larger than a double can hold."
+        if isinstance(value, float) and math.isfinite(value):  # of the numbers that are printed, not of the doubles
+            difference = _number(ends[1]) - _number(ends[0])
+            value = to_double(difference)
+            errors.append(abs(said(value) - difference))
+        error = sum(errors, Fraction(0))
+        if value == math.inf or float_up(error) == math.inf:
+            too_large = "larger" if value == math.inf else "known to within more"
+            sentence = f"The {statistic.name}{self._of} is {too_large} than a double can hold."
             return Answer(name=statistic.name, value=None, accuracy=None, statement=sentence, sentence=sentence)
-        mean = sum(errors, Fraction(0)) / 2  # Δ_f doubles it
         histogram = self._histogram_accuracy(hidden)
-        histogram = histogram.but(alpha=histogram.alpha, beta=mean, relative=False)
-        return self._answer(statistic, value, self._told(read_accuracy(histogram, statistic)))
+        histogram = histogram.but(alpha=histogram.alpha, beta=error, relative=False)
+        accuracy = self._told(read_accuracy(histogram, statistic))  # whose Δ_f takes both ends to be as wide
+        return self._answer(statistic, value, accuracy.but(alpha=accuracy.alpha, beta=error))
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         """A quantile, with the interval that surely holds it where the buckets are public."""
@@ -157,18 +166,14 @@ class Reader:
         beta = self.partition.beta_at(plain(self.bars.keys[place]))
         accuracy = self._accuracy(statistic, self.partition.count, beta)
         interval = self._interval(level)
-        tail = "" if interval is None else f"; with nothing left out it surely lies {_between(*interval)}"
+        tail = "" if interval is None else f"; with nothing left out it surely lies {self._between(*interval)}"
         return self._answer(statistic, value, accuracy, tail=tail, interval=interval)
 
     def support(self, statistic: Statistic) -> Answer:
         """The support, in the Hausdorff sense: nothing is listed that is not there."""
         if not len(self.bars):
             return self._nothing(statistic.name, ())
-        beta = None
-        if isinstance(self.partition, Edges):  # the widest of the buckets that are there
-            beta = max(self.partition.beta_at(index) for index in self.bars.keys.tolist())
-        histogram = self._histogram_accuracy(self.partition.count, beta)
-        accuracy = self._told(read_accuracy(histogram, statistic))
+        accuracy = self._accuracy(statistic, self.partition.count)
         verb = f"has {plural(len(self.bars), 'value')}"
         return self._answer(statistic, statistic(self.shown), accuracy, verb=verb)
 
@@ -199,8 +204,8 @@ class Reader:
         mean = self.noise.mean_drop() * self.scope.fibres
         value = {key: records + float(mean) for key, records in self.shown.items()}
         sentence = (
-            f"Each count{self._of} has {number_text(mean)} added, the mean number of {self.scope.counted}s that a "
-            f"bucket loses: right on average where {self.scope.place} holds at least {self.noise.q} "
+            f"Each count{self._of} has {number_text(float(mean))} added, the mean number of {self.scope.counted}s that "
+            f"a bucket loses: right on average where {self.scope.place} holds at least {self.noise.q} "
             f"{self.scope.counted}s, but no longer never too high."
         )
         return Answer(name="counts", value=value, accuracy=None, statement=sentence, sentence=sentence)
@@ -225,7 +230,7 @@ class Reader:
         counted, place = self.scope.counted, self.scope.place
         out = [
             f"Released: {self.partition.spec},{self._of.rstrip(',')}.",
-            f"Not counted: {'; '.join(self._not_counted)}.",
+            f"Not counted: {'; '.join(self._not_counted)}.{self._counted_as_zero}",
             f"Each count is {self._too_low} and never too high.",
             f"{place.replace('each', 'Every', 1)} that holds at least {self.noise.q} {counted}s is present.",
             "Nothing is present that is not in the data.",
@@ -264,6 +269,13 @@ class Reader:
         return out
 
     @property
+    def _counted_as_zero(self) -> str:
+        axes = self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
+        if not any(isinstance(axis, Width | LogWidth) and axis.kind == "number" for axis in axes):
+            return ""
+        return f" Counted as 0: numbers closer to it than {number_text(SMALLEST_NORMAL)}."
+
+    @property
     def _too_low(self) -> str:
         """How much a released count can fall short."""
         if self.scope.fibres is None:
@@ -293,7 +305,12 @@ class Reader:
         if bounds:
             lost = min(bounds)
             alpha = Fraction(lost, self.bars.size + lost) if lost else Fraction(0)
-        return self.general.but(alpha=alpha, beta=self.general.beta if beta is None else beta)
+        return self.general.but(alpha=alpha, beta=self._widest if beta is None else beta)
+
+    @cached_property
+    def _widest(self) -> Fraction:
+        """β of all released buckets together; records of the others were left out."""
+        return self.partition.beta_of(self.bars.keys)
 
     def _accuracy(self, statistic: Statistic, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
         """The accuracy of a statistic read off this release, by the rules that pipelines follow."""
@@ -415,8 +432,18 @@ class Reader:
             return released_up_to(g) >= max(Fraction(1), level * (size + drop * (buckets - 1 - g)))
 
         ends = [_first(buckets, test) + self.partition.first for test in (may_be_reached, is_surely_reached)]
+        if isinstance(self.partition, Width | Edges) and self.kind == "number":
+            (lowest, _), (_, highest) = map(self.partition.extent, ends)
+            return -float_up(-lowest) + 0.0, float_up(highest)
         low, high = self.partition.edges_of(np.array(ends, dtype=np.int64))
         return low.lower, high.upper
+
+    def _between(self, low: Any, high: Any) -> str:
+        if low == high:
+            return f"at {_text(low)}"
+        if self.partition.relative:  # edges that nobody chose, of many digits
+            return f"between {lower_text(low, 6)} and {upper_text(high, 6)}"
+        return f"between {_text(low)} and {_text(high)}"
 
 
 def check_order(statistic: Statistic, kind: Kind) -> None:
@@ -442,12 +469,9 @@ def _total(*parts: int | None) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
-def _between(low: Any, high: Any) -> str:
-    if low == high:
-        return f"at {_text(low)}"
-    if isinstance(low, float) or isinstance(high, float):
-        return f"between {lower_text(low, 6)} and {upper_text(high, 6)}"
-    return f"between {_text(low)} and {_text(high)}"
+def _number(key: Any) -> Fraction:
+    """A key as it is printed."""
+    return said(key) if isinstance(key, float) else Fraction(key)
 
 
 def _brief(value: Any) -> str:
@@ -458,11 +482,7 @@ def _brief(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as a sentence shows it."""
-    if isinstance(value, dt.timedelta):
-        return f"{value.days} days" if value == dt.timedelta(days=value.days) else str(value)
-    if isinstance(value, bool | str) or not isinstance(value, int | float | Fraction):
-        if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-            return ", ".join(f"{_text(key)} ({records})" for key, records in value)
-        return f"({', '.join(map(_text, value))})" if isinstance(value, tuple) else str(value)
-    return number_text(value)
+    """A value as a sentence shows it; the most frequent ones with their counts."""
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return ", ".join(f"{value_text(key)} ({records})" for key, records in value)
+    return value_text(value)

@@ -31,7 +31,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import number_text, plural, upper_text
+from flexdp._parameters import exact_text, plural, said, upper_text
+from flexdp._rounding import as_read, next_below, smallest_where, to_double
 from flexdp.histogram import canonical_keys, object_keys
 
 __all__ = ["Bucket", "Buckets", "Edges", "Exact", "Grid", "Kind", "LogWidth", "Months", "Outside", "Partition", "Width"]
@@ -41,6 +42,7 @@ Outside: TypeAlias = Literal["clamp", "drop"]
 
 LARGEST_INDEX = 2**51  # on an open domain, a bucket further out is outside: doubles no longer tell centres apart
 LARGEST_INTEGER = 10**37 - 1  # integers beyond it do not read as integers, on any engine
+_MOST_SEARCHED = 500  # buckets whose ends are searched for among the doubles, one by one
 _LOG_SPAN = 1420.0  # a little more than ln(largest double / smallest normal double)
 SMALLEST_NORMAL = sys.float_info.min
 LARGEST_DOUBLE = sys.float_info.max
@@ -81,6 +83,10 @@ class Exact:
         return _unit(self.kind)
 
     def beta_at(self, index: Any) -> Fraction:  # noqa: ARG002
+        return Fraction(0)
+
+    def beta_of(self, index: NDArray[Any]) -> Fraction:  # noqa: ARG002
+        """The β of all these buckets together."""
         return Fraction(0)
 
     def locate(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -133,7 +139,7 @@ class Width:
             weeks = self.width / (7 * (MICROS_PER_DAY if self.kind == "moment" else 1))
             return plural(int(weeks), "week")
         if self.kind != "moment":
-            return number_text(self.width)
+            return exact_text(self.width)
         number = self.width / MEASURES[self.unit]
         return f"{number} {self.unit if number != 1 else self.unit[:-1]}"
 
@@ -146,15 +152,88 @@ class Width:
         if self.whole or many > LARGEST_INDEX:  # far too many, which is refused
             return many
         # Where the last bucket is so narrow that doubles put the upper bound into the one before, it is none.
-        return min(many, 1 + math.floor((float(upper) - float(lower)) / float(self.width)))
+        return min(many, 1 + int(self._places(float(upper))))
+
+    @cached_property
+    def zero(self) -> int | None:
+        """Index of the bucket that begins at zero, where the bounds begin whole buckets below it.
+
+        Such numbers are divided as they are. Less the lower bound they would lose digits, and the smaller ones cross an
+        edge.
+        """
+        if self.whole or self.origin >= 0 or self.origin % self.width:
+            return None
+        zero, (origin, width) = int(-self.origin / self.width), self._doubles
+        return zero if math.floor(origin / width) == -zero else None  # else doubles put the bound below its bucket
+
+    def _places(self, values: Any) -> Any:
+        """The indices of numbers by the arithmetic of doubles, which all engines share."""
+        origin, width = self._doubles
+        if self.zero is not None:
+            return np.floor(values / width) + self.zero
+        return np.floor((values - origin) / width)
+
+    @cached_property
+    def _doubles(self) -> tuple[float, float]:
+        return float(self.origin), float(self.width)
 
     @property
     def beta(self) -> Fraction:
         ends = (0,) if self.count is None else (0, self.count - 1)
-        return max(map(self.beta_at, ends))  # all others are as wide as the first
+        # All others are as wide as the first.
+        return max(_half(self.kind, self._span(end), self.unit) for end in ends)
 
     def beta_at(self, index: Any) -> Fraction:
-        return _half(self.kind, self._span(int(index)), self.unit)
+        half = _half(self.kind, self._span(int(index)), self.unit)
+        if self.whole or self._tidy(np.array([int(index)]))[0]:
+            return half
+        return max(half, _distance(self, int(index)))
+
+    def beta_of(self, index: NDArray[Any]) -> Fraction:
+        """The β of all these buckets together."""
+        if self.whole or not len(index):
+            return self.beta
+        others = index[~self._tidy(index)].tolist()
+        if len(others) > _MOST_SEARCHED:
+            return self.beta + max(map(self._slack, (min(others), max(others))))
+        return max([self.beta, *(_distance(self, one) for one in others)])
+
+    def extent(self, index: int) -> tuple[Fraction, Fraction]:
+        """The ends of a bucket of numbers, and what counts there beyond them because it was rounded across."""
+        first, last = self._span(index)
+        room = 2 * self._slack(index)
+        low, high = to_double(first - room), to_double(last + room)
+        if self.bounds is not None:
+            low, high = max(low, float(self.bounds[0])), min(high, float(self.bounds[1]))
+        if self.count is None or index > 0:
+            low = smallest_where(lambda value: bool(self._places(value) >= index), low, high)
+        if self.count is None or index + 1 < self.count:
+            high = smallest_where(lambda value: bool(self._places(value) > index), low, high)
+            high = next_below(high) if self._places(high) > index else high  # else there is no larger double
+        return min(first, as_read(low)), max(last, as_read(high))
+
+    def _slack(self, index: int) -> Fraction:
+        """More than roundings, of which there are fewer than 16, can move an edge or a key of this bucket."""
+        return (abs(self.origin) + self.width * (abs(index) + 1)) / 2**49
+
+    def _tidy(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Of which buckets keys and ends are decimals that doubles say exactly, and nothing counts beyond the ends."""
+        halves = [end / 2 for end in (self.origin, self.width, *(self.bounds or ()))]
+        places = next((p for p in range(16) if all(10**p % half.denominator == 0 for half in halves)), 16)
+        largest = abs(self.origin) + self.width * (int(np.abs(index).max()) + 2)
+        if largest * 10**places >= 10**15:
+            return np.zeros(len(index), dtype=bool)
+        first, step = (int(end * 10**places) for end in (self.origin, self.width))
+
+        def beside(edges: NDArray[np.int64], side: float) -> Any:
+            points = (first + step * edges) / 10**places
+            near = np.where(points == 0, math.copysign(SMALLEST_NORMAL, side), np.nextafter(points, side))
+            return self._places(near)
+
+        below, above = beside(index, -math.inf) < index, beside(index + 1, math.inf) > index
+        if self.count is not None:
+            below, above = below | (index == 0), above | (index == self.count - 1)
+        return np.asarray(below & above)
 
     def locate(self, values: NDArray[Any]) -> NDArray[Any]:
         inside = _confine(values, self.bounds, self.outside)
@@ -164,7 +243,7 @@ class Width:
             if self.count is None:
                 inside = inside[np.abs(inside) <= self.reach]
             with np.errstate(over="ignore"):
-                index = np.floor((inside - float(self.origin)) / float(self.width))
+                index = self._places(inside)
             index = (index if self.count is None else np.clip(index, 0, self.count - 1)).astype(np.int64)
         return index
 
@@ -204,7 +283,7 @@ class Width:
             scale = math.lcm(self.width.denominator, (self.origin + offset).denominator)
             first, step = int((self.origin + offset) * scale), int(self.width * scale)
             largest = abs(first) + step * max(abs(int(index.min())), abs(int(index.max())))
-            if max(largest, scale) < 2**53:
+            if max(largest, step, scale) < 2**53:
                 points = first + step * index if whole else (first + step * index) / scale
                 if self.count is not None:
                     points[index == self.count - 1] = of_span(self._span(self.count - 1))
@@ -247,6 +326,10 @@ class LogWidth:
 
     def beta_at(self, index: Any) -> Fraction:
         return self.rho if index else Fraction(0)
+
+    def beta_of(self, index: NDArray[Any]) -> Fraction:  # noqa: ARG002
+        """The β of all these buckets together."""
+        return self.rho
 
     @cached_property
     def ratio(self) -> float:
@@ -351,7 +434,18 @@ class Edges:
         return max(self.beta_at(i) for i in range(self.count))
 
     def beta_at(self, index: Any) -> Fraction:
-        return _half(self.kind, self._span(int(index)), self.unit)
+        half = _half(self.kind, self._span(int(index)), self.unit)
+        return half if self.kind != "number" else max(half, _distance(self, int(index)))
+
+    def beta_of(self, index: NDArray[Any]) -> Fraction:
+        """The β of all these buckets together: the widest decides."""
+        return max(map(self.beta_at, index.tolist()), default=self.beta)
+
+    def extent(self, index: int) -> tuple[Fraction, Fraction]:
+        """The ends of a bucket of numbers; they are compared with the edges as doubles."""
+        low, high = (to_double(edge) for edge in self.edges[index : index + 2])
+        first, last = self._span(index)
+        return min(first, as_read(low)), max(last, as_read(high if index + 1 == self.count else next_below(high)))
 
     def _span(self, i: int) -> tuple[Fraction, Fraction]:
         open_end = self.kind != "number" and i + 1 < self.count
@@ -433,6 +527,10 @@ class Months:
     def beta_at(self, index: Any) -> Fraction:
         return _half(self.kind, self._span(int(index)), self.unit)
 
+    def beta_of(self, index: NDArray[Any]) -> Fraction:  # noqa: ARG002
+        """The β of all these buckets together."""
+        return self.beta
+
     def _index(self, values: NDArray[Any]) -> NDArray[np.int64]:
         days = (values + self.day_zero) // self.per_day
         era = days // 146097
@@ -501,6 +599,22 @@ class Grid:
     def beta_at(self, index: Any) -> Fraction:  # noqa: ARG002  (one for all)
         return self.beta
 
+    def beta_of(self, index: NDArray[Any]) -> Fraction:
+        """The β of all these cells together."""
+        sides = (self._side(axis, index[:, i]) for i, axis in enumerate(self.axes))
+        return _root_up(sum((side**2 for side in sides), Fraction(0)))
+
+    @staticmethod
+    def _side(axis: Exact | Width | Edges, index: NDArray[Any]) -> Fraction:
+        """The β along one side: a point has doubles for coordinates, and long integers are rounded to them."""
+        if isinstance(axis, Exact):
+            beta, points = axis.beta, index
+        else:
+            places = np.unique(index).astype(np.int64)
+            beta, points = axis.beta_of(places), axis.centres(places)
+        furthest = max(map(abs, points.tolist()), default=0)
+        return beta + Fraction(furthest) / 2**50 if axis.kind == "integer" and furthest >= 2**53 else beta
+
     def centres(self, index: NDArray[Any]) -> NDArray[np.float64]:
         """The middle of each cell, a row each."""
         whole = index.astype(np.int64) if index.size else np.empty((0, self.dimensions), dtype=np.int64)
@@ -540,6 +654,13 @@ def _unit(kind: Kind, *lengths: Fraction) -> str:
     if kind != "moment":
         return ""
     return next(name for name, micros in MEASURES.items() if all(length % micros == 0 for length in lengths))
+
+
+def _distance(buckets: Width | Edges, index: int) -> Fraction:
+    """How far the numbers that count in a bucket can be from its key, as both are read and printed."""
+    low, high = buckets.extent(index)
+    key = said(float(buckets.centres(np.array([index]))[0]))
+    return max(key - low, high - key)
 
 
 def _half(kind: Kind, span: tuple[Fraction, Fraction], unit: str) -> Fraction:
@@ -588,8 +709,7 @@ def times(kind: Kind, index: NDArray[Any]) -> NDArray[Any]:
 
 def _doubles(numbers: list[Any]) -> NDArray[np.float64]:
     """Numbers as the nearest doubles, the largest one for those beyond."""
-    limit = Fraction(LARGEST_DOUBLE)
-    return np.array([float(min(max(number, -limit), limit)) for number in numbers], dtype=np.float64)
+    return np.array(list(map(to_double, numbers)), dtype=np.float64)
 
 
 def _whole_numbers(numbers: list[Any], *, halves: bool) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, Number, float_up, plural, upper_text
+from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, Number, float_up, plural, said, upper_text
 from flexdp.errors import InputError
 
 __all__ = [
@@ -225,4 +225,4 @@ def percent_text(share: float) -> str:
     >>> percent_text(0.02), percent_text(1 / 3)
     ('2%', '33.4%')
     """
-    return f"{upper_text(Fraction(repr(float(share))) * 100)}%"
+    return f"{upper_text(100 * said(float(share)))}%"

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import ALPHA, GAMMA, Number, number_text
+from flexdp._parameters import ALPHA, GAMMA, Number, number_text, upper_text
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, object_keys
 from flexdp.statistics import plain
@@ -113,7 +113,7 @@ class AccuracyCurve:
         lines = [f"Measured over {self.runs} runs; β is the error that all but a share γ of them keep to."]
         for alpha, row in zip(self.alphas, self.beta, strict=True):
             cells = ", ".join(
-                f"{number_text(float(beta))} at γ = {number_text(gamma)}"
+                f"{upper_text(float(beta), 6)} at γ = {number_text(gamma)}"
                 for gamma, beta in zip(self.gammas, row, strict=True)
             )
             lines.append(f"α = {number_text(alpha)}: β = {cells}.")

@@ -336,9 +336,10 @@ class Release(Readable):
     def to_frame(self, library: str | None = None) -> Any:
         """The bars as a frame with columns key, lower, upper, count: pandas, polars or pyarrow, whichever is there.
 
+        A column with numbers that neither a 64-bit integer nor a double holds is one of decimals.
         With groups there is a column for each of them, and of several columns a key, lower and upper for each.
         """
-        return frame_of({name: _framed(cells) for name, cells in self.columns_of_bars().items()}, library)
+        return frame_of(self.columns_of_bars(), library)
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
         """The bars column by column: the groups, then key, lower and upper of each released column, then the count."""
@@ -416,13 +417,6 @@ class Releases(Mapping[str, Release]):
 
     def _repr_html_(self) -> str:
         return "".join(release._repr_html_() for release in self._releases.values())
-
-
-def _framed(keys: list[Any]) -> list[Any]:
-    """Keys as frames take them: numbers that no 64-bit integer or double holds become the nearest double."""
-    if any(isinstance(key, Fraction) or (isinstance(key, int) and not -(2**63) <= key < 2**63) for key in keys):
-        return [float(key) for key in keys]
-    return keys
 
 
 def _told(value: Any) -> str:

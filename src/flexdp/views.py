@@ -7,11 +7,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from flexdp._parameters import Number, exact, float_up, plural, shown
+from flexdp._parameters import Number, exact, float_up, number_text, plural, said, shown
 from flexdp.answers import Answer, Reader
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -291,8 +292,16 @@ def frame_of(columns: dict[str, list[Any]], library: str | None) -> Any:
             module = importlib.import_module(name)
         except ImportError:
             continue
-        return getattr(module, _FRAMES[name])(columns)
+        return getattr(module, _FRAMES[name])({title: _framed(cells) for title, cells in columns.items()})
     raise InputError("to_frame needs pandas, polars or pyarrow; install one of them, or use histogram.items().")
+
+
+def _framed(cells: list[Any]) -> list[Any]:
+    """Cells as frames take them: numbers that no 64-bit integer or double holds make a column of decimals."""
+    long = any(isinstance(cell, Fraction) or (isinstance(cell, int) and abs(cell) >= 2**63) for cell in cells)
+    if not long or not all(cell is None or isinstance(cell, int | float | Fraction) for cell in cells):
+        return cells
+    return [None if cell is None else Decimal(f"{Decimal(number_text(cell)):f}") for cell in cells]
 
 
 def _sensitivity(given: Number | Callable[[float], float] | None) -> Callable[[float], float]:
@@ -303,4 +312,4 @@ def _sensitivity(given: Number | Callable[[float], float] | None) -> Callable[[f
     factor = exact("sensitivity", given)
     if factor < 0:
         raise InputError(f"sensitivity must be at least 0; got {shown(given)}.")
-    return lambda beta: float_up(factor * Fraction(beta))
+    return lambda beta: float_up(factor * said(beta))

@@ -27,6 +27,7 @@ CELLS: Cells = {
 }
 QUESTIONS: dict[str, dict[str, Any]] = {
     "numbers between bounds": {"column": "age", "width": 5, "bounds": (0, 120)},
+    "numbers between bounds on both sides of zero": {"column": "age", "width": 5, "bounds": (-50, 50)},
     "declared groups": {"column": "age", "width": 5, "by": "ward", "groups": ["A", "o'c"]},
     "integers on an open domain": {"column": "visits", "width": 7},
     "edges": {"column": "age", "edges": [0, 18, 65, 120]},

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._continuous import shifted_truncated_laplace
-from flexdp._parameters import EPSILON, Domain, Number, float_up, sum_up, whole
+from flexdp._parameters import EPSILON, Domain, Number, float_up, said, sum_up, whole
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import EPOCH, Buckets, Grid, Kind, Partition, Width
 from flexdp.calculus import ErrorSensitivity, identity
@@ -99,7 +99,7 @@ def Bucketing(  # noqa: N802
 
     def bound(beta: float) -> float:
         # Relative to the new centre c: |x − c| ≤ ρ₁|c₁| + ρ|c| and |c₁| ≤ (1 + ρ)|c|.
-        both = float_up(Fraction(beta) * Fraction(accuracy.beta)) if buckets.relative else 0.0
+        both = float_up(said(beta) * said(accuracy.beta)) if buckets.relative else 0.0
         return sum_up(beta, accuracy.beta, both)
 
     return Mechanism(

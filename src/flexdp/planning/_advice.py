@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flexdp._parameters import MUCH_EPSILON, grouped, number_text, plural, upper_text
+from flexdp._parameters import MUCH_EPSILON, exact_text, grouped, number_text, plural, upper_text
 from flexdp.bucketing import bucket_parameters
 from flexdp.buckets import Buckets
 from flexdp.errors import InputError
@@ -18,7 +18,7 @@ from flexdp.guarantees import Privacy
 from flexdp.noise import DropNoise
 from flexdp.planning._expected import Counts, Expected, expected
 from flexdp.planning._options import FAR, Option, Setting, digits_up
-from flexdp.planning._target import Target, exact_text, proposed_delta
+from flexdp.planning._target import Target, proposed_delta
 
 __all__ = ["Advice", "grouped"]
 

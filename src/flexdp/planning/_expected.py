@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import grouped, number_text, plural, shown
+from flexdp._parameters import grouped, plural, shown, value_text
 from flexdp.buckets import EPOCH, Buckets, Exact, LogWidth, Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -75,8 +75,9 @@ class Expected:
         if self.move is not None and self.usual_maximum is not None:
             unit = " days" if isinstance(self.maximum, dt.date) else ""
             lines.append(
-                f"The maximum, in truth in the bucket around {_key(self.maximum)}, is read {_few(self.move)}{unit} too "
-                f"low on average, and in 95 of 100 runs as {_key(self.usual_maximum)} or above."
+                f"The maximum, in truth in the bucket around {value_text(self.maximum)}, is read "
+                f"{_few(self.move)}{unit} too low on average, and in 95 of 100 runs as "
+                f"{value_text(self.usual_maximum)} or above."
             )
         return " ".join(lines)
 
@@ -213,10 +214,6 @@ def _maximum(counts: Counts, stays: NDArray[np.float64]) -> tuple[Any, float | N
 
 def _position(key: Any) -> float:
     return float(key.toordinal()) if isinstance(key, dt.date) else float(key)
-
-
-def _key(key: Any) -> str:
-    return number_text(key) if isinstance(key, int | float | Fraction) and not isinstance(key, bool) else str(key)
 
 
 def _json_key(key: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import Domain, Number, exact, number_text, plural, whole
+from flexdp._parameters import Domain, Number, number_text, plural, whole
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import Buckets, Exact, Kind
 from flexdp.errors import InputError
@@ -15,7 +15,7 @@ from flexdp.noise import LARGEST_REACH
 from flexdp.planning._calibration import needed_reach
 from flexdp.planning._options import digits_up
 
-__all__ = ["Affordable", "Target", "exact_text", "partition_for", "proposed_delta"]
+__all__ = ["Affordable", "Target", "partition_for", "proposed_delta"]
 
 _SHARE = Domain(
     name="lose_share",
@@ -149,13 +149,3 @@ class Affordable:
                 "that may be lost in all. Raise either."
             )
         return self.total // drop
-
-
-def exact_text(value: Fraction) -> str:
-    """A number as the command line takes it, without loss: a short decimal, else p/q.
-
-    >>> exact_text(Fraction(1, 1000000)), exact_text(Fraction(1, 3))
-    ('1e-06', '1/3')
-    """
-    text = number_text(value)
-    return text if exact("value", text) == value else str(value)

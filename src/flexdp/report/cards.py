@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flexdp._escape import markup
-from flexdp._parameters import number_text
+from flexdp._parameters import value_text
 
 __all__ = ["STYLE", "answer_card", "card", "code", "facts", "key_text", "listed", "sentence", "short", "table"]
 
@@ -103,5 +103,5 @@ def key_text(value: Any, longest: int = 120) -> str:
     """A key or a count as people write it; a point in brackets."""
     if isinstance(value, tuple | list):
         return f"({', '.join(key_text(part, longest) for part in value)})"
-    words = number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    words = value_text(value)
     return words if len(words) <= longest else words[: longest - 1] + "…"

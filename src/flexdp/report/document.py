@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import number_text
+from flexdp._parameters import value_text
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import Buckets, Exact, LogWidth
 from flexdp.errors import InputError
+from flexdp.histogram import canonical_keys
 
 __all__ = ["Axis", "Document", "label"]
 
@@ -60,7 +61,11 @@ class Axis:
             return float(dt.date.fromisoformat(key).toordinal() - dt.date(1970, 1, 1).toordinal())
         if self.kind == "moment":
             return _seconds(dt.datetime.fromisoformat(key))
-        return float(Fraction(key)) if isinstance(key, str) else float(key)
+        return float(key)
+
+    def key(self, stored: Any) -> Any:
+        """A key as it is, which JSON holds as p/q where neither an integer nor a double is."""
+        return Fraction(stored) if self.kind == "integer" and isinstance(stored, str) else stored
 
     def spans(self, keys: Sequence[Any], index: Sequence[int] | None) -> NDArray[np.float64]:
         """Where each bucket begins and ends on the scale, as n × 2."""
@@ -69,7 +74,7 @@ class Axis:
             return np.stack([places - 0.5, places + 0.5], axis=1)
         partition = self.partition
         if index is not None and not isinstance(partition, Exact | LogWidth | None):
-            buckets = partition.edges_of(np.array(index, dtype=np.int64))
+            buckets = partition.edges_of(canonical_keys(index))
             ends = np.array([[_plain(b.lower), _plain(b.upper)] for b in buckets], dtype=np.float64).reshape(-1, 2)
             if self.kind in ("integer", "date"):  # a bucket of whole numbers or days reaches to the next one
                 ends[:, 1] += 1
@@ -110,7 +115,7 @@ class Document:
                 and len(found.axes) > 0
                 and content["schema"].startswith("flexdp.release/")
             )
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
             fits = False
         if not fits:
             raise InputError("document must be the JSON of a flexdp release, complete and unchanged.")
@@ -137,7 +142,11 @@ class Document:
 
     @property
     def keys(self) -> list[Any]:
-        return list(self.content["bars"]["key"])
+        """The keys, of several columns a list each."""
+        axes, stored = self.axes, self.content["bars"]["key"]
+        if len(axes) == 1:
+            return [axes[0].key(key) for key in stored]
+        return [[axis.key(part) for axis, part in zip(axes, point, strict=True)] for point in stored]
 
     @property
     def index(self) -> list[Any] | None:
@@ -200,6 +209,4 @@ def _seconds(moment: dt.datetime) -> float:
 
 def label(key: Any) -> str:
     """A key as a picture or a table shows it."""
-    if isinstance(key, list | tuple):
-        return ", ".join(label(part) for part in key)
-    return number_text(key) if isinstance(key, int | float) and not isinstance(key, bool) else str(key)
+    return ", ".join(map(label, key)) if isinstance(key, list | tuple) else value_text(key)

@@ -6,8 +6,10 @@ A bucket without a bar may hold up to ``max_drop`` records too, which the band s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from flexdp.report.svg import (
     coordinate,
     day_ticks,
     moment_ticks,
+    named,
     outline,
     picture,
     steps,
@@ -39,6 +42,8 @@ _APART = 150  # more bars than these are drawn as one outline
 _MOST_ROWS = 30
 _SKEWED = 50  # times as tall as the middling bar
 _MOST_GROUPS = 12
+_LONGEST_MARK = 26  # characters of a key above the bars
+_SECONDS = 19  # characters of a moment without a fraction of a second
 _STATISTICS = (("min", Min()), ("median", Median()), ("0.99-quantile", Quantile("0.99")), ("max", Max()))
 
 
@@ -100,14 +105,14 @@ def categories(document: Document, *, name: str = "h", alone: bool = True, width
     order = np.lexsort((np.arange(len(counts)), -counts))[:_MOST_ROWS]
     row, left, top = 20, 190, 12
     height = top + row * len(order) + 54
-    scale = Scale(0, float(counts.max()) + drop, left, width - 60)
+    scale = Scale(0, float(counts.max()) + drop, left, width - max(60, 8 * len(str(counts.max())) + 8))
     bars, bands, body = [], [], []
     for place, bar in enumerate(order.tolist()):
         y, end = top + row * place, scale(float(counts[bar]))
         bars.append((left, max(end, left + 1.0), y, y + row - 5.0))
         bands.append((end, scale(float(counts[bar]) + drop), y, y + row - 5.0))
         body.append(text(left - 6, y + row - 8, _short(_row_label(document, bar), 26), anchor="end"))
-        body.append(text(bands[-1][1] + 5, y + row - 8, compact(float(counts[bar])), anchor="start", kind="s"))
+        body.append(text(bands[-1][1] + 5, y + row - 8, str(counts[bar]), anchor="start", kind="s"))
     body = [f'<path class="bar" d="{steps(bars)}"/>', _band(steps(bands), name), *body]
     more = len(counts) - len(order)
     note = f"and {more} more, with fewer records" if more else ""
@@ -266,13 +271,14 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
         index = document.index or []
         every = max(1, len(index) // about)
         pairs = zip(index[::every], document.keys[::every], strict=True)
-        return [(float(place), compact(float(f"{float(key):.2g}"))) for place, key in pairs]
+        digits = math.ceil(-math.log10(Fraction(axis.buckets["relative"]))) + 2
+        return [(float(place), compact(float(f"{float(key):.{digits}g}"))) for place, key in pairs]
     if axis.kind == "date":
         found = day_ticks(low, high)
         return found[:: max(1, -(-len(found) // about))]
     if axis.kind == "moment":
         return moment_ticks(low, high)[:: 2 if about < 5 else 1]
-    return [(tick, compact(tick)) for tick in ticks(low, high, about, whole=axis.kind == "integer")]
+    return named(ticks(low, high, about, whole=axis.kind == "integer"), 80 * about)
 
 
 def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
@@ -285,7 +291,7 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
     for place, words in sorted(places.items()):
         low, high = (frame.across(float(end)) for end in bars.spans[place])
         x = (low + high) / 2
-        caption = f"{', '.join(words)} {_short(_mark_label(document, place), 16)}"
+        caption = f"{', '.join(words)} {_mark_label(document, place)}".rstrip()
         half = 3.6 * len(caption)
         at = min(max(x, frame.left + half), frame.right - half)
         level = next((row for row, end in enumerate(taken) if at - half > end + 6), 2)
@@ -300,10 +306,12 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
 
 
 def _mark_label(document: Document, place: int) -> str:
-    key = document.keys[place]
+    """The key, whole; none where it is too long for the picture."""
+    words = label(document.keys[place])
     if document.axes[0].kind == "moment":
-        return str(key).replace("T", " ")[:16]
-    return compact(float(f"{float(key):.4g}")) if isinstance(key, int | float) else label(key)
+        words = words.replace("T", " ")
+        words = words.removesuffix(":00") if len(words) == _SECONDS else words
+    return words if len(words) <= _LONGEST_MARK else ""
 
 
 def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:

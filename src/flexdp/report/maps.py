@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flexdp._parameters import plural
 from flexdp.report.document import Axis, Document, label
-from flexdp.report.svg import Scale, compact, coordinate, day_ticks, picture, shades, steps, text, ticks
+from flexdp.report.svg import Scale, coordinate, day_ticks, named, picture, shades, steps, text, ticks
 
 __all__ = ["cell_map", "map_multiples"]
 
@@ -76,10 +76,10 @@ def map_multiples(document: Document, *, name: str = "m", alone: bool = True, wi
     for group, (left, right, top, bottom), (x, y, counts, _) in drawn:
         body.append(text(left, top - 7, _short(label(group)), anchor="start"))
         body += _cells(x, y, counts, cuts, (left, right, top, bottom))
-        for end, spot in zip(limits[0], (left, right), strict=True):
-            body.append(text(spot, bottom + 14, compact(end), kind="s"))
-        for end, spot in zip(limits[1], (bottom, top + 8), strict=True):
-            body.append(text(left - 4, spot, compact(end), anchor="end", kind="s"))
+        for end, word in named(limits[0], right - left):
+            body.append(text(left if end == limits[0][0] else right, bottom + 14, word, kind="s"))
+        for end, word in named(limits[1], bottom - top):
+            body.append(text(left - 4, bottom if end == limits[1][0] else top + 8, word, anchor="end", kind="s"))
     more = len(totals) - len(shown)
     note = f"{more} smaller groups not drawn; " if more else ""
     body.append(_legend(10, height - 10, document.counts))
@@ -168,12 +168,12 @@ def _ticks(axis: Axis, limits: tuple[float, float], names: Sequence[str], about:
     if axis.kind == "date":
         found = day_ticks(*limits)
         return found[:: max(1, -(-len(found) // about))]
-    return [(tick, compact(tick)) for tick in ticks(*limits, about)]
+    return named(ticks(*limits, about), 80 * about)
 
 
 def _legend(left: float, y: float, counts: NDArray[np.int64]) -> str:
-    parts = [text(left, y, compact(float(counts.min())), anchor="start", kind="s")]
-    start = left + 34
+    parts = [text(left, y, counts.min(), anchor="start", kind="s")]
+    start = left + max(34, 8 * len(str(counts.min())))
     for level in range(5):
         parts.append(
             f'<path class="c{level + 1}" d="M{coordinate(start + 22 * level)} {coordinate(y - 10)}h22v12h-22z"/>'
@@ -182,7 +182,7 @@ def _legend(left: float, y: float, counts: NDArray[np.int64]) -> str:
         text(
             start + 116,
             y,
-            f"{compact(float(counts.max()))} record{'' if counts.max() == 1 else 's'}",
+            plural(int(counts.max()), "record"),
             anchor="start",
             kind="s",
         )

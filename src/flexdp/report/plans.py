@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
+from flexdp._parameters import upper_text
 from flexdp.report.svg import Scale, compact, coordinate, picture, text
 
 __all__ = ["tradeoff"]
@@ -22,9 +24,9 @@ def tradeoff(
     plan = json.loads(document) if isinstance(document, str) else document
     options, limit = plan["options"], plan["target"]["max_drop"]
     points = [(float(epsilon), int(drop)) for epsilon, drop in plan["curve"]]
-    dots = [(_number(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
+    dots = [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
     drops = [drop for _, drop in points] + [drop for _, drop, _ in dots]
-    losses = [epsilon for epsilon, _ in points] + [epsilon for epsilon, _, _ in dots]
+    losses = [epsilon for epsilon, _ in points] + [float(epsilon) for epsilon, _, _ in dots]
     if not losses:
         words = "No usual ε keeps the loss within reason."
         return picture(
@@ -55,7 +57,7 @@ def tradeoff(
         kind, size = ("now", 6) if chosen else ("dot", 3.5)
         body.append(f'<circle class="{kind}" cx="{coordinate(x)}" cy="{coordinate(y)}" r="{size}"/>')
         if chosen:
-            words = f"ε = {compact(epsilon)}: at most {drop} lost"
+            words = f"ε = {upper_text(epsilon, 6)}: at most {drop} lost"
             room = x + 12 + 7 * len(words) < right  # the curve falls: above and to the right of a point is free
             body.append(
                 text(
@@ -71,11 +73,6 @@ def tradeoff(
     said = "; ".join(f"ε {option['epsilon']}: {option['max_drop']}" for option in options)
     words = f"The most records that a bucket loses, by ε, at δ = {plan['delta']}: {said}."
     return picture(width, height, "Privacy against records lost", words, body, name=name, alone=alone)
-
-
-def _number(exact: str) -> float:
-    top, _, bottom = exact.partition("/")
-    return float(top) / float(bottom or 1)
 
 
 def _powers(low: float, high: float) -> list[float]:

@@ -10,12 +10,14 @@ import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._escape import markup
-from flexdp._parameters import number_text
+from flexdp._parameters import number_text, said
 
 __all__ = [
     "PALETTE",
@@ -26,6 +28,7 @@ __all__ = [
     "coordinate",
     "day_ticks",
     "moment_ticks",
+    "named",
     "picture",
     "shades",
     "steps",
@@ -33,6 +36,7 @@ __all__ = [
     "ticks",
 ]
 
+_CHARACTER = 7  # pixels, about
 _CLOCK = (1, 2, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 10800, 21600, 43200)  # seconds between round times
 _LIGHT = (
     "--fd-paper:#fff;--fd-ink:#1b1f24;--fd-soft:#57606a;--fd-line:#c9d1d9;--fd-bar:#0072b2;--fd-band:#e69f00;--fd-mark:#b3400a;"
@@ -161,12 +165,32 @@ def ticks(low: float, high: float, about: int = 6, *, whole: bool = False) -> li
     if not low < high or not math.isfinite(high / 2 - low / 2):
         return [low]
     rough = (high / about - low / about) or (high - low)
-    power = 10.0 ** math.floor(math.log10(rough)) if rough > 1e-300 else rough
+    power = Fraction(10) ** math.floor(math.log10(rough))
     step = next((m * power for m in (1, 2, 5) if m * power >= rough), 10 * power)
     if whole:
-        step = max(1.0, step)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [round(place * step, 12) if abs(place * step) < 1e12 else place * step for place in range(first, last + 1)]
+        step = max(Fraction(1), step)
+    slack = Fraction(1, 10**9)
+    first, last = math.ceil(Fraction(low) / step - slack), math.floor(Fraction(high) / step + slack)
+    return [float(place * step) for place in range(first, last + 1)]
+
+
+def named(places: Sequence[float], room: float) -> list[tuple[float, str]]:
+    """Ticks and their names: short ones if they tell where the ticks are, else as many whole ones as have room.
+
+    >>> named([0.0, 20000.0], 600), named([9007199254740992.0, 9007199254740994.0], 200)
+    ([(0.0, '0'), (20000.0, '20k')], [(9007199254740992.0, '9007199254740992')])
+    """
+    gap = min((after - before for before, after in pairwise(places)), default=0.0)
+    if all(abs(_meant(compact(place)) - said(place)) <= gap / 20 for place in places):
+        return [(place, compact(place)) for place in places]
+    longest = max(len(number_text(place)) for place in places)
+    every = math.ceil(len(places) * _CHARACTER * (longest + 1) / room)
+    return [(place, number_text(place)) for place in places[::every]]
+
+
+def _meant(name: str) -> Fraction:
+    """The number that a short name says."""
+    return Fraction(name.rstrip("kMG")) * {"k": 10**3, "M": 10**6, "G": 10**9}.get(name[-1], 1)
 
 
 def day_ticks(low: float, high: float) -> list[tuple[float, str]]:

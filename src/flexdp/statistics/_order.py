@@ -10,17 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Number, number_text, whole
+from flexdp._parameters import Number, exact_text, number_text, whole
 from flexdp.histogram import Histogram
 from flexdp.statistics._base import LEVEL, nonempty, numbers, plain, running
 from flexdp.statistics._sets import at_quantile, at_range, budget
 
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
-
-
-def _level_text(level: Fraction) -> str:
-    text = number_text(level)
-    return text if Fraction(text) == level else str(level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,7 @@ class Quantile:
 
     @property
     def name(self) -> str:
-        return f"{_level_text(self.level)}-quantile"
+        return f"{exact_text(self.level)}-quantile"
 
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)

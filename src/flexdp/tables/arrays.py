@@ -362,7 +362,7 @@ def _bincount(values: NDArray[Any], buckets: Width) -> Counted:
 
 def _prepare_doubles(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp]]:
     low, high = (float(bound) for bound in buckets.bounds or (0, 0))
-    width = float(buckets.width)
+    width, zero = float(buckets.width), buckets.zero
     drop = buckets.outside == "drop"
     buffer = np.empty(_CHUNK)
     places = np.empty(_CHUNK, dtype=np.intp)
@@ -377,8 +377,13 @@ def _prepare_doubles(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp
             chunk = chunk[np.isfinite(chunk)]
         scaled, place = buffer[: len(chunk)], places[: len(chunk)]
         np.clip(chunk, low, high, out=scaled)
-        np.subtract(scaled, low, out=scaled)
-        np.divide(scaled, width, out=scaled)
+        if zero is None:
+            np.subtract(scaled, low, out=scaled)
+            np.divide(scaled, width, out=scaled)
+        else:
+            np.divide(scaled, width, out=scaled)
+            np.floor(scaled, out=scaled)
+            np.add(scaled, zero, out=scaled)
         place[...] = scaled  # truncation is the floor, since nothing is negative
         return place
 

@@ -80,15 +80,21 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return Step(
             where=where, key=f"CASE WHEN {clamped} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
         )
-    last = (buckets.count or 1) - 1
+    last, zero = (buckets.count or 1) - 1, buckets.zero or 0
+    start = f" + {zero}" if zero else ""
     if d.clamps_quotient:
-        quotient = d.over(f"({v} - {d.double(buckets.origin)})", float(buckets.width))
-        return Step(where=where, key=d.floor(d.greatest(d.least(quotient, d.double(last)), d.double(0.0))))
-    index = d.floor(d.over(f"({clamped} - {d.double(buckets.origin)})", float(buckets.width)))
+        inside = d.greatest(d.least(_quotient(d, v, buckets), d.double(last - zero)), d.double(-zero))
+        return Step(where=where, key=d.floor(inside) + start)
+    index = d.floor(_quotient(d, clamped, buckets)) + start
     if after:
         return Step(where=where, key=index, after=lambda bar: _clamped(d, bar, last))
     key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end
     return Step(where=where, key=d.as_integer(key) if per_row else key)  # −0.0 is 0, also to a hash
+
+
+def _quotient(d: Dialect, v: str, buckets: Width) -> str:
+    """The place of a number in buckets, from the lower bound on, or from zero where ``buckets.zero`` says so."""
+    return d.over(v if buckets.zero is not None else f"({v} - {d.double(buckets.origin)})", float(buckets.width))
 
 
 def _clamped(d: Dialect, bar: str, last: int) -> str:
@@ -98,18 +104,19 @@ def _clamped(d: Dialect, bar: str, last: int) -> str:
 
 def tested_in_key(d: Dialect, v: str, buckets: Width) -> Step:
     """As ``_doubles``, but with no filter: what does not count has no bar, and most values that do pass one test."""
-    quotient = d.over(f"({v} - {d.double(buckets.origin)})" if buckets.origin else v, float(buckets.width))
+    quotient = _quotient(d, v, buckets) if buckets.origin else d.over(v, float(buckets.width))
     cases: list[tuple[str, float | Fraction, float | Fraction, str]]
     if buckets.bounds is None:
         cases = [(v, -buckets.reach, buckets.reach, d.floor(quotient))]
     else:
         lower, upper = buckets.bounds
-        last = (buckets.count or 1) - 1
+        last, zero = (buckets.count or 1) - 1, buckets.zero or 0
+        start = f" + {zero}" if zero else ""
         if buckets.outside == "drop":
-            cases = [(v, lower, upper, d.floor(d.least(quotient, d.double(last))))]
+            cases = [(v, lower, upper, d.floor(d.least(quotient, d.double(last - zero))) + start)]
         else:
             cases = [
-                (quotient, 0, last, d.floor(quotient)),
+                (quotient, -zero, last - zero, d.floor(quotient) + start),
                 (v, lower, LARGEST_DOUBLE, d.as_integer(str(last))),
                 (v, -LARGEST_DOUBLE, lower, d.as_integer("0")),
             ]

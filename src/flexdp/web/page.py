@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flexdp._escape import markup
-from flexdp._parameters import grouped, number_text, plural
+from flexdp._parameters import grouped, number_text, plural, upper_text
 from flexdp.errors import InputError
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
@@ -179,9 +179,9 @@ def _told(example: Simulated, statistic: Statistic | None) -> str:
         return f"{said} Nothing is left."
     moved = statistic.sensitivity(float(within))
     margin = (
-        f"to within {number_text(moved)} minutes"
+        f"to within {upper_text(moved, 6)} minutes"
         if moved < float("inf")
-        else f"after moving every delay by at most {number_text(within)} minutes"
+        else f"after moving every delay by at most {upper_text(within, 6)} minutes"
     )
     return (
         f"{said} The published {statistic.name}, {number_text(value)}, is exactly that of the flights that remain, "

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from flexdp._parameters import value_text
 from flexdp.report.svg import LogScale, Scale, compact, coordinate, picture, steps, text, ticks
 from flexdp.statistics import Max, Min, Range, Statistic
 from flexdp.web.example import Simulated
@@ -71,7 +72,7 @@ def _marks(example: Simulated, statistic: Statistic | None, across: Scale, top: 
             value: Any = example.published(part) if row == 0 else example.truth(part)
             if value is None:
                 continue
-            x, words = across(value), f"{said} {compact(value)}"
+            x, words = across(value), f"{said} {value_text(value)}"
             half = 3.4 * len(words)
             at = min(max(x, across.start + half), across.end - half)
             lines.append(f'<path class="{kind}" d="M{coordinate(x)} {coordinate(y + 3)}V{coordinate(bottom)}"/>')

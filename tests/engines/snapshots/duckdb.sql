@@ -12,6 +12,20 @@ GROUP BY b0
 ) AS c) AS h) AS a
 GROUP BY b0;
 
+-- numbers between bounds on both sides of zero
+SELECT b0, CAST(sum(records) AS BIGINT) AS records
+FROM (SELECT CASE WHEN NOT isnan(b0) THEN greatest(least(b0, 19.0e0), 0.0e0) END AS b0, records FROM (
+SELECT b0 + 0 * random() AS b0, records FROM (
+SELECT b0, count(*) AS records
+FROM (
+  SELECT floor(v0 / 5.0e0) + 10 AS b0
+  FROM (SELECT CAST("age" AS DOUBLE) AS v0 FROM source) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308
+) AS k
+GROUP BY b0
+) AS c) AS h) AS a
+GROUP BY b0;
+
 -- declared groups
 SELECT b0, b1, count(*) AS records
 FROM (

@@ -30,6 +30,34 @@ FROM (
 GROUP BY
   b0;
 
+-- numbers between bounds on both sides of zero
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT(*) AS records
+FROM (
+  SELECT
+    LEAST_IGNORE_NULLS(
+      FLOOR(
+        CASE
+          WHEN GREATEST_IGNORE_NULLS(LEAST_IGNORE_NULLS(v0, CAST('50.0' AS DOUBLE)), CAST('-50.0' AS DOUBLE)) BETWEEN -CAST('1e-323' AS DOUBLE) AND CAST('1e-323' AS DOUBLE)
+          THEN CAST('0.0' AS DOUBLE)
+          ELSE GREATEST_IGNORE_NULLS(LEAST_IGNORE_NULLS(v0, CAST('50.0' AS DOUBLE)), CAST('-50.0' AS DOUBLE)) / CAST('5.0' AS DOUBLE)
+        END
+      ) + 10,
+      CAST(19 AS BIGINT)
+    ) AS b0
+  FROM (
+    SELECT
+      CAST("age" AS DOUBLE) AS v0
+    FROM source
+  ) AS t
+  WHERE
+    v0 BETWEEN CAST('-1.7976931348623157e+308' AS DOUBLE) AND CAST('1.7976931348623157e+308' AS DOUBLE)
+) AS k
+GROUP BY
+  b0;
+
 -- declared groups
 -- Translated from PostgreSQL and never run: to be read, not relied on.
 SELECT

@@ -7,6 +7,15 @@ FROM (
 GROUP BY b0
 HAVING count(b0) > 0;
 
+-- numbers between bounds on both sides of zero
+SELECT b0, count(b0) AS records
+FROM (
+  SELECT CASE WHEN v0 / 5.0D BETWEEN -10.0D AND 9.0D THEN floor(v0 / 5.0D) + 10 WHEN v0 BETWEEN -50.0D AND 1.7976931348623157e+308D THEN CAST(19 AS BIGINT) WHEN v0 BETWEEN -1.7976931348623157e+308D AND -50.0D THEN CAST(0 AS BIGINT) END AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source) AS t
+) AS k
+GROUP BY b0
+HAVING count(b0) > 0;
+
 -- declared groups
 SELECT b0, b1, count(b1) AS records
 FROM (

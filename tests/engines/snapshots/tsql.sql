@@ -30,6 +30,34 @@ FROM (
 GROUP BY
   b0;
 
+-- numbers between bounds on both sides of zero
+-- Translated from PostgreSQL and never run: to be read, not relied on.
+SELECT
+  b0,
+  COUNT_BIG(*) AS records
+FROM (
+  SELECT
+    LEAST(
+      FLOOR(
+        CASE
+          WHEN GREATEST(LEAST(v0, CAST('50.0' AS FLOAT)), CAST('-50.0' AS FLOAT)) BETWEEN -CAST('1e-323' AS FLOAT) AND CAST('1e-323' AS FLOAT)
+          THEN CAST('0.0' AS FLOAT)
+          ELSE GREATEST(LEAST(v0, CAST('50.0' AS FLOAT)), CAST('-50.0' AS FLOAT)) / CAST('5.0' AS FLOAT)
+        END
+      ) + 10,
+      CAST(19 AS BIGINT)
+    ) AS b0
+  FROM (
+    SELECT
+      CAST([age] AS FLOAT) AS v0
+    FROM source
+  ) AS t
+  WHERE
+    v0 BETWEEN CAST('-1.7976931348623157e+308' AS FLOAT) AND CAST('1.7976931348623157e+308' AS FLOAT)
+) AS k
+GROUP BY
+  b0;
+
 -- declared groups
 -- Translated from PostgreSQL and never run: to be read, not relied on.
 SELECT

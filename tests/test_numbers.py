@@ -1,0 +1,420 @@
+"""Printed numbers are true: a value and its margin, read back from any text, hold what was counted.
+
+The oracle reads the text with its own pattern and computes in fractions. A double stands for its shortest decimal, as
+everywhere in flexdp. Every value occurs so often that no bucket can vanish and no extreme be left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+import math
+import re
+from fractions import Fraction
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+import flexdp
+from flexdp._output import AtomicFile, json_answer, print_answers
+from flexdp._parameters import float_up, lower_text, number_text, said, sum_up, upper_text, value_text
+from flexdp._rounding import next_below, smallest_where, to_double
+from flexdp.bars import Bars
+from flexdp.bucketing import make_buckets
+from flexdp.buckets import Width
+from flexdp.budgets import Budget
+from flexdp.histogram import canonical_keys
+from flexdp.report.document import Document
+from flexdp.report.histograms import histogram
+from flexdp.report.svg import named, ticks
+from flexdp.requests import Shape
+
+COPIES = 40  # more than a bucket can lose
+BUDGET: dict[str, Any] = {"epsilon": 10, "delta": "1e-3"}
+NOISE = Budget(BUDGET["epsilon"], BUDGET["delta"], most=1, certify=None)
+NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?(?:/[0-9]+)?"
+SMALLEST_NORMAL = 2.2250738585072014e-308
+
+
+def released(values: list[Any], **question: Any) -> flexdp.Release:
+    rows: Any = [value for value in values for _ in range(COPIES)]
+    made = flexdp.release(rows if question.get("kind") else np.array(rows), **BUDGET, **question)
+    assert made.max_drop < COPIES
+    return made
+
+
+def made_of(values: list[Any], **question: Any) -> flexdp.Release:
+    """What a release of these values holds, without an engine: many records of each."""
+    kind = question.pop("kind", "number")
+    buckets = make_buckets(kind, **question)
+    index = buckets.locate(canonical_keys(values))
+    shape = Shape(columns=(None,), kinds=(kind,), partitions=(buckets,))
+    return flexdp.Release(shape=shape, budget=NOISE, cells=Bars([index], [COPIES] * len(index)))
+
+
+def truths(values: list[Any], **question: Any) -> list[Fraction]:
+    """The values as they are read: limited to the bounds, and as the decimals that they are written in."""
+    edges = question.get("edges")
+    bounds = question.get("bounds") if edges is None else (edges[0], edges[-1])
+    if bounds is not None and not question.get("kind"):
+        low, high = (float(Fraction(bound)) for bound in bounds)
+        values = [min(max(value, low), high) for value in values]
+    elif bounds is not None:
+        values = [min(max(value, math.ceil(Fraction(bounds[0]))), math.floor(Fraction(bounds[1]))) for value in values]
+    found = [value if isinstance(value, int) else Fraction(repr(value)) for value in values]
+    if "width" in question or "relative" in question:
+        found = [Fraction(0) if 0 < abs(value) < Fraction(repr(SMALLEST_NORMAL)) else value for value in found]
+    return sorted(map(Fraction, found))
+
+
+def numbers(pattern: str, text: str) -> list[Fraction]:
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match is not None, (pattern, text)
+    return [Fraction(group) for group in match.groups()]
+
+
+def margin(words: str, value: Fraction) -> Fraction:
+    """What a sentence says of the distance to the truth."""
+    if "to within" not in words:
+        return Fraction(0)
+    if "of the value shown" in words:
+        return abs(value) * numbers("to within #% of the value shown", words)[0] / 100
+    return numbers("to within #[.;]", words)[0]
+
+
+def check(values: list[Any], **question: Any) -> None:
+    """All answers of a release of these values, in all texts that they are printed in."""
+    made, true = made_of(values, **question), truths(values, **question)
+    lowest, highest = true[0], true[-1]
+    for answer, truth in ((made.max(), highest), (made.min(), lowest), (made.range(), highest - lowest)):
+        if answer.value is None:
+            assert "than a double can hold" in answer.sentence
+            continue
+        (value,) = numbers(" is #: exact", answer.sentence)
+        for text in (value_text(answer.value), json.dumps(json_answer("", answer)["value"]).strip('"')):
+            assert Fraction(text) == value
+        for words in (answer.sentence, answer.statement):
+            assert abs(value - truth) <= margin(words, value), words
+    for answer, level in ((made.median(), Fraction(1, 2)), (made.quantile("0.99"), Fraction(99, 100))):
+        truth = true[math.ceil(level * len(true)) - 1]
+        if answer.interval is not None:
+            single = "surely lies at" in answer.sentence
+            ends = numbers(f"surely lies {'at #' if single else 'between # and #'}[.]$", answer.sentence)
+            assert ends[0] <= truth <= ends[-1], answer.sentence
+            assert [Fraction(value_text(end)) for end in answer.interval][
+                :: 2 if single else 1
+            ] == ends or made.partition.relative
+    support, mode = made.support(), made.mode()
+    keys = [Fraction(value_text(key)) for key in support.value]
+    _check_cover(keys, true, lambda key: margin(support.sentence, key))
+    if "moving every value" in mode.sentence and "relative" not in question:
+        (moved,) = numbers("moving every value by at most #[.;]", mode.sentence)
+        _check_cover(keys, true, lambda _: moved)
+    _check_page(made, true, keys)
+
+
+def _check_cover(keys: list[Fraction], true: list[Fraction], within: Any) -> None:
+    """Each value lies near a key, and no key is far from all values."""
+    assert all(any(abs(key - value) <= within(key) for key in keys) for value in true)
+    assert all(any(abs(key - value) <= within(key) for value in true) for key in keys)
+
+
+def _check_page(made: flexdp.Release, true: list[Fraction], keys: list[Fraction]) -> None:
+    """Values, sentences, the table of counts and the picture's own words."""
+    page = made.to_html()
+    shown = re.findall(r'<span class="long">(.*?)</span></b>(.*?)</li>', page)
+    assert len(shown) == 4
+    for (value, words), truth in zip(shown[:2], (true[-1], true[0]), strict=True):
+        assert abs(Fraction(value) - truth) <= margin(unescape(words), Fraction(value))
+    table = page[page.index("<details>") :]
+    cells = re.findall(r"<tr><td>(.*?)</td>", table)
+    assert [Fraction(cell) for cell in cells] == keys
+    (first, last) = numbers("left, from # to #;", page)
+    assert (first, last) == (keys[0], keys[-1])
+    for words, number in re.findall(rf">((?:(?:min|median|0.99-quantile|max)(?:, )?)+) ({NUMBER})</text>", page):
+        assert Fraction(number) in keys, words
+
+
+WIDTHS = ["5", "1", "0.5", "0.1", "0.01", "0.3", "0.7", "0.37", "2.5", "1e-9", "1/3", "1e300", "1e-300", "123456.789"]
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def near_edges(draw: st.DrawFn) -> tuple[list[float], dict[str, Any]]:
+    """Numbers of any size, many of them next to an edge, and a width with or without bounds."""
+    width = Fraction(draw(st.sampled_from(WIDTHS) | st.decimals("0.001", "1000", places=3).map(str)))
+    question: dict[str, Any] = {"width": str(width)}
+    origin = Fraction(0)
+    if width < 10**200 and draw(st.booleans()):
+        buckets = draw(st.integers(1, 50))
+        origin = draw(st.integers(-30, 30)) * width + draw(st.sampled_from([0, 0, 0, 1])) * Fraction("18.5")
+        question["bounds"] = (str(origin), str(origin + buckets * width - draw(st.sampled_from([0, 1])) * width / 4))
+        if abs(origin) > 10**9 * width:
+            question["bounds"] = ("0", str(buckets * width))
+            origin = Fraction(0)
+    values = []
+    for _ in range(draw(st.integers(1, 3))):
+        index = draw(st.integers(-60, 60) | st.integers(-(10**15), 10**15))
+        value = to_double(origin + index * width)
+        for _ in range(draw(st.integers(0, 3))):
+            value = math.nextafter(value, draw(st.sampled_from([-math.inf, math.inf])))
+        values.append(draw(st.sampled_from([value, value / 3]) | finite))
+    limit = to_double(width * 2**50)
+    values = [value for value in values if math.isfinite(value) and ("bounds" in question or abs(value) < limit)]
+    assume(values)
+    return values, question
+
+
+@settings(max_examples=150, deadline=None)
+@given(near_edges())
+@example(([-1e-30], {"width": "5", "bounds": ("-100", "100")}))
+@example(([-5e-324], {"width": "5"}))
+@example(([-0.0, 0.0], {"width": "5"}))
+@example(([0.8999999999999999, 2.0999999999999996], {"width": "0.3"}))
+@example(([1e300, -1e300], {"width": "1e300"}))
+@example(([0.0], {"width": "1e300"}))
+@example(([1.7976931348623157e308], {"width": "1e300"}))
+def test_numbers_in_buckets_of_a_width(drawn: tuple[list[float], dict[str, Any]]) -> None:
+    values, question = drawn
+    check(values, **question)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(finite, min_size=1, max_size=3))
+@example([1700000000123456.0])
+@example([0.1, 0.3])
+@example([1e300, 1e-300])
+@example([5e-324, -5e-324])
+def test_every_number_its_own_bar(values: list[float]) -> None:
+    check(values)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(finite, min_size=1, max_size=3), st.sampled_from(["0.05", "0.0001", "0.9", "0.1234567", "1/3"]))
+@example([-5e-324, 1e-310], "0.05")
+@example([3.634646909483716e307], "0.9")
+def test_numbers_in_relative_buckets(values: list[float], relative: str) -> None:
+    check(values, relative=relative)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=3),
+    st.lists(st.fractions(-1000, 1000, max_denominator=999) | st.integers(-9, 9), min_size=2, max_size=6, unique=True),
+)
+def test_numbers_between_edges(values: list[float], edges: list[Fraction]) -> None:
+    question = {"edges": [str(edge) for edge in sorted(map(Fraction, edges))]}
+    near = [math.nextafter(float(Fraction(edge)), -math.inf) for edge in question["edges"][:2]]
+    try:
+        check([*values, *near], **question)
+    except flexdp.InputError as refusal:
+        assert "too close" in str(refusal)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(-(10**36), 10**36) | st.integers(2**53 - 9, 2**53 + 9), min_size=1, max_size=3),
+    st.none() | st.sampled_from([1, 2, 3, 10, 2**62]) | st.integers(1, 10**18),
+    st.none() | st.tuples(st.integers(-(10**36), 10**36), st.integers(1, 10**15)),
+    st.booleans(),
+)
+@example([9007199254740993], 2, None, False)
+@example([9007199254740993, -9007199254740993], None, None, False)
+@example([2**63], 1, None, False)
+def test_integers(values: list[int], width: int | None, bounds: tuple[int, int] | None, with_edges: bool) -> None:
+    question: dict[str, Any] = {"kind": "integer"}
+    if width is not None and with_edges:
+        low = min(values)
+        question["edges"] = [low - width, low, low + 2 * width, low + 5 * width]
+    elif width is not None:
+        question["width"] = width
+    if bounds is not None and "edges" not in question:
+        question["bounds"] = (bounds[0], bounds[0] + bounds[1])
+    try:
+        check(values, **question)
+    except flexdp.InputError as refusal:
+        assert "±10" in str(refusal) or "must be in" in str(refusal) or "too small" in str(refusal), refusal
+
+
+def test_the_sentences_that_were_false() -> None:
+    whole = released([1700000000123456.0]).max()
+    assert str(whole).startswith("The maximum of the readable values is 1700000000123456: exact after")
+    pair = released([9007199254740993], kind="integer", width=2)
+    assert " is 9007199254740992.5: exact after" in str(pair.max()) and "to within 0.5." in str(pair.max())
+    fine = released([1234567.0000000005], width="1e-9").max()
+    assert " is 1234567.0000000005: exact after" in str(fine)
+    for values, question in (
+        ([1700000000123456.0], {}),
+        ([9007199254740993], {"kind": "integer", "width": 2}),
+        ([1234567.0000000005], {"width": "1e-9"}),
+    ):
+        check(values, **question)
+
+
+@pytest.mark.parametrize(
+    ("values", "question"),
+    [([1700000000123456.0], {}), ([9007199254740993], {"kind": "integer", "width": 2}), ([0.1234567890123456], {})],
+)
+def test_a_printer_of_twelve_digits_is_caught(
+    monkeypatch: pytest.MonkeyPatch, values: list[Any], question: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("flexdp._parameters.number_text", lambda value: f"{float(value):.12g}")
+    with pytest.raises(AssertionError):
+        check(values, **question)
+
+
+@pytest.mark.parametrize(
+    ("target", "fault"),
+    [
+        ("flexdp.buckets._distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
+        ("flexdp.guarantees.upper_text", lambda value, digits=3: f"{float(value):.{digits}g}"),  # rounded to nearest
+    ],
+)
+def test_margins_that_are_too_narrow_are_caught(monkeypatch: pytest.MonkeyPatch, target: str, fault: Any) -> None:
+    below = {index: math.nextafter(-index / 10, -math.inf) for index in range(1, 100)}
+    crossing = next(value for index, value in below.items() if math.floor(value / 0.1) == -index)
+    check([crossing], width="0.1")  # beyond the lower end of the bucket that it counts in
+    monkeypatch.setattr(target, fault)
+    with pytest.raises(AssertionError):
+        check([crossing], width="0.1")
+
+
+@pytest.mark.parametrize(
+    ("width", "lowest"),
+    [
+        *((width, -300) for width in ("5", "1", "0.5", "0.25")),
+        *((f"0.{digits}", 0) for digits in ("1", "2", "05", "01")),
+    ],
+)
+@pytest.mark.parametrize("bounded", [False, True])
+def test_usual_widths_stay_short(width: str, lowest: int, bounded: bool) -> None:
+    bounds = (lowest * Fraction(width), 300 * Fraction(width)) if bounded else None
+    buckets = Width("number", Fraction(width), bounds)
+    index = np.arange(buckets.count or 0) if bounded else np.arange(lowest, 300)
+    assert buckets.beta_of(index) == Fraction(width) / 2
+    assert all(buckets.beta_at(i) == Fraction(width) / 2 for i in index[:: max(1, len(index) // 40)].tolist())
+
+
+def test_many_buckets_are_bounded_together_as_one_by_one() -> None:
+    buckets = Width("number", Fraction("0.37"))
+    index = np.arange(1, 3000)
+    alone = max(buckets.beta_at(i) for i in range(2500, 3000))
+    assert Fraction("0.185") < alone <= buckets.beta_of(index) < Fraction("0.1850001")
+
+
+def test_terminal_and_csv_print_all_digits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    values = [9007199254740993, -9007199254740993, 10**36 + 7]
+    pairs, alone = released(values, kind="integer", width=2), released(values, kind="integer")
+    print_answers(pairs, [pairs.support(), pairs.counts(), pairs.max()])
+    out = capsys.readouterr().out
+    assert out.count("\n9007199254740992.5\n") == out.count("\n-9007199254740993.5\n") == 1
+    assert "1000000000000000000000000000000000006.5\t" in out and " is 1000000000000000000000000000000000006.5: " in out
+    for made, first in ((pairs, "-9007199254740993.5"), (alone, "-9007199254740993")):
+        with AtomicFile(str(tmp_path / "x.csv")) as file:
+            file.write(made)
+        rows = list(csv.DictReader(io.StringIO((tmp_path / "x.csv").read_text())))
+        assert rows[0]["key"] == first
+        for row, value in zip(rows, sorted(values), strict=True):
+            assert Fraction(row["lower"]) <= value <= Fraction(row["upper"])
+            assert abs(Fraction(row["key"]) - value) <= Fraction(1, 2)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_keep_all_digits(library: str) -> None:
+    values = [9007199254740993, 10**36 + 7, 5]
+    frame = released(values, kind="integer", width=2).to_frame(library)
+    keys = frame.to_pydict()["key"] if library == "pyarrow" else frame["key"].to_list() if library == "polars" else None
+    keys = list(frame["key"]) if keys is None else keys
+    assert all(abs(Fraction(key) - value) <= Fraction(1, 2) for key, value in zip(keys, sorted(values), strict=True))
+
+
+def test_moments_print_their_microseconds() -> None:
+    moment = dt.datetime(2024, 3, 1, 12, 30, 15, 123457)
+    made = released([moment], kind="moment", width="3 microseconds")
+    found = re.search(r" is (\S+ \S+): exact.*to within (\S+) microseconds", str(made.max()))
+    assert found is not None
+    shown = dt.datetime.fromisoformat(found[1])
+    assert abs(shown - moment) / dt.timedelta(microseconds=1) <= float(found[2])
+    picture = histogram(Document.read(made.to_json()))
+    assert shown.isoformat(sep=" ") in picture
+    minute = released([dt.datetime(2024, 3, 1, 12, 30)], kind="moment")
+    assert "2024-03-01 12:30<" in histogram(Document.read(minute.to_json()))
+
+
+def test_bounds_are_printed_as_they_limit() -> None:
+    made = released([0.5], width="0.1", bounds=("-0.12345678901234", "0.98765432109876"))
+    assert "limited to -0.12345678901234 to 0.98765432109876" in str(made.certificate())
+    long = released([10**36], kind="integer", width=2, bounds=(10**36 - 1, 10**36 + 1))
+    assert f"limited to {10**36 - 1}–{10**36 + 1}" in str(long.certificate())
+
+
+def test_points_of_long_integers_say_how_far_they_were_rounded() -> None:
+    import pyarrow as pa
+
+    value = 9007199254740993
+    table = pa.table({"x": [value] * COPIES, "y": [1] * COPIES})
+    made = flexdp.release(table, ["x", "y"], width=1, **BUDGET)
+    mode = made.mode()
+    (moved,) = numbers("moving every value by at most #[.]", mode.sentence)
+    assert 0 < abs(Fraction(mode.value[0]) - value) <= moved
+
+
+@given(st.fractions() | finite.map(said))
+@settings(max_examples=300, deadline=None)
+def test_bounds_are_rounded_outward(number: Fraction) -> None:
+    for digits in (3, 6):
+        assert Fraction(lower_text(number, digits)) <= number <= Fraction(upper_text(number, digits))
+        near = max(
+            abs(Fraction(upper_text(number, digits)) - number), abs(number - Fraction(lower_text(number, digits)))
+        )
+        assert near <= abs(number) / 10 ** (digits - 1)
+    double = float_up(number)
+    assert Fraction(double) >= number and said(double) >= number
+
+
+@given(st.lists(st.floats(0, 1e300), max_size=4))
+def test_sums_cover_doubles_and_what_they_say(parts: list[float]) -> None:
+    total = sum_up(*parts)
+    assert Fraction(total) >= sum(map(Fraction, parts)) and said(total) >= sum(map(said, parts))
+
+
+@given(finite)
+def test_doubles_are_printed_so_that_they_read_back(value: float) -> None:
+    assert float(number_text(value)) == value and number_text(value) != "-0"
+    assert len(number_text(value)) <= len(repr(value))
+
+
+@given(st.integers(-(10**37), 10**37), st.integers(0, 12))
+def test_fractions_are_printed_exactly(top: int, twos: int) -> None:
+    number = Fraction(top, 2**twos)
+    text = number_text(number)
+    assert Fraction(text) == number or len(str(top)) + twos > 38
+    if twos <= 1:
+        assert re.fullmatch(r"-?[0-9]+(\.5)?", text)
+
+
+@given(finite, finite)
+def test_doubles_are_searched_in_order(one: float, two: float) -> None:
+    low, high = sorted((one, two))
+    assert smallest_where(lambda value: value >= high, low, high) == high
+    assert next_below(high) == math.nextafter(high, -math.inf) or high == 0
+
+
+@given(st.floats(-1e17, 1e17), st.floats(1e-9, 1e9))
+@settings(max_examples=200, deadline=None)
+def test_ticks_are_named_where_they_are(low: float, span: float) -> None:
+    found = ticks(low, low + span, 8)
+    pairs = named(found, 640)
+    gap = min((b - a for a, b in pairwise(found)), default=0.0)
+    for place, name in pairs:
+        scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(name[-1], 1)
+        assert abs(Fraction(name.rstrip("kMG")) * Fraction(scale) - said(place)) <= Fraction(gap) / 20
+    assert len({name for _, name in pairs}) == len({place for place, _ in pairs})
