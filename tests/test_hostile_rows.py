@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import private_bars
+from conftest import HANG, private_bars
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -251,7 +251,7 @@ def test_groups_may_be_numpy_values() -> None:
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "flexdp.cli", *map(str, arguments), "--epsilon", "1", "--delta", "1e-6"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, stdin=subprocess.DEVNULL)
 
 
 def test_counts_of_each_group_are_printed_and_what_is_not_is_said(tmp_path: Path) -> None:

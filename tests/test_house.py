@@ -7,6 +7,7 @@ import importlib
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import flexdp
@@ -59,6 +60,7 @@ ENGINES = {
 }
 
 
+@cache
 def modules() -> dict[str, Path]:
     found = {}
     for path in SOURCE.rglob("*.py"):
@@ -67,15 +69,16 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(path: Path) -> set[str]:
-    out = set()
+@cache
+def imports(path: Path) -> frozenset[str]:
+    out: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             out.add(node.module)
             out |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             out |= {alias.name for alias in node.names}
-    return out
+    return frozenset(out)
 
 
 def test_exported_names_are_pinned() -> None:

@@ -272,7 +272,7 @@ def test_mechanisms_refuse_what_they_cannot_run_on() -> None:
         Bucketing(kind="integer", width=2)(Histogram.from_values([0.5]))
     with pytest.raises(InputError, match="dates for keys"):
         Bucketing(kind="date", width=7)(Histogram.from_values([1]))
-    with pytest.raises(InputError, match="takes a Histogram"):
+    with pytest.raises(InputError, match="must be a Histogram"):
         Bucketing(width=5)([1, 2, 3])
     for other in (3, Max()):
         with pytest.raises(InputError, match="only mechanisms compose"):

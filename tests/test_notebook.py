@@ -8,6 +8,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from conftest import HANG
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parent.parent / "examples" / "flights.ipynb"
@@ -57,7 +58,7 @@ def test_run_again() -> None:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=HANG, kernel_name="python3").execute()
     check(notebook)
 
 

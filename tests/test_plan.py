@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import HANG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -385,7 +386,7 @@ def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "flexdp", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, cwd=cwd, check=False)
 
 
 @pytest.mark.parametrize(

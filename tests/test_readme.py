@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from conftest import HANG
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
@@ -45,7 +46,7 @@ def test_the_command_lines(patients: Path) -> None:
     for line in block.splitlines():
         words = line.split("#")[0].split()
         out = subprocess.run(
-            [sys.executable, "-m", "flexdp", *words[1:]], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-m", "flexdp", *words[1:]], capture_output=True, text=True, timeout=HANG, check=False
         )
         assert out.returncode == 0, (line, out.stderr)
         assert out.stdout

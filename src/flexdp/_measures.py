@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -15,9 +15,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import exact
+from flexdp._parameters import array as array_given
+from flexdp._parameters import elements, exact, plain_scalar
 from flexdp.errors import InputError
-from flexdp.histogram import Histogram, canonical_keys
+from flexdp.histogram import Histogram, canonical_keys, object_keys
 
 __all__ = [
     "Coupling",
@@ -194,12 +195,9 @@ def _measure(name: str, points: NDArray[Any], weights: NDArray[Any]) -> Measure:
 
 def _points(name: str, given: Any) -> NDArray[Any]:
     """Points as a flat array (numbers, or objects such as dates and texts) or as rows of doubles."""
-    try:
-        array = given if isinstance(given, np.ndarray) else np.asarray(given)
-    except ValueError:
-        raise InputError(
-            f"the points of {name} must all have the same dimension; give n numbers or an n×d array."
-        ) from None
+    array = array_given(given)
+    if array is None:
+        raise InputError(f"the points of {name} must all have the same dimension; give n numbers or an n×d array.")
     if array.dtype.kind not in "biuf":
         if array.ndim == 1 and array.dtype.kind in "OU":
             try:
@@ -223,20 +221,17 @@ def _points(name: str, given: Any) -> NDArray[Any]:
 
 def _weights(name: str, given: Any) -> NDArray[Any]:
     """Weights as whole numbers in the same proportion: int64 where they fit, else Python's integers."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"the weights of {name} must be a flat sequence of numbers.")
-    array = given if isinstance(given, np.ndarray) else np.array(list(given), dtype=object)
-    if array.ndim != 1 or array.dtype.kind not in "iufO":
+    array = given if isinstance(given, np.ndarray) else None
+    if array is None and (listed := elements(given)) is not None:
+        array = object_keys([_weight(name, weight) for weight in listed])
+    if array is None or array.ndim != 1 or array.dtype.kind not in "iufO":
         raise InputError(f"the weights of {name} must be a flat sequence of numbers.")
     if not len(array):
         raise InputError(f"{name} must hold at least one weight; a distribution without points is undefined.")
     if array.dtype.kind == "i":
         whole: NDArray[Any] = array.astype(np.int64)
     else:
-        cells = array.tolist()
-        for cell in cells:
-            if isinstance(cell, bool) or not isinstance(cell, Real | Decimal | str):
-                exact(f"a weight of {name}", cell)  # says what it must be
+        cells = [_weight(name, cell) for cell in array.tolist()]
         rational = {cell: exact(f"a weight of {name}", cell) for cell in set(cells)}
         scale = math.lcm(*(value.denominator for value in rational.values()))
         numerators = {cell: int(value * scale) for cell, value in rational.items()}
@@ -245,6 +240,16 @@ def _weights(name: str, given: Any) -> NDArray[Any]:
     if whole.min() < 0:
         raise InputError(f"the weights of {name} must not be negative; leave out what has no mass.")
     return whole
+
+
+def _weight(name: str, cell: object) -> object:
+    """A weight as it was given, if it is a number or the text of one."""
+    given = plain_scalar(cell)
+    if isinstance(given, list | tuple | np.ndarray):
+        raise InputError(f"the weights of {name} must be a flat sequence of numbers.")
+    if isinstance(given, bool) or not isinstance(given, Real | Decimal | str):
+        exact(f"a weight of {name}", given)  # says what it must be
+    return given
 
 
 @dataclass(frozen=True, eq=False, slots=True)

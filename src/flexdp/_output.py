@@ -22,7 +22,7 @@ from typing import Any, TextIO, TypeVar
 
 from flexdp._escape import no_formula
 from flexdp._escape import visible as safe
-from flexdp._parameters import number_text, shown
+from flexdp._parameters import number_text, path_text, shown
 from flexdp.answers import Answer, check_order
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
@@ -233,9 +233,9 @@ class AtomicFile:
     def __init__(
         self, path: str | None, *, inputs: Sequence[str] = (), endings: Sequence[str] = (".json", ".csv", ".html")
     ) -> None:
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else Path(path_text("output", path))
         self._stream: TextIO | None = None
-        if self._path is not None and self._path.exists() and any(self._path.samefile(file) for file in inputs):
+        if self._path is not None and any(_same(self._path, file) for file in inputs):
             raise InputError(f"output {shown(path)} is what is read here; name another file.")
         if self._path is not None and self._path.suffix.lower() not in endings:
             *first, last = endings
@@ -244,18 +244,19 @@ class AtomicFile:
 
     def __enter__(self) -> AtomicFile:
         if self._path is not None:
-            if self._path.is_dir():
-                raise InputError(f"output {shown(str(self._path))} is a directory; name a file.")
-            if self._path.exists() and not os.access(self._path, os.W_OK):
-                raise InputError(f"output {shown(str(self._path))} exists and is write-protected; name another file.")
+            given = shown(str(self._path))
             try:
+                if self._path.is_dir():
+                    raise InputError(f"output {given} is a directory; name a file.")
+                if self._path.exists() and not os.access(self._path, os.W_OK):
+                    raise InputError(f"output {given} exists and is write-protected; name another file.")
                 self._path = self._path.resolve()  # what a link points to is replaced, not the link
                 self._stream = tempfile.NamedTemporaryFile(
                     "w", encoding="utf-8", newline="", dir=self._path.parent, prefix=".flexdp-", delete=False
                 )  # type: ignore[assignment]
             except (OSError, RuntimeError):  # links that lead in a circle
                 raise InputError(
-                    f"output {shown(str(self._path))} cannot be written. Check the folder and its permissions."
+                    f"output {given} cannot be written. Check its name, and that the folder is there and open to you."
                 ) from None
         return self
 
@@ -300,6 +301,14 @@ class AtomicFile:
                 written.replace(self._path)
         finally:
             written.unlink(missing_ok=True)
+
+
+def _same(path: Path, file: str) -> bool:
+    """Whether two names are of one file; what is not there, or cannot be looked at, is not."""
+    try:
+        return path.samefile(file)
+    except (OSError, ValueError):
+        return False
 
 
 def _umask() -> int:

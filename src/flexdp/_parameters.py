@@ -1,15 +1,23 @@
-"""Numbers taken exactly as the caller wrote them, and the declared range each of them must lie in."""
+"""Parameters: numbers taken exactly as the caller wrote them, the declared range of each, and a check for every type.
+
+A parameter may be any object, and objects may do anything when they are compared, counted, called or printed. So
+nothing is asked of a value before its type is known, and whatever an object raises becomes a refusal in one line.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
-from numbers import Integral, Real
-from typing import Any, TypeAlias
+from numbers import Real
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flexdp.errors import InputError
 
@@ -22,26 +30,40 @@ __all__ = [
     "MUCH_EPSILON",
     "Domain",
     "Number",
+    "array",
+    "attribute",
+    "choice",
+    "elements",
     "exact",
     "exact_text",
+    "flag",
     "float_up",
+    "function",
     "grouped",
+    "instance",
     "is_short",
     "lower_text",
     "number_text",
+    "pairs",
+    "path_text",
+    "plain_scalar",
     "plural",
     "said",
+    "sequence",
     "shown",
     "sum_up",
+    "text",
     "upper_text",
     "value_text",
     "whole",
 ]
 
 Number: TypeAlias = str | int | float | Fraction | Decimal
+_T = TypeVar("_T")
 
 _LONGEST = 1000  # characters of a number that is read
 _LONGEST_SHOWN = 60  # characters of a value that is echoed
+_LONGEST_PATH = 4096  # characters of a path
 _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
 _LONGEST_DECIMAL = 40  # digits of a number that is printed in full
 _LONGEST_RATIO = 16  # characters of a number that is printed as p/q
@@ -55,6 +77,7 @@ def is_short(text: str, longest: int = _LONGEST_SHOWN) -> bool:
 
 def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
     """The value as an error message may echo it: short scalars as they are, anything else by its type."""
+    value = plain_scalar(value)
     if isinstance(value, str):
         return repr(value) if is_short(value, longest) else "a long or unprintable text"
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
@@ -64,9 +87,114 @@ def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
     if value is None or isinstance(value, bool | int | float | Fraction | Decimal):
         text = str(value)
         return text if len(text) <= _LONGEST_SHOWN else "a very long number"
-    if isinstance(value, Real):  # numpy's scalars
+    if isinstance(value, np.number) and isinstance(value, Real):
         return str(float(value))
-    return f"an object of type {type(value).__name__}"
+    name = type(value).__name__
+    return f"an object of type {name if is_short(name) else 'with a strange name'}"
+
+
+def plain_scalar(value: object) -> object:
+    """A text or a number as Python's own type has it: what a subclass says of itself is not asked."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
+def text(name: str, value: object, example: str = "") -> str:
+    """A parameter that must be a text."""
+    if not isinstance(value, str):
+        hint = f", for example {example}" if example else ""
+        raise InputError(f"{name} must be a text{hint}; got {shown(value)}.")
+    return str.__str__(value)
+
+
+def choice(name: str, value: object, known: Collection[str]) -> str:
+    """A parameter that must be one of a few words."""
+    given = plain_scalar(value)
+    if not isinstance(given, str) or given not in known:
+        *first, last = map(repr, known)
+        raise InputError(f"{name} must be {', '.join(first)} or {last}; got {shown(value)}.")
+    return given
+
+
+def flag(name: str, value: object) -> bool:
+    """A parameter that must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False; got {shown(value)}.")
+    return bool(value)
+
+
+def instance(name: str, value: object, kind: type[_T], what: str) -> _T:
+    """A parameter that must be an object of a type of ours."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be {what}; got {shown(value)}.")
+    return value
+
+
+def function(name: str, value: object, what: str) -> Callable[..., Any]:
+    """A parameter that must be a function; what it is called with is not tried here."""
+    if not callable(value):
+        raise InputError(f"{name} must be a function of {what}; got {shown(value)}.")
+    return value
+
+
+def elements(value: Any) -> list[Any] | None:
+    """The elements of a collection or an iterator as a list; None for texts, and for what does not give any."""
+    if isinstance(value, str | bytes | bytearray):
+        return None
+    try:
+        return list(value)
+    except Exception:  # noqa: BLE001  (an object may raise anything when it is asked for its elements)
+        return None
+
+
+def sequence(value: object) -> list[Any] | None:
+    """An ordered, flat sequence as a list: a list, a tuple, a range or a flat array; None for anything else."""
+    if isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return elements(value)
+    return None
+
+
+def pairs(value: object) -> list[tuple[Any, Any]] | None:
+    """The keys and values of a mapping; None for anything else."""
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        return [(key, cell) for key, cell in value.items()]
+    except Exception:  # noqa: BLE001  (as above)
+        return None
+
+
+def attribute(value: object, name: str) -> Any:
+    """An attribute of any object; None where it has none or does not give it."""
+    try:
+        return getattr(value, name)
+    except Exception:  # noqa: BLE001  (as above)
+        return None
+
+
+def array(value: object) -> NDArray[Any] | None:
+    """What numpy makes of a value; None where it makes nothing of it."""
+    try:
+        return np.asarray(value)
+    except Exception:  # noqa: BLE001  (as above)
+        return None
+
+
+def path_text(name: str, value: object) -> str:
+    """A parameter that must name a file: a text or a path, of characters that a file system takes."""
+    try:
+        path = os.fspath(value)  # type: ignore[call-overload]
+    except Exception:  # noqa: BLE001  (as above)
+        path = None
+    path = plain_scalar(path)
+    if not isinstance(path, str) or not path:
+        raise InputError(f"{name} must name a file; got {shown(value)}.")
+    if not is_short(path, _LONGEST_PATH):
+        raise InputError(f"{name} must name a file; got {shown(path)}. Give a shorter name of printable characters.")
+    return path
 
 
 def exact(name: str, value: object) -> Fraction:
@@ -79,13 +207,14 @@ def exact(name: str, value: object) -> Fraction:
     >>> exact("delta", "1/1048576")
     Fraction(1, 1048576)
     """
+    value = plain_scalar(value)
     if isinstance(value, bool):
         raise _no_number(name, value)
     if isinstance(value, Fraction):
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > 3 * _LONGEST:
             raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
         return value
-    if isinstance(value, Integral):
+    if isinstance(value, int | np.integer):
         number = int(value)
         if number.bit_length() > 4 * _LARGEST_EXPONENT:
             raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
@@ -94,7 +223,7 @@ def exact(name: str, value: object) -> Fraction:
         text = float.__repr__(value)
     elif isinstance(value, str | Decimal):
         text = str(value).strip()
-    elif isinstance(value, Real):  # numpy.float32 and the like: the shortest decimal of its own precision
+    elif isinstance(value, np.floating):  # the shortest decimal of its own precision
         text = str(value)
     else:
         raise _no_number(name, value)
@@ -105,11 +234,11 @@ def exact(name: str, value: object) -> Fraction:
 
 def _no_number(name: str, value: object) -> InputError:
     """What is no number, and how the one that was probably meant is written."""
-    text = value.strip() if isinstance(value, str) else ""
+    given = str.strip(value) if isinstance(value, str) else ""
     remedy = "Write it like 1, 0.1, 1e-6 or 1/3."
-    if text.endswith("%"):
+    if given.endswith("%"):
         remedy = "Write a percentage as a fraction, 5% as 0.05."
-    elif "," in text:
+    elif "," in given:
         remedy = "Write it without commas, like 1234.5."
     return InputError(f"{name} must be a number; got {shown(value)}. {remedy}")
 
@@ -207,7 +336,7 @@ def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = 
     except InputError:
         number = Fraction(1, 2)  # no whole number either
     if number.denominator != 1 or number < at_least:
-        commas = " Write it without commas." if isinstance(value, str) and "," in value else ""
+        commas = " Write it without commas." if isinstance(value, str) and "," in str.__str__(value) else ""
         raise InputError(f"{name} must be a whole number of at least {at_least}; got {shown(value)}.{commas}")
     if at_most is not None and number > at_most:
         raise InputError(f"{name} must be at most {grouped(at_most)}; got {shown(value)}.")
@@ -288,7 +417,8 @@ def number_text(value: Fraction | int | float) -> str:
         return nearest.removesuffix(".0")
     if (decimal := _decimal(number)) is not None:
         return decimal
-    return text if len(text := str(number)) <= _LONGEST_RATIO else nearest
+    ratio = str(number)
+    return ratio if len(ratio) <= _LONGEST_RATIO else nearest
 
 
 def _decimal(number: Fraction) -> str | None:

@@ -23,10 +23,10 @@ _SECOND = dt.timedelta(seconds=1)
 
 def check_zone(zone: object) -> str:
     """The name of a zone that is known here."""
-    if zone == "UTC":
-        return "UTC"
     try:
         if isinstance(zone, str):
+            if zone == "UTC":
+                return "UTC"
             ZoneInfo(zone)
             return zone
     except (ZoneInfoNotFoundError, ValueError, OSError):

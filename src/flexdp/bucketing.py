@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from flexdp._parameters import Domain, Number, shown
+from flexdp._parameters import Domain, Number, choice, plain_scalar, sequence, shown
 from flexdp.buckets import (
     EPOCH,
     FIRST_MOMENT,
@@ -86,9 +86,9 @@ def make_buckets(
     asked = [name for name, value in (("width", width), ("relative", relative), ("edges", edges)) if value is not None]
     if len(asked) > 1:
         raise InputError(f"{asked[0]} and {asked[1]} exclude each other; give one of them.")
-    if not isinstance(outside, str) or outside not in ("clamp", "drop"):
-        raise InputError(f"outside must be 'clamp' or 'drop'; got {shown(outside)}.")
-    side: Outside = "clamp" if outside == "clamp" else "drop"
+    side: Outside = "clamp" if choice("outside", outside, ("clamp", "drop")) == "clamp" else "drop"
+    width = plain_scalar(width)  # type: ignore[assignment]
+    kind = choice("kind", kind, get_args(Kind))  # type: ignore[assignment]
     if kind in ("text", "boolean"):
         for name in (*asked, *(["bounds"] if bounds is not None else [])):
             hint = ", or say kind='number' where texts hold numbers" if kind == "text" else ""
@@ -203,6 +203,7 @@ def _point_text(kind: Kind, point: Fraction) -> str:
 
 def _point(name: str, kind: Kind, value: Any) -> Fraction:
     """A bound or an edge as a number; dates as days, moments as microseconds since 1970-01-01."""
+    value = plain_scalar(value)
     if kind == "moment":
         return _moment(name, value)
     if kind != "date":
@@ -239,7 +240,7 @@ def _moment(name: str, value: Any) -> Fraction:
 
 
 def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
-    pair = _listed(bounds)
+    pair = sequence(bounds)
     if pair is None or len(pair) != 2:
         raise InputError("bounds must be a pair (lower, upper), for example bounds=(0, 120).")
     lower, upper = (_point("bounds", kind, bound) for bound in pair)
@@ -258,15 +259,8 @@ def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
     return lower, upper
 
 
-def _listed(values: Any) -> list[Any] | None:
-    """An ordered sequence as a list; None for anything else."""
-    if isinstance(values, list | tuple | range) or (isinstance(values, np.ndarray) and values.ndim == 1):
-        return list(values)
-    return None
-
-
 def _edges(kind: Kind, edges: Sequence[Any]) -> tuple[Fraction, ...]:
-    listed = _listed(edges)
+    listed = sequence(edges)
     if listed is None or not 2 <= len(listed) <= MOST_EDGES:
         raise InputError(f"edges must be 2 to {MOST_EDGES} ascending values, for example edges=[0, 18, 65, 120].")
     points = tuple(_point("edges", kind, edge) for edge in listed)

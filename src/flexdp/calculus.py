@@ -7,12 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from flexdp._parameters import EPSILON, Domain, Number, exact, float_up, sum_up
+from flexdp._parameters import (
+    BETA,
+    EPSILON,
+    Domain,
+    Number,
+    exact,
+    flag,
+    float_up,
+    function,
+    instance,
+    plain_scalar,
+    sequence,
+    sum_up,
+    text,
+    whole,
+)
 from flexdp.errors import InputError
 from flexdp.guarantees import DROP, DROP_MOVE, MOVE, Accuracy, Privacy
 
@@ -61,6 +76,11 @@ class DistortionSensitivity:
     theta: float = 0.0
     omega: float = 0.0
 
+    def __post_init__(self) -> None:
+        function("bound", self.bound, "α")
+        for name in ("theta", "omega"):
+            object.__setattr__(self, name, _double(name, getattr(self, name)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSensitivity:
@@ -84,6 +104,28 @@ class ErrorSensitivity:
     relative: bool = False
     merges: bool = False
 
+    def __post_init__(self) -> None:
+        if self.alpha is not None:
+            object.__setattr__(self, "alpha", _double("alpha", self.alpha))
+        object.__setattr__(self, "gamma", _double("gamma", self.gamma))
+        function("bound", self.bound, "β")
+        for name in ("metric", "distortion"):
+            object.__setattr__(self, name, text(name, getattr(self, name)))
+        if self.takes is not None:
+            object.__setattr__(self, "takes", text("takes", self.takes))
+        if self.max_drop is not None:
+            object.__setattr__(self, "max_drop", whole("max_drop", self.max_drop, at_least=0))
+        for name in ("scales", "merges"):
+            object.__setattr__(self, name, flag(name, getattr(self, name)))
+
+
+def _double(name: str, value: object) -> float:
+    """A bound as a double that is not below it; infinite where there is none."""
+    given = plain_scalar(value)
+    if isinstance(given, float) and given >= 0:
+        return given
+    return float_up(replace(BETA, name=name).check(given))
+
 
 def compose_accuracy(
     first: Accuracy,
@@ -102,6 +144,7 @@ def compose_accuracy(
     Where α is not known (None), what is known is the most that each bucket can lose. A distance and a fraction of the
     values have no sum.
     """
+    first, second, sigma = _accuracy("first", first), _error("second", second), _sigma(sigma)
     _check_fit(first, second)
     beta = second.bound(first.beta)
     if math.isinf(beta) or (first.beta and first.relative_beta and not second.scales):
@@ -134,6 +177,18 @@ def compose_accuracy(
         distortion=first.distortion,
         metric=second.metric,
     )
+
+
+def _accuracy(name: str, value: object) -> Accuracy:
+    return instance(name, value, Accuracy, "an Accuracy")
+
+
+def _error(name: str, value: object) -> ErrorSensitivity:
+    return instance(name, value, ErrorSensitivity, "an ErrorSensitivity")
+
+
+def _sigma(value: object) -> DistortionSensitivity:
+    return instance("sigma", value, DistortionSensitivity, "a DistortionSensitivity, for example identity()")
 
 
 def _check_fit(first: Accuracy, second: ErrorSensitivity) -> None:
@@ -173,6 +228,7 @@ def drop_move_accuracy(first: Accuracy, *, metric: str) -> Accuracy:
     Paper, Thm. bucketing-general-drmv: what was an output error β of the histogram becomes a distortion of the input,
     by which values are moved, and no sensitivity of the function is needed.
     """
+    first = _accuracy("first", first)
     if first.relative and first.moved and first.beta:
         raise _unlike()
     return Accuracy(
@@ -190,7 +246,7 @@ def drop_move_accuracy(first: Accuracy, *, metric: str) -> Accuracy:
 
 def post_process(privacy: Privacy) -> Privacy:
     """Whatever is done to a private output keeps its privacy (Dwork and Roth, Prop. 2.1)."""
-    return privacy
+    return instance("privacy", privacy, Privacy, "a Privacy")
 
 
 def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None) -> Privacy:
@@ -200,7 +256,10 @@ def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None) -> Privac
     """
     if relation is None:
         raise InputError("the first mechanism does not map neighbours to neighbours; nothing follows about privacy.")
-    before, after = relation
+    privacy, pair = post_process(privacy), sequence(relation)
+    if pair is None or len(pair) != 2:
+        raise InputError("relation must be a pair of texts: the neighbours that are taken, and those that are given.")
+    before, after = (text("relation", part) for part in pair)
     if after != privacy.neighbours:
         raise InputError(
             f"neighbours do not fit: the first mechanism gives {after!r}, "
@@ -241,6 +300,7 @@ def relax(sigma: DistortionSensitivity, *, theta: Number, omega: Number) -> Dist
     loss, distance = exact("theta", theta), exact("omega", omega)
     if not 0 <= loss <= 1 or distance < 0:
         raise InputError("theta must be in [0, 1] and omega at least 0.")
+    sigma = _sigma(sigma)
     return DistortionSensitivity(bound=sigma.bound, theta=float_up(loss), omega=float_up(distance))
 
 

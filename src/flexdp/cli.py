@@ -124,8 +124,9 @@ def _cost(run: _Run) -> str:
 
 
 def _complain(message: str, code: int) -> int:
-    """One line."""
-    click.echo("Error: " + safe(re.sub(r"\s*\n\s*", " ", message.strip())), err=True)
+    """One line, in which no word is longer than a line."""
+    line = re.sub(r"\s*\n\s*", " ", message.strip())
+    click.echo("Error: " + safe(re.sub(r"\S{200,}", "…", line)), err=True)
     return code
 
 

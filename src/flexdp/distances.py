@@ -32,7 +32,7 @@ from flexdp._measures import (
     read_weights,
     scaled,
 )
-from flexdp._parameters import Domain, Number
+from flexdp._parameters import Domain, Number, plain_scalar, shown
 from flexdp.errors import InputError
 
 __all__ = [
@@ -212,6 +212,12 @@ class _Problem:
 def _problem(
     p: Any, q: Any, metric: Metric, *, names: tuple[str, str] = ("p", "q"), distances: bool = True
 ) -> _Problem:
+    metric = plain_scalar(metric)  # type: ignore[assignment]
+    if not (metric is None or isinstance(metric, str | np.ndarray) or callable(metric)):
+        raise InputError(
+            "metric must be a name, a function of two points or a two-dimensional array of distances; "
+            f"got {shown(metric)}."
+        )
     if isinstance(metric, np.ndarray):
         if metric.ndim != 2 or metric.dtype.kind not in "biuf":
             raise InputError(

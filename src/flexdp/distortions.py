@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from flexdp import _line, _transport
 from flexdp._measures import Coupling, Transport, Weighted, are_dates, line_coordinates, read_weights, scaled
-from flexdp._parameters import Domain, Number
+from flexdp._parameters import Domain, Number, elements, function, sequence
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
@@ -214,6 +214,7 @@ def extend(distortion: Distortion, p: Randomised, q: Randomised) -> Transport:
     >>> extend(Drop(), two, [(two, "0.9"), (one, "0.1")]).value
     0.5
     """
+    function("distortion", distortion, "two histograms")
     (here, weights_p), (there, weights_q) = _law("p", p), _law("q", q)
     first = read_weights("p", Weighted(None, weights_p), len(here))
     second = read_weights("q", Weighted(None, weights_q), len(there))
@@ -226,7 +227,9 @@ def extend(distortion: Distortion, p: Randomised, q: Randomised) -> Transport:
 
 
 def _law(name: str, given: Randomised) -> tuple[list[Histogram], list[Number]]:
-    pairs = [(given, 1)] if isinstance(given, Histogram) else list(given)
-    if not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Histogram) for pair in pairs):
+    listed = [(given, 1)] if isinstance(given, Histogram) else elements(given)
+    pairs = [sequence(pair) if isinstance(pair, tuple) else None for pair in listed or ()]
+    found = [pair for pair in pairs if pair is not None and len(pair) == 2 and isinstance(pair[0], Histogram)]
+    if not listed or len(found) < len(pairs):
         raise InputError(f"{name} must be a histogram, or a list of pairs of a histogram and its probability.")
-    return [histogram for histogram, _ in pairs], [chance for _, chance in pairs]
+    return [histogram for histogram, _ in found], [chance for _, chance in found]

@@ -5,12 +5,13 @@ What is read is checked: nothing outside the bounds or the declared groups, no k
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdp._parameters import is_short, shown
+from flexdp._parameters import is_short, shown, whole
 from flexdp.bars import Bars
 from flexdp.bucketing import bucket_parameters, make_buckets
 from flexdp.buckets import Buckets, Exact, Kind, times
@@ -19,10 +20,11 @@ from flexdp.errors import InputError
 from flexdp.requests import Shape, UnitRule, declared_groups, group_index
 from flexdp.version import __version__
 
-__all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "labels", "read", "write"]
+__all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "json_text", "labels", "read", "write"]
 
 SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
 _KINDS = ("integer", "number", "text", "date", "moment", "boolean")
+_WIDEST_INDENT = 16
 _PER_UNIT = (None, "max", "min", "mean")
 
 
@@ -33,6 +35,12 @@ class Content(NamedTuple):
     budget: Budget
     cells: Bars
     records_at_most: int | None
+
+
+def json_text(document: dict[str, Any], indent: object) -> str:
+    """A document as text: on one line, or with so many spaces of indentation."""
+    spaces = None if indent is None else whole("indent", indent, at_least=0, at_most=_WIDEST_INDENT)
+    return json.dumps(document, indent=spaces, ensure_ascii=False, allow_nan=False)
 
 
 def write(content: Content) -> dict[str, Any]:

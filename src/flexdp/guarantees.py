@@ -7,7 +7,23 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, Number, float_up, plural, said, upper_text
+from flexdp._parameters import (
+    ALPHA,
+    BETA,
+    DELTA,
+    EPSILON,
+    GAMMA,
+    Domain,
+    Number,
+    flag,
+    float_up,
+    plain_scalar,
+    plural,
+    said,
+    text,
+    upper_text,
+    whole,
+)
 from flexdp.errors import InputError
 
 __all__ = [
@@ -47,8 +63,8 @@ class Privacy:
     def __init__(self, *, epsilon: Number, delta: Number, neighbours: str = ONE_RECORD, given: str = "") -> None:
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
         object.__setattr__(self, "delta", PURE_DELTA.check(delta))
-        object.__setattr__(self, "neighbours", neighbours)
-        object.__setattr__(self, "given", given)
+        object.__setattr__(self, "neighbours", text("neighbours", neighbours))
+        object.__setattr__(self, "given", text("given", given))
 
     @property
     def certainty(self) -> str:
@@ -141,18 +157,19 @@ class Accuracy:
     ) -> None:
         if alpha is None and max_drop is None:
             raise InputError("alpha must be a fraction where max_drop is not given; got None for both.")
+        distortion = text("distortion", distortion)
         share = ALPHA if distortion != MOVE else replace(ALPHA, high=None)  # a distance, not a fraction
         object.__setattr__(self, "alpha", None if alpha is None else _stored(share, alpha))
         object.__setattr__(self, "beta", _stored(BETA, beta))
         object.__setattr__(self, "gamma", _stored(GAMMA, gamma))
-        object.__setattr__(self, "relative", relative)
-        object.__setattr__(self, "max_drop", max_drop)
+        object.__setattr__(self, "relative", flag("relative", relative))
+        object.__setattr__(self, "max_drop", None if max_drop is None else whole("max_drop", max_drop, at_least=0))
         object.__setattr__(self, "moved", _stored(BETA, moved))
-        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "unit", text("unit", unit))
         object.__setattr__(self, "distortion", distortion)
-        object.__setattr__(self, "metric", metric)
-        object.__setattr__(self, "counted", counted)
-        object.__setattr__(self, "place", place)
+        object.__setattr__(self, "metric", text("metric", metric))
+        object.__setattr__(self, "counted", text("counted", counted))
+        object.__setattr__(self, "place", text("place", place))
 
     def but(self, *, alpha: Number | None, beta: Number, relative: bool | None = None) -> Accuracy:
         """The same guarantee with another α and β, where more is known."""
@@ -215,8 +232,8 @@ class Accuracy:
 
 def _stored(domain: Domain, value: Number) -> float:
     """A bound as a double: doubles as they are, everything else rounded up."""
-    number = domain.check(value)
-    return value if isinstance(value, float) else float_up(number)
+    number, given = domain.check(value), plain_scalar(value)
+    return given if isinstance(given, float) else float_up(number)
 
 
 def percent_text(share: float) -> str:

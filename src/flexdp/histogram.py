@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._parameters import elements, pairs, plain_scalar, shown
 from flexdp.errors import InputError
 
 __all__ = ["Histogram"]
@@ -46,12 +47,17 @@ class Histogram:
     @classmethod
     def from_counts(cls, counts: Mapping[Any, int]) -> Histogram:
         """A histogram from a mapping of keys to counts."""
-        return cls(list(counts.keys()), list(counts.values()))
+        given = pairs(counts)
+        if given is None:
+            raise InputError(f"counts must be a mapping of keys to counts; got {shown(counts)}.")
+        return cls([key for key, _ in given], [count for _, count in given])
 
     @classmethod
     def from_values(cls, values: Iterable[Any]) -> Histogram:
         """A histogram of single records."""
-        keys = values if isinstance(values, np.ndarray) else list(values)
+        keys = values if isinstance(values, np.ndarray) else elements(values)
+        if keys is None or (isinstance(keys, np.ndarray) and not keys.ndim):
+            raise InputError(f"values must be a list or an array of values; got {shown(values)}.")
         return cls(keys, np.ones(len(keys), dtype=np.int64))
 
     @property
@@ -101,12 +107,14 @@ def _heights(counts: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
         if counts.ndim != 1 or (len(counts) and counts.min() < 0):
             raise InputError("counts must be a flat sequence of whole numbers of at least 0.")
         return counts.astype(np.int64)
-    whole = []
-    for count in counts.tolist() if isinstance(counts, np.ndarray) else counts:
-        number = count.item() if isinstance(count, np.integer | np.floating) else count
+    whole: list[int] = []
+    given = elements(counts.tolist() if isinstance(counts, np.ndarray) else counts)
+    for count in [None] if given is None else given:
+        number = plain_scalar(count.item() if isinstance(count, np.integer | np.floating) else count)
         if (
             isinstance(number, bool)
             or not isinstance(number, int | float | Fraction)
+            or not math.isfinite(number)
             or number != number // 1
             or number < 0
         ):
@@ -128,7 +136,10 @@ def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
             return keys.astype(np.int64)
         if keys.dtype.kind == "f":
             return _finite(keys.astype(np.float64))
-    cells = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+    listed = elements(keys.tolist() if isinstance(keys, np.ndarray) else keys)
+    if listed is None:
+        raise InputError(f"keys must be a flat sequence, or a table of points with a row each; got {shown(keys)}.")
+    cells: list[Any] = [plain_scalar(key) for key in listed]
     if not cells:
         return np.empty(0, dtype=np.int64)
     if all(isinstance(k, bool | np.bool_) for k in cells):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -24,10 +24,22 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import ALPHA, GAMMA, Number, number_text, upper_text
+from flexdp._parameters import (
+    ALPHA,
+    GAMMA,
+    Number,
+    attribute,
+    elements,
+    function,
+    number_text,
+    plain_scalar,
+    shown,
+    upper_text,
+)
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, object_keys
 from flexdp.statistics import plain
+from flexdp.statistics._base import histogram_given
 
 __all__ = ["LARGEST_SEARCH", "AccuracyCurve", "Measurable", "accuracy_curve", "flexible_error"]
 
@@ -73,10 +85,13 @@ def flexible_error(
     [0.0, 0.0, 8.0, 10.0, inf]
     """
     share = ALPHA.check(alpha)
-    if not len(histogram):
+    if not len(histogram_given(histogram)):
         raise InputError("flexible accuracy at an empty histogram is undefined; test len(histogram) first.")
     runs = _runs(outputs)
-    own = getattr(statistic, "flexible_error", None)
+    function("statistic", statistic, "a histogram")
+    if distance is not None:
+        function("distance", distance, "an output and a value")
+    own = attribute(statistic, "flexible_error")
     if distance is None and own is not None:
         return np.asarray(own(histogram, runs, share), dtype=np.float64)
     values = _attainable(histogram, statistic, share)
@@ -139,8 +154,8 @@ def accuracy_curve(
     >>> accuracy_curve(h, [70, 20, 12, 60], Max(), alphas=[0, 0.01], gammas=[0, 0.25]).beta.tolist()
     [[58.0, 50.0], [10.0, 8.0]]
     """
-    shares = tuple(ALPHA.check(alpha) for alpha in alphas)
-    chances = tuple(GAMMA.check(gamma) for gamma in gammas)
+    shares = tuple(ALPHA.check(alpha) for alpha in _listed("alphas", alphas))
+    chances = tuple(GAMMA.check(gamma) for gamma in _listed("gammas", gammas))
     runs = _runs(outputs)
     if not len(runs):
         raise InputError("outputs must hold at least one run.")
@@ -153,17 +168,26 @@ def accuracy_curve(
     return AccuracyCurve(alphas=shares, gammas=chances, beta=beta, runs=len(runs))
 
 
-def _runs(outputs: Sequence[Any] | NDArray[Any]) -> _Cells:
-    if isinstance(outputs, str) or not hasattr(outputs, "__len__") or getattr(outputs, "ndim", 1) == 0:
+def _listed(name: str, values: object) -> list[Any]:
+    listed = elements(values)
+    if listed is None:
+        raise InputError(f"{name} must be a list of numbers; got {shown(values)}.")
+    return listed
+
+
+def _runs(outputs: object) -> _Cells:
+    cells = _cells(outputs) if isinstance(outputs, Collection) or hasattr(type(outputs), "__len__") else None
+    if cells is None:
         raise InputError("outputs must be a sequence with one entry for each run.")
-    return _cells(outputs)
+    return cells
 
 
-def _cells(values: Sequence[Any] | NDArray[Any]) -> _Cells:
+def _cells(values: object) -> _Cells | None:
     """A flat array of numbers as it is, which is fast; anything else as a list of plain values."""
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values if values.dtype.kind in "biuf" else values.tolist()
-    return [plain(value) for value in values]
+    listed = elements(values)
+    return None if listed is None else [plain_scalar(plain(value)) for value in listed]
 
 
 def _only(cells: _Cells, chosen: NDArray[np.bool_]) -> _Cells:
@@ -179,9 +203,10 @@ def _missing(cells: _Cells) -> NDArray[np.bool_]:
 
 
 def _attainable(histogram: Histogram, statistic: Measurable, share: Fraction) -> _Cells:
-    own = getattr(statistic, "attainable", None)
+    own = attribute(statistic, "attainable")
     if own is not None:
-        return _cells(own(histogram, share))
+        found = _cells(own(histogram, share))
+        return [] if found is None else found
     size = histogram.size
     return [plain(statistic(rest)) for rest in _submultisets(histogram, min(math.floor(share * size), size - 1))]
 
@@ -221,7 +246,7 @@ def _nearest(values: _Cells, outputs: _Cells, distance: Distance | None) -> NDAr
     try:
         known = set(values)
         return np.array([0.0 if output in known else math.inf for output in outputs])
-    except TypeError:
+    except Exception:  # noqa: BLE001  (an object may raise anything when it is hashed or compared)
         raise InputError("outputs are neither numbers nor dates nor plain values; say distance=.") from None
 
 

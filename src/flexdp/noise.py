@@ -31,7 +31,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import DELTA, EPSILON, Number, number_text, shown
+from flexdp._parameters import DELTA, EPSILON, Number, array, number_text, sequence, whole
 from flexdp.errors import CertificateError, InputError
 
 __all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "DropNoise", "Evidence", "fresh_salt", "prove", "smallest_reach"]
@@ -39,6 +39,8 @@ __all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "DropNoise", "Evidence", "fresh_
 LARGEST_REACH = 10**6
 SMALLEST_EPSILON = Fraction(1, 10**9)  # below it the noise is uniform for every purpose; refused, not rounded
 _GUIDE_BITS = 16
+_MOST_BITS = 4096  # of a table whose proof is checked
+_MOST_DRAWS = 2**40  # at once; beyond it no memory holds them
 _BLOCK = 1 << 16  # draws made at a time: they stay in the cache, and memory does not grow with the request
 
 RandomBytes = Callable[[int], bytes]
@@ -98,7 +100,14 @@ def prove(
     weights: Sequence[int], *, bits: int, epsilon: Fraction, delta: Fraction, growth: tuple[int, int]
 ) -> Evidence:
     """Collect the evidence for a table of weights, in integer arithmetic only; ``.holds`` is the verdict."""
-    a, b = growth
+    table, step = sequence(weights), sequence(growth)
+    if not table or any(type(weight) is not int for weight in table):
+        raise InputError("weights must be a list of whole numbers, and not empty.")
+    if step is None or len(step) != 2:
+        raise InputError("growth must be a pair of whole numbers, the numerator and the denominator.")
+    weights, (a, b) = tuple(table), (whole("growth", part) for part in step)
+    bits = whole("bits", bits, at_most=_MOST_BITS)
+    epsilon, delta = EPSILON.check(epsilon), DELTA.check(delta)
     shifted_up = (0, *weights[:-1])
     shifted_down = (*weights[1:], 0)
     return Evidence(
@@ -201,23 +210,24 @@ class DropNoise:
         >>> float(DropNoise(1, "1e-6").mean_drop())
         13.5
         """
-        height = self.max_drop if count is None else min(int(count), self.max_drop)
-        if height < 0:
-            raise InputError(f"count must be at least 0; got {shown(count)}.")
+        height = self.max_drop if count is None else min(whole("count", count, at_least=0), self.max_drop)
         total = sum(min(height, j) * w for j, w in enumerate(self.weights))
         return Fraction(total, 1 << self.bits)
 
     def survival(self, count: int) -> Fraction:
         """p_k = Pr[J < count], the chance that a bar of that height is reported at all: 0 for none, 1 from q on."""
-        return Fraction(sum(self.weights[: max(0, count)]), 1 << self.bits)
+        return Fraction(sum(self.weights[: min(whole("count", count, at_least=0), self.q)]), 1 << self.bits)
 
     def sample(self, size: int) -> NDArray[np.int64]:
         """Draw ``size`` independent drops with bits from the operating system's generator."""
-        return self._draw(size, os.urandom)
+        return self._draw(whole("size", size, at_least=0, at_most=_MOST_DRAWS), os.urandom)
 
     def thin(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """What is left of non-empty bars: max(0, count − J), a fresh J for each. Bars of zero stay at zero."""
-        left: NDArray[np.int64] = np.maximum(counts - self.sample(len(counts)), 0)
+        bars = array(counts)
+        if bars is None or bars.ndim != 1 or bars.dtype.kind not in "iu":
+            raise InputError("counts must be a flat array of whole numbers, one for each bar.")
+        left: NDArray[np.int64] = np.maximum(bars - self.sample(len(bars)), 0)
         return left
 
     def _draw(self, size: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
@@ -284,8 +294,9 @@ def smallest_reach(epsilon: Number, delta: Number, *, at_most: int = LARGEST_REA
     exact_epsilon, exact_delta = EPSILON.check(epsilon), DELTA.check(delta)
     if exact_epsilon < SMALLEST_EPSILON:
         return None
-    reach = _Growth(exact_epsilon, exact_delta, 128).smallest_reach(at_most)
-    return reach if reach is not None and reach <= at_most else None
+    largest = whole("at_most", at_most, at_least=0)
+    reach = _Growth(exact_epsilon, exact_delta, 128).smallest_reach(min(largest, LARGEST_REACH))
+    return reach if reach is not None and reach <= largest else None
 
 
 class _Growth:

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import plural, shown, upper_text
+from flexdp._parameters import attribute, elements, instance, path_text, plain_scalar, plural, shown, upper_text
 from flexdp.answers import Answer, Certificate, Reader, Scope
 from flexdp.bars import Bars
 from flexdp.buckets import Bucket, Exact, Kind, Partition
 from flexdp.budgets import Budget
-from flexdp.documents import SCHEMA_OF_SEVERAL, Content, group_columns, labels, read, write
+from flexdp.documents import SCHEMA_OF_SEVERAL, Content, group_columns, json_text, labels, read, write
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
@@ -210,10 +210,10 @@ class Release(Readable):
         """One of several released columns, the others added up."""
         if len(self.shape.columns) < 2:
             raise InputError("marginal needs a release of several columns; this one can be asked itself.")
-        if column not in self.shape.columns:
+        if not isinstance(column, str) or plain_scalar(column) not in self.shape.columns:
             known = ", ".join(str(name) for name in self.shape.columns)
             raise InputError(f"column {shown(column)} is not in the release; its columns are {known}.")
-        place = self.shape.columns.index(column)
+        place = self.shape.columns.index(str.__str__(column))
         partition = self.shape.partitions[place]
         counts = [axis.count for i, axis in enumerate(self.shape.partitions) if i != place]
         outer = self._reader.scope.fibres
@@ -239,7 +239,7 @@ class Release(Readable):
         """
         if any(kind not in ("integer", "number") for kind in self.shape.kinds):
             raise InputError(f"fit needs columns of numbers, and this one is {self.kind}.")
-        learn = getattr(estimator, "fit", None)
+        learn = attribute(estimator, "fit")
         wanted = inspect.signature(learn).parameters if callable(learn) else {}
         if "sample_weight" not in wanted:
             raise InputError("estimator must have a fit method that takes sample_weight, as scikit-learn's do.")
@@ -290,7 +290,7 @@ class Release(Readable):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back."""
-        return json.dumps(self._document(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return json_text(self._document(), indent)
 
     def to_html(self) -> str:
         """The report of this release as one HTML file that asks for nothing from outside, made from its JSON alone."""
@@ -300,14 +300,11 @@ class Release(Readable):
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte."""
-        if not isinstance(path, str | os.PathLike):
-            raise InputError(f"path must name a file, for example 'age.html'; got {shown(path)}.")
+        place = path_text("path", path)
         try:
-            Path(path).write_text(self.to_html(), encoding="utf-8", newline="")
+            Path(place).write_text(self.to_html(), encoding="utf-8", newline="")
         except (OSError, ValueError):
-            raise InputError(
-                f"path {shown(str(path))} cannot be written. Check the folder and its permissions."
-            ) from None
+            raise InputError(f"path {shown(place)} cannot be written. Check the folder and its permissions.") from None
 
     def _repr_html_(self) -> str:
         from flexdp.report.notebook import release_card
@@ -368,12 +365,16 @@ class Releases(Mapping[str, Release]):
     """Several columns of one table, released one by one out of one budget. A mapping from column to release."""
 
     def __init__(self, releases: Sequence[Release]) -> None:
-        self._releases = {str(each.column): each for each in releases}
+        listed = elements(releases)
+        if listed is None:
+            raise InputError(f"releases must be a list of releases; got {shown(releases)}.")
+        made = [instance("releases", each, Release, "releases") for each in listed]
+        self._releases = {str(each.column): each for each in made}
 
     def __getitem__(self, column: str) -> Release:
-        if column not in self._releases:
+        if column not in self:
             raise InputError(f"column {shown(column)} is not in the release; it has {', '.join(self._releases)}.")
-        return self._releases[column]
+        return self._releases[str.__str__(column)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._releases)
@@ -382,7 +383,7 @@ class Releases(Mapping[str, Release]):
         return len(self._releases)
 
     def __contains__(self, column: object) -> bool:
-        return column in self._releases
+        return isinstance(column, str) and str.__str__(column) in self._releases
 
     @property
     def privacy(self) -> Privacy:
@@ -397,8 +398,7 @@ class Releases(Mapping[str, Release]):
     def to_json(self, *, indent: int | None = None) -> str:
         """All of them as JSON; :meth:`from_json` reads it back."""
         documents = [release._document() for release in self._releases.values()]
-        content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents}
-        return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False)
+        return json_text({"schema": SCHEMA_OF_SEVERAL, "releases": documents}, indent)
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Releases:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-from flexdp._parameters import Domain, Number
+from flexdp._parameters import Domain, Number, flag, plain_scalar, sequence
 from flexdp.bars import Bars
 from flexdp.buckets import Kind, Partition
 from flexdp.budgets import Budget
 from flexdp.errors import DataError, InputError
 from flexdp.noise import fresh_salt
 from flexdp.published import Release, Releases
-from flexdp.requests import Question, Shape, make_question, per_column
+from flexdp.requests import Question, Shape, column_names, make_question, per_column
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
 
@@ -268,9 +268,10 @@ def _thinned(private: Bars, shape: Shape, budget: Budget) -> Release:
 def _shares(split: Sequence[Number] | None, count: int) -> list[Fraction]:
     if split is None:
         return [Fraction(1, count)] * count
-    if not isinstance(split, list | tuple) or len(split) != count:
+    listed = sequence(split)
+    if listed is None or len(listed) != count:
         raise InputError(f"split must be a list with a share for each of the {count} columns.")
-    parts = [PART.check(part) for part in split]
+    parts = [PART.check(part) for part in listed]
     return [part / sum(parts) for part in parts]
 
 
@@ -284,7 +285,7 @@ def prepare(
     unit: object = None,
     max_buckets_per_unit: object = None,
     per_unit: object = None,
-    separately: bool = False,
+    separately: object = False,
     engine: object = None,
     format: object = None,  # noqa: A002
     delimiter: object = None,
@@ -296,19 +297,21 @@ def prepare(
     unknown = [name for name in buckets if name not in _BUCKETS]
     if unknown:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
-    table = open_table(source, column, file_format=format, delimiter=delimiter, engine=engine)
-    names: list[Any] = list(column) if isinstance(column, list | tuple) else [column]
-    if not names:
-        raise InputError("column must name at least one column; got an empty list.")
-    if any(names.count(name) > 1 for name in names):
-        raise InputError("column must name each column once.")
-    if separately and len(names) < 2:
+    apart = flag("separately", separately)
+    names: list[Any] = column_names(column)
+    options = {"file_format": format, "delimiter": delimiter, "engine": engine}
+    table = open_table(
+        source,
+        None if column is None else names,
+        **{key: plain_scalar(value) for key, value in options.items()},
+    )
+    if apart and len(names) < 2:
         raise InputError("separately needs several columns; name them in a list.")
     common = {
-        "zone": zone, "by": by, "groups": groups, "unit": unit,
+        "zone": plain_scalar(zone), "by": by, "groups": groups, "unit": plain_scalar(unit),
         "max_buckets_per_unit": max_buckets_per_unit, "per_unit": per_unit,
     }  # fmt: skip
-    if not separately:
+    if not apart:
         return _checked_zone(zone, Request(questions=(make_question(table, names, buckets=buckets, **common),)))
     if buckets.get("beta") is not None:
         raise InputError("beta fits columns that are released together; give width, or leave separately out.")

@@ -9,13 +9,13 @@ import datetime as dt
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexdp._parameters import Domain, plural, shown, whole
+from flexdp._parameters import Domain, choice, elements, pairs, plain_scalar, plural, sequence, shown, text, whole
 from flexdp._zones import check_zone
 from flexdp.bucketing import make_buckets, make_grid
 from flexdp.buckets import EPOCH, LARGEST_INTEGER, Buckets, Exact, Kind, Partition
@@ -24,7 +24,16 @@ from flexdp.errors import InputError
 if TYPE_CHECKING:
     from flexdp.tables import Axis, Column, Counting, Table, Units
 
-__all__ = ["Question", "Shape", "UnitRule", "declared_groups", "group_index", "make_question", "per_column"]
+__all__ = [
+    "Question",
+    "Shape",
+    "UnitRule",
+    "column_names",
+    "declared_groups",
+    "group_index",
+    "make_question",
+    "per_column",
+]
 
 BETA = Domain(
     name="beta",
@@ -36,6 +45,7 @@ _GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "
 _UNIT_KINDS = ("integer", "text", "date")
 _PER_UNIT = ("max", "min", "mean", "random")
 _MOST_GROUPS = 1000
+_MOST_BUCKETS = 10**9  # of one unit; no budget can be shared by as many
 _INTEGER = re.compile(r"[+-]?[0-9]{1,37}", re.ASCII)
 _PER_COLUMN = ("width", "relative", "edges", "bounds", "kind")
 
@@ -93,7 +103,8 @@ def make_question(
     from flexdp.tables import Axis, Counting
 
     declared = [table.column(name) for name in columns]
-    axes = _axes(declared, buckets, zone, means=per_unit == "mean")
+    chosen: Any = None if per_unit is None else choice("per_unit", per_unit, _PER_UNIT)
+    axes = _axes(declared, buckets, zone, means=chosen == "mean")
     if len(axes) > 1:
         make_grid([axis.buckets for axis in axes])
     group_axes = [
@@ -101,7 +112,7 @@ def make_question(
     ]
     _refuse_twice([*declared, *(axis.column for axis in group_axes)])
     among = None if groups is None else declared_groups(groups, [axis.kind for axis in group_axes])
-    units = _units(table, unit, max_buckets_per_unit, per_unit, axes, group_axes)
+    units = _units(table, unit, max_buckets_per_unit, chosen, axes, group_axes)
     index = None if among is None else tuple(group_index(group) for group in among)
     counting = Counting(values=tuple(axes), groups=tuple(group_axes), declared=index, units=units)
     check = getattr(table, "check", None)
@@ -160,22 +171,46 @@ def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, 
     return out
 
 
+def column_names(column: object) -> list[str | None]:
+    """The names of the columns to release: one, several, or None where the source is a single column."""
+    if column is None:
+        return [None]
+    listed = [column] if isinstance(column, str) else sequence(column)
+    if listed is None:
+        raise InputError(f"column must be the name of a column, or a list of names; got {shown(column)}.")
+    if not listed:
+        raise InputError("column must name at least one column; got an empty list.")
+    names: list[str | None] = [text("column", name) for name in listed]
+    if len(set(names)) < len(names):
+        raise InputError("column must name each column once.")
+    return names
+
+
 def per_column(name: str, value: Any, columns: Sequence[str | None]) -> list[Any]:
     """A parameter for each of the columns: given by name, in their order, or once for all."""
     count = len(columns)
     if isinstance(value, Mapping):
-        unknown = [key for key in value if key not in columns]
-        if unknown:
-            raise InputError(f"{name} names {shown(unknown[0])}, which is not among the released columns.")
-        return [value.get(column) for column in columns]
+        given = pairs(value)
+        if given is None:
+            raise InputError(f"{name} must be given once for all columns, in a list, or by name.")
+        found: dict[str | None, Any] = {}
+        for key, cell in given:
+            known = key is None or isinstance(key, str)
+            if not known or plain_scalar(key) not in columns:
+                raise InputError(f"{name} names {shown(key)}, which is not among the released columns.")
+            found[None if key is None else str.__str__(key)] = cell
+        return [found.get(column) for column in columns]
     if count == 1 or not isinstance(value, list | tuple):
         return [value] * count
-    nested = name not in ("edges", "bounds") or all(isinstance(part, list | tuple | None) for part in value)
+    listed = sequence(value)
+    if listed is None:
+        raise InputError(f"{name} must be given once for all of the {count} columns, or for each.")
+    nested = name not in ("edges", "bounds") or all(isinstance(part, list | tuple | None) for part in listed)
     if not nested:
         return [value] * count
-    if len(value) != count:
-        raise InputError(f"{name} must be given once for all of the {count} columns, or for each; got {len(value)}.")
-    return list(value)
+    if len(listed) != count:
+        raise InputError(f"{name} must be given once for all of the {count} columns, or for each; got {len(listed)}.")
+    return listed
 
 
 def _side(beta: Fraction, dimensions: int) -> Fraction:
@@ -192,8 +227,8 @@ def _side(beta: Fraction, dimensions: int) -> Fraction:
 def _by(table: Table, by: object) -> list[Column]:
     if by is None:
         return []
-    names = [by] if isinstance(by, str) else by
-    if not isinstance(names, list | tuple) or not names:
+    names = [by] if isinstance(by, str) else sequence(by)
+    if not names:
         raise InputError(f"by must be the name of a column, or a list of names; got {shown(by)}.")
     return [_named(table, "by", name) for name in names]
 
@@ -232,16 +267,15 @@ def declared_groups(groups: object, kinds: Sequence[Kind]) -> tuple[tuple[Any, .
     """The groups that were declared, each a tuple with a value for each column of ``by``."""
     if not kinds:
         raise InputError("groups needs by=, the column that holds them.")
-    if isinstance(groups, np.ndarray) and groups.ndim == 1:
-        groups = groups.tolist()
-    if isinstance(groups, str | bytes | Mapping) or not isinstance(groups, Sequence) or not len(groups):
+    listed = elements(groups) if isinstance(groups, Sequence) else sequence(groups)
+    if not listed:
         raise InputError("groups must be a list of the values to publish, for example groups=['A', 'B'].")
-    if len(groups) > _MOST_GROUPS:
+    if len(listed) > _MOST_GROUPS:
         raise InputError(f"groups must be at most {_MOST_GROUPS}; leave it out, and groups are found as they are.")
     out = []
-    for group in groups:
-        parts = tuple(group) if isinstance(group, tuple | list) else (group,)
-        if len(parts) != len(kinds):
+    for group in listed:
+        parts = sequence(group) if isinstance(group, tuple | list) else [group]
+        if parts is None or len(parts) != len(kinds):
             many = plural(len(kinds), "value")
             example = "" if len(kinds) == 1 else ", for example groups=[('A', 1), ('B', 2)]"
             raise InputError(f"groups must have {many} each, one for each column of by{example}.")
@@ -252,6 +286,7 @@ def declared_groups(groups: object, kinds: Sequence[Kind]) -> tuple[tuple[Any, .
 
 
 def _group_value(value: Any, kind: Kind) -> Any:
+    value = plain_scalar(value)
     if kind == "date" and isinstance(value, str):
         try:
             value = dt.date.fromisoformat(value)
@@ -284,7 +319,7 @@ def _units(
     table: Table,
     unit: object,
     most: object,
-    per_unit: object,
+    per_unit: Literal["max", "min", "mean", "random"] | None,
     values: Sequence[Axis],
     groups: Sequence[Axis],
 ) -> Units | None:
@@ -314,17 +349,13 @@ def _units(
                 "max_buckets_per_unit is missing: in how many buckets one unit may count, which has no default. "
                 "Or say per_unit='max', 'min', 'mean' or 'random' for one value of each."
             )
-        return Units(column=column, kind=kind, most=whole("max_buckets_per_unit", most))
-    if not isinstance(per_unit, str) or per_unit not in _PER_UNIT:
-        raise InputError(f"per_unit must be 'max', 'min', 'mean' or 'random'; got {shown(per_unit)}.")
+        return Units(column=column, kind=kind, most=whole("max_buckets_per_unit", most, at_most=_MOST_BUCKETS))
     if most is not None and whole("max_buckets_per_unit", most) != 1:
         raise InputError("max_buckets_per_unit must be 1 with per_unit, which keeps one value of each; leave it out.")
-    chosen = next(word for word in ("max", "min", "mean", "random") if word == per_unit)
-    if chosen != "random" and len(values) > 1:
+    if per_unit != "random" and len(values) > 1:
         raise InputError(f"per_unit={per_unit!r} needs one released column; of several, say per_unit='random'.")
-    if chosen != "random" and values[0].kind in ("text", "boolean"):
+    if per_unit != "random" and values[0].kind in ("text", "boolean"):
         raise InputError(f"per_unit={per_unit!r} needs numbers or times; of texts and booleans, say per_unit='random'.")
-    if chosen == "mean" and groups:
+    if per_unit == "mean" and groups:
         raise InputError("per_unit='mean' does not fit by: a mean over several groups lies in none of them.")
-    units = Units(column=column, kind=kind, per_unit=chosen)
-    return replace(units, per_unit=None) if chosen == "random" else units
+    return Units(column=column, kind=kind, per_unit=None if per_unit == "random" else per_unit)

@@ -12,7 +12,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from flexdp._parameters import Number, exact, float_up, number_text, plural, said, shown
+from flexdp._parameters import Number, attribute, choice, exact, flag, float_up, number_text, plural, said, shown, text
+from flexdp._parameters import function as callable_given
 from flexdp.answers import Answer, Reader
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -76,7 +77,7 @@ class Readable(ABC):
 
     def counts(self, debias: bool = False) -> Answer:
         """Every released count; with ``debias`` the mean loss is added back, and counts may then be too high."""
-        return self._reader.counts(debias=debias)
+        return self._reader.counts(debias=flag("debias", debias))
 
     def apply(
         self,
@@ -90,12 +91,11 @@ class Readable(ABC):
         ``sensitivity`` is how far the value moves when every record moves by at most β: a factor of β, or a function of
         it. Without it the promise is the drop-move one: exact for data in which records were left out and values moved.
         """
-        if not callable(function):
-            raise InputError(f"function must be callable on a histogram; got {shown(function)}.")
+        work = callable_given("function", function, "a histogram")
         if sensitivity is not None and self._reader.partition.relative:
             raise InputError("sensitivity does not fit relative buckets; leave it out for the drop-move promise.")
-        label = name or f"value of {getattr(function, '__name__', type(function).__name__)}"
-        return self._reader.function(label, function, _sensitivity(sensitivity))
+        label = f"value of {_name_of(work)}" if name is None else text("name", name)
+        return self._reader.function(label, work, _sensitivity(sensitivity))
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Groups(Mapping[Any, View]):
     def __getitem__(self, group: Any) -> View:
         try:
             values = self._groups[group]
-        except (KeyError, TypeError):
+        except Exception:  # noqa: BLE001  (an object may raise anything when it is hashed)
             raise InputError(f"group {shown(group)} is not in the release; list() shows those that are.") from None
         return self._view(values, self._places[values])
 
@@ -141,7 +141,7 @@ class Groups(Mapping[Any, View]):
         return len(self._groups)
 
     def __contains__(self, group: object) -> bool:
-        return group in self._groups
+        return _holds(self._groups, group)
 
     def _ask(self, question: Callable[[View], Answer]) -> GroupAnswers:
         return GroupAnswers(
@@ -215,7 +215,7 @@ class GroupAnswers(Mapping[Any, Answer]):
     def __getitem__(self, group: Any) -> Answer:
         try:
             answer: Answer = self._answers[self._keys[group]]
-        except (KeyError, TypeError):
+        except Exception:  # noqa: BLE001  (as above)
             raise InputError(f"group {shown(group)} is not in the release; list() shows those that are.") from None
         return answer
 
@@ -226,7 +226,7 @@ class GroupAnswers(Mapping[Any, Answer]):
         return len(self._keys)
 
     def __contains__(self, group: object) -> bool:
-        return group in self._keys
+        return _holds(self._keys, group)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -285,9 +285,7 @@ def group_column(by: str, taken: Iterable[str], *, clash: bool) -> str:
 
 def frame_of(columns: dict[str, list[Any]], library: str | None) -> Any:
     """Columns as a frame of the library asked for, or of the first one that is installed."""
-    if library is not None and (not isinstance(library, str) or library not in _FRAMES):
-        raise InputError(f"library must be 'pandas', 'polars' or 'pyarrow'; got {shown(library)}.")
-    for name in [library] if library else _FRAMES:
+    for name in _FRAMES if library is None else [choice("library", library, _FRAMES)]:
         try:
             module = importlib.import_module(name)
         except ImportError:
@@ -302,6 +300,18 @@ def _framed(cells: list[Any]) -> list[Any]:
     if not long or not all(cell is None or isinstance(cell, int | float | Fraction) for cell in cells):
         return cells
     return [None if cell is None else Decimal(f"{Decimal(number_text(cell)):f}") for cell in cells]
+
+
+def _holds(groups: Mapping[Any, Any], group: object) -> bool:
+    try:
+        return group in groups
+    except Exception:  # noqa: BLE001  (as above)
+        return False
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = attribute(function, "__name__")
+    return name if isinstance(name, str) else type(function).__name__
 
 
 def _sensitivity(given: Number | Callable[[float], float] | None) -> Callable[[float], float]:

@@ -23,7 +23,8 @@ FLAGS = [
     "--disable-sync",
 ]
 REMEDY = "NO BROWSER: the browser tests need Debian's chromium; run 'make .venv/browser' or apt-get install chromium"
-expect.set_options(timeout=20_000)  # milliseconds, for machines with much else to do
+PATIENCE = 1_800_000  # milliseconds after which something is taken never to happen, on however busy a machine
+expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def chromium() -> Iterator[Browser]:
     if path is None:
         pytest.skip(REMEDY)
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -54,6 +55,7 @@ def planning_page() -> Iterator[str]:
 def opened(browser: Browser, address: str, *, strict: bool = True, **options: Any) -> Iterator[Page]:
     """A page in a fresh context. Afterwards: nothing was complained of, and nothing was asked of anybody else."""
     context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     said: list[str] = []
     asked: list[str] = []

@@ -91,7 +91,7 @@ def sqlite_connection() -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Spark session of two threads."""
     java_home()
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -108,6 +108,7 @@ def spark() -> Iterator[Any]:
             .config("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
             .config("spark.sql.parquet.int96RebaseModeInRead", "CORRECTED")
             .config("spark.driver.memory", "1g")
+            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from conftest import HANG
+
 SCRIPT = """
 import logging, os, sys, warnings
 warnings.simplefilter("ignore")
@@ -62,7 +64,7 @@ from engines.conftest import java_home
 java_home()
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from conftest import private_counts
+from conftest import private_counts, wait_for
 from flexdp import DataError, InputError
 from flexdp.release import prepare
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
@@ -75,7 +77,13 @@ except PySparkException:
 frame = session.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x", "'CANARY' AS w")
 request = prepare(frame, "x", width=5).spend(1, "1e-6")
 java = session.sparkContext._gateway.proc.pid
-threading.Timer(2, lambda: os.kill(java, signal.SIGKILL)).start()
+jobs = session.sparkContext.statusTracker().getActiveJobsIds
+
+def kill():
+    wait_for(jobs)
+    os.kill(java, signal.SIGKILL)
+
+threading.Thread(target=kill, daemon=True).start()
 for attempt in ("killed while it counts", "dead before"):
     try:
         request.run()
@@ -97,89 +105,111 @@ sys.path.insert(0, {tests!r})
 from engines.conftest import java_home
 java_home()
 import pyspark
-os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
-os.environ["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="flexdp-spark-")
 from pathlib import Path
+folder = Path(tempfile.mkdtemp(prefix="flexdp-spark-"))
+os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
+os.environ["SPARK_WORKER_DIR"] = str(folder / "worker")
+os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
-from conftest import private_counts
+from pyspark.sql.functions import udf
+from conftest import private_counts, wait_for
 from flexdp import DataError
 from flexdp.release import prepare
 builder = SparkSession.builder.master("local-cluster[1,1,512]").config("spark.executor.memory", "512m")
 builder = builder.config("spark.ui.enabled", "false").config("spark.task.maxFailures", "3")
 session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 java = session.sparkContext._gateway.proc.pid
+reading, may_go_on = str(folder / "reading"), str(folder / "may-go-on")
+
+@udf("bigint")
+def held(value):
+    # The first row of a task says that the task is under way, and waits until its executor is killed.
+    import os, time
+    daemon = os.getppid()
+    while value % 20 == 0 and not os.path.exists(may_go_on):
+        open(reading, "w").close()
+        if os.getppid() != daemon:
+            os._exit(1)
+        time.sleep(0.05)
+    return value
 
 def executors():
     found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
             try:
-                words = (folder / "cmdline").read_bytes()
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                words = (place / "cmdline").read_bytes()
+                parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
             if b"CoarseGrainedExecutorBackend" in words and parent == java:
-                found.append(int(folder.name))
+                found.append(int(place.name))
     return found
 
-def kill(times):
-    tracker = session.sparkContext.statusTracker()
-    while times > 0:
-        active = tracker.getActiveStageIds()
-        if any(tracker.getStageInfo(stage).numActiveTasks for stage in active if tracker.getStageInfo(stage)):
-            time.sleep(0.3)
-            for process in executors():
-                os.kill(process, signal.SIGKILL)
-                killed.append(process)
-                times -= 1
-        time.sleep(0.1)
+def kill_one():
+    wait_for(lambda: os.path.exists(reading))
+    for process in executors():
+        os.kill(process, signal.SIGKILL)
+        wait_for(lambda: process not in executors())
+        killed.append(process)
+    os.unlink(reading)
+
+def kill_once():
+    kill_one()
+    open(may_go_on, "w").close()
+
+def kill_all():
+    while True:
+        kill_one()
 
 killed = []
-threading.Thread(target=kill, args=(1,), daemon=True).start()
-once = session.range(0, 4 * 10**8, 1, 2).selectExpr("CAST(id % 20 AS DOUBLE) AS x")
-assert private_counts(once, "x", width=5) == {{2.5: 10**8, 7.5: 10**8, 12.5: 10**8, 17.5: 10**8}}
+rows = session.range(0, 400, 1, 2).select(held("id").alias("id"))
+frame = rows.selectExpr("CAST(id % 20 AS DOUBLE) AS x", "'CANARY' AS w")
+threading.Thread(target=kill_once, daemon=True).start()
+assert private_counts(frame, "x", width=5) == {{2.5: 100, 7.5: 100, 12.5: 100, 17.5: 100}}
 assert len(killed) == 1, killed
-threading.Thread(target=kill, args=(99,), daemon=True).start()
-again = session.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x", "'CANARY' AS w")
+os.unlink(may_go_on)
+threading.Thread(target=kill_all, daemon=True).start()
 try:
-    prepare(again, "x", width=5).spend(1, "1e-6").run()
+    prepare(frame, "x", width=5).spend(1, "1e-6").run()
     print("released")
 except DataError as error:
     assert error.__cause__ is None and error.__context__ is None
 assert len(killed) >= 4, killed
 print("all is well")
 os.kill(java, signal.SIGKILL)
-shutil.rmtree(os.environ["SPARK_WORKER_DIR"], ignore_errors=True)
+shutil.rmtree(folder, ignore_errors=True)
 os._exit(0)
 """
 
 
-def run(script: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     return subprocess.run(
         [sys.executable, "-c", script.format(tests=str(Path(__file__).parent.parent))],
         capture_output=True,
         text=True,
         env=environment,
-        timeout=300,
+        cwd=folder,  # where Spark leaves its warehouse
+        timeout=HANG,
         check=False,
     )
 
 
-def test_spark_connect_on_the_java_from_pypi() -> None:
-    done = run(SCRIPT)
+def test_spark_connect_on_the_java_from_pypi(tmp_path: Path) -> None:
+    done = run(SCRIPT, tmp_path)
     assert done.stdout.splitlines()[-1:] == ["all is well"], done.stdout + done.stderr[-3000:]
 
 
-def test_a_spark_that_is_killed_while_it_counts() -> None:
-    done = run(KILLED)
+def test_a_spark_that_is_killed_while_it_counts(tmp_path: Path) -> None:
+    done = run(KILLED, tmp_path)
     assert done.stdout.splitlines()[-1:] == ["all is well"], done.stdout + done.stderr[-3000:]
     assert "released" not in done.stdout
     assert "CANARY" not in done.stdout + done.stderr
 
 
-def test_spark_executors_that_are_killed_while_they_count() -> None:
+def test_spark_executors_that_are_killed_while_they_count(tmp_path: Path) -> None:
     """One that dies is replaced and counted anew; when they keep dying, nothing is released and nothing is said."""
-    done = run(EXECUTORS)
+    done = run(EXECUTORS, tmp_path)
     assert done.stdout.splitlines() == ["all is well"], done.stdout + done.stderr
     assert "CANARY" not in done.stdout + done.stderr

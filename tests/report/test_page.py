@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from _documents import HOSTILE, ages, texts
 from _markup import read_html
+from conftest import HANG
 
 import flexdp
 from flexdp import InputError, Release
@@ -26,7 +27,7 @@ SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 
 def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "flexdp", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False, **options)
 
 
 @pytest.fixture

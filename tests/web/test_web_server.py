@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 from _asking import PORT, ask
+from conftest import HANG
 
 from flexdp.errors import InputError
 from flexdp.web import server
@@ -116,19 +117,19 @@ def test_it_runs_quietly_and_ends_without_a_word() -> None:
     with running("--port", "0") as (process, address):
         assert address.startswith("http://127.0.0.1:") and address.endswith("/")
         for query in ("", "?epsilon=0.123456789", "?delta=%3Cscript%3E"):
-            with urllib.request.urlopen(address + query, timeout=30) as answer:
+            with urllib.request.urlopen(address + query, timeout=HANG) as answer:
                 assert answer.status == 200 and "server" not in {name.lower() for name, _ in answer.getheaders()}
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=HANG)
         assert process.returncode == 0
         assert out == "" and err == "Open this address in a browser on this machine. Ctrl-C ends it.\n"
 
 
 def test_told_to_end_it_ends() -> None:
     with running("--port", "0") as (process, address):
-        urllib.request.urlopen(address, timeout=30).close()
+        urllib.request.urlopen(address, timeout=HANG).close()
         process.terminate()
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=HANG)
         assert process.returncode == 143 and "Traceback" not in err
 
 
@@ -137,7 +138,7 @@ def test_a_port_in_use_is_one_line() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         ran = subprocess.run(
-            [*COMMAND, "--port", str(taken.getsockname()[1])], capture_output=True, text=True, timeout=60, check=False
+            [*COMMAND, "--port", str(taken.getsockname()[1])], capture_output=True, text=True, timeout=HANG, check=False
         )
     assert ran.returncode == 2 and ran.stdout == ""
     assert ran.stderr.startswith("Error: --port ") and ran.stderr.count("\n") == 1 and "or 0 for any" in ran.stderr
@@ -145,7 +146,7 @@ def test_a_port_in_use_is_one_line() -> None:
 
 @pytest.mark.parametrize("port", ["-1", "70000", "http", "1.5"])
 def test_a_bad_port_is_one_line(port: str) -> None:
-    ran = subprocess.run([*COMMAND, f"--port={port}"], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([*COMMAND, f"--port={port}"], capture_output=True, text=True, timeout=HANG, check=False)
     assert ran.returncode == 2 and ran.stderr.startswith("Error: --port must be") and ran.stderr.count("\n") == 1
 
 
@@ -156,7 +157,7 @@ def test_without_the_extra_the_remedy_is_named(missing: str) -> None:
         "from flexdp.cli import main; main()"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, env={**os.environ}
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=False, env={**os.environ}
     )
     assert ran.returncode == 2 and ran.stdout == ""
     assert ran.stderr == "Error: web needs starlette and uvicorn: run pip install 'flexdp[web]'.\n"

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from flexdp._parameters import DELTA, EPSILON, Number, shown, whole
+from flexdp._parameters import DELTA, EPSILON, Number, array, choice, shown, whole
 from flexdp.baselines._laws import BarLaw, reading_law
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
@@ -24,6 +24,7 @@ from flexdp.statistics import Max, MaxAtLeast, Mode
 __all__ = [
     "BLOCK",
     "LARGEST_TOTAL",
+    "MOST_RUNS",
     "SMALL_DELTA",
     "Baseline",
     "Citation",
@@ -40,6 +41,9 @@ __all__ = [
 
 LARGEST_TOTAL = 2**53  # records in all, so that sums of counts are exact in doubles
 SMALL_DELTA = replace(DELTA, high=Fraction(1, 2), high_included=True)  # calibrations divide by 2δ and take a logarithm
+
+MOST_RUNS = 10**9
+_EPSILON = replace(EPSILON, low=Fraction(1, 10**300), low_included=True)  # calibrations divide by it, in doubles
 
 BLOCK = 2**15  # noisy bars made at a time: they stay in the cache, and memory does not grow with the number of runs
 
@@ -169,7 +173,7 @@ class Mechanism(ABC):
             raise InputError(f"rng must be a numpy Generator; got {shown(rng)}.")
         asked = question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties)
         parts = {each.name: getattr(asked, each.name) for each in fields(asked)}
-        return self._answers(Task(**parts, runs=whole("runs", runs), rng=rng))
+        return self._answers(Task(**parts, runs=whole("runs", runs, at_most=MOST_RUNS), rng=rng))
 
     def law(
         self,
@@ -241,16 +245,14 @@ def question(
     counts: object, statistic: object, *, epsilon: Number, delta: Number, empty: object, ties: object
 ) -> Question:
     """A request with every part of it checked."""
-    if empty != "zero" and empty != "random":
-        raise InputError(f"empty must be 'zero' or 'random'; got {shown(empty)}.")
-    if ties != "smallest" and ties != "largest" and ties != "random":
-        raise InputError(f"ties must be 'smallest', 'largest' or 'random'; got {shown(ties)}.")
+    instead: Any = choice("empty", empty, get_args(Empty))
+    rule: Any = choice("ties", ties, get_args(Ties))
     return Question(
         counts=_checked(counts),
         level=_level(statistic),
-        budget=Privacy(epsilon=EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta)),
-        empty=empty,
-        ties=ties,
+        budget=Privacy(epsilon=_EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta)),
+        empty=instead,
+        ties=rule,
     )
 
 
@@ -265,8 +267,8 @@ def _level(statistic: object) -> int | None:
 
 
 def _checked(counts: object) -> NDArray[np.int64]:
-    bars = np.asarray(counts)
-    if bars.ndim != 1 or not len(bars) or bars.dtype.kind not in "iu":
+    bars = array(counts)
+    if bars is None or bars.ndim != 1 or not len(bars) or bars.dtype.kind not in "iu":
         raise InputError("counts must be a row of whole numbers, one for each bar of the public domain.")
     if int(bars.min()) < 0 or float(bars.sum(dtype=np.float64)) > LARGEST_TOTAL:
         raise InputError("counts must be at least 0, and at most 2^53 in all.")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import ALPHA, GAMMA, Number, shown
+from flexdp._parameters import ALPHA, GAMMA, Number, attribute, shown
 from flexdp.baselines._base import Baseline, Empty, Mechanism, Question, Readable, Ties, question
 from flexdp.baselines._registry import baseline
 from flexdp.baselines._stability import answers
@@ -120,9 +120,9 @@ def _law(mechanism: str | Baseline, asked: Question, statistic: Readable) -> NDA
     chosen = baseline(mechanism) if isinstance(mechanism, str) else mechanism
     if isinstance(chosen, Mechanism):
         return chosen._law(asked)
-    own = getattr(chosen, "law", None)
-    if own is None:
-        name = getattr(chosen, "name", None)
+    own = attribute(chosen, "law")
+    if not callable(own):
+        name = attribute(chosen, "name")
         raise InputError(f"mechanism {shown(name if isinstance(name, str) else chosen)} has no law. Run it instead.")
     budget, rules = asked.budget, {"empty": asked.empty, "ties": asked.ties}
     given = own(asked.counts, statistic, epsilon=budget.epsilon, delta=budget.delta, **rules)

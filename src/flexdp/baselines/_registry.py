@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from flexdp._parameters import shown
+from flexdp._parameters import plain_scalar, shown
 from flexdp.baselines._base import Baseline
 from flexdp.baselines.bns import StabilityHistogram, StabilityHistogramSwap
 from flexdp.baselines.dropping import Dropping
@@ -36,9 +36,10 @@ BASELINES: Mapping[str, Baseline] = MappingProxyType({each.name: each for each i
 
 def baseline(name: str) -> Baseline:
     """The mechanism of that name, or an error that suggests the nearest one."""
-    if isinstance(name, str) and name in BASELINES:
-        return BASELINES[name]
+    asked = plain_scalar(name)
+    if isinstance(asked, str) and asked in BASELINES:
+        return BASELINES[asked]
     known = ", ".join(BASELINES)
-    near = difflib.get_close_matches(name.lower(), BASELINES, n=1, cutoff=0.5) if isinstance(name, str) else []
+    near = difflib.get_close_matches(asked.lower(), BASELINES, n=1, cutoff=0.5) if isinstance(asked, str) else []
     hint = f"Did you mean {shown(near[0])}?" if near else f"Choose one of {known}."
     raise InputError(f"mechanism {shown(name)} does not exist. {hint}")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import ALPHA as ALPHA_RANGE
-from flexdp._parameters import EPSILON, Number, number_text, shown, whole
+from flexdp._parameters import EPSILON, Number, elements, number_text, plain_scalar, shown, whole
 from flexdp.baselines import Baseline
 from flexdp.baselines._base import SMALL_DELTA, Empty, Ties
 from flexdp.errors import InputError
@@ -86,7 +86,7 @@ class Settings:
             empty=_one_of("empty", empty, ("zero", "random")),
             ties=_one_of("ties", ties, ("smallest", "largest", "random")),
             binning=_one_of("binning", binning, ("floor", "nearest")),
-            step_noise=None if step_noise in (None, "default") else StepNoise.parse(str(step_noise)),
+            step_noise=_step_noise(step_noise),
         )
 
     def texts(self) -> dict[str, str]:
@@ -204,13 +204,15 @@ def measure(experiment: Experiment, mechanism: Mechanism, epsilon: Fraction, set
 
 def epsilon_grid(values: object) -> tuple[Fraction, ...]:
     """The ε of a study, ascending and each once; refused when there is none or one is not positive."""
-    if isinstance(values, str):
-        listed: list[Any] = [part for part in values.replace(" ", "").split(",") if part]
-    elif isinstance(values, int | float | Fraction):
-        listed = [values]
-    elif hasattr(values, "__iter__"):
-        listed = list(values)
+    given = plain_scalar(values)
+    listed: list[Any] | None
+    if isinstance(given, str):
+        listed = [part for part in given.replace(" ", "").split(",") if part]
+    elif isinstance(given, int | float | Fraction):
+        listed = [given]
     else:
+        listed = elements(given)
+    if listed is None:
         raise InputError(f"epsilon must be a list of numbers; got {shown(values)}. Write 0.1,0.5,1.")
     if not listed:
         raise InputError("epsilon must hold at least one number; got none. Write 0.1,0.5,1.")
@@ -239,6 +241,11 @@ def _checked(outputs: Any, name: str, runs: int) -> NDArray[np.float64]:
     return numbers
 
 
+def _step_noise(value: object) -> StepNoise | None:
+    given = plain_scalar(value)
+    return None if given is None or (isinstance(given, str) and given == "default") else StepNoise.parse(given)
+
+
 def _many(name: str, value: object) -> int:
     number = whole(name, value, at_least=LEAST)
     if number > _LARGEST:
@@ -247,6 +254,7 @@ def _many(name: str, value: object) -> int:
 
 
 def _one_of(name: str, value: str, choices: tuple[Any, ...]) -> Any:
-    if value not in choices:
+    given = plain_scalar(value)
+    if not isinstance(given, str) or given not in choices:
         raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {shown(value)}.")
-    return value
+    return given

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flexdp._parameters import shown
+from flexdp._parameters import path_text, shown
 from flexdp.errors import InputError
 
 __all__ = ["output_folder", "write_whole", "writing"]
@@ -33,10 +33,10 @@ def writing(path: Path) -> Iterator[None]:
 
 def output_folder(out: str | Path) -> Path:
     """The folder, made if need be, and tried before any work is done."""
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"out {shown(str(out))} is a file; name a folder.")
+    folder = Path(path_text("out", out))
     with writing(folder):
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"out {shown(str(folder))} is a file; name a folder.")
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, trial = tempfile.mkstemp(prefix=".flexdp-", dir=folder)
         os.close(descriptor)

@@ -24,7 +24,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Number, is_short, shown, whole
+from flexdp._parameters import (
+    Number,
+    array,
+    attribute,
+    elements,
+    function,
+    is_short,
+    path_text,
+    plain_scalar,
+    sequence,
+    shown,
+    text,
+    whole,
+)
+from flexdp._parameters import pairs as pairs_of
 from flexdp.baselines import BASELINES, Baseline, baseline
 from flexdp.baselines._base import Readable
 from flexdp.errors import FlexdpError, InputError
@@ -41,6 +55,7 @@ from flexdp.statistics import Max, MaxAtLeast, Mode
 
 __all__ = ["Comparison", "compare", "parse_statistic"]
 
+_MOST_BARS = 10**9
 _OFFERED = ("runs", "epsilon", "delta", "statistic")
 
 
@@ -76,7 +91,7 @@ class Comparison:
         """Draw to a file that ends in .svg or .png."""
         from flexdp.experiments.figure import png, svg
 
-        target = Path(path)
+        target = Path(path_text("path", path))
         kinds = {".svg": svg, ".png": png}
         if target.suffix.lower() not in kinds:
             raise InputError(f"path must end in .svg or .png; got {shown(str(path))}.")
@@ -118,7 +133,9 @@ def compare(
     settings = Settings.checked(
         seed=seed, runs=runs, datasets=datasets, delta=delta, alpha=alpha, empty=empty, ties=ties
     )
-    width = None if bars is None else whole("bars", bars)
+    if progress is not None:
+        function("progress", progress, "what is done, how much there is, and a label")
+    width = None if bars is None else whole("bars", bars, at_most=_MOST_BARS)
     panels = [
         Experiment(name=label, statistic=asked, law=law, about=label) for label, law in _laws(data, width).items()
     ]
@@ -134,9 +151,10 @@ def parse_statistic(statistic: Readable | str) -> Readable:
     """
     if isinstance(statistic, Max | MaxAtLeast | Mode):
         return statistic
-    name, _, argument = statistic.partition(":") if isinstance(statistic, str) else ("", "", "")
-    if statistic in ("max", "mode"):
-        return Max() if statistic == "max" else Mode()
+    given = plain_scalar(statistic)
+    name, _, argument = given.partition(":") if isinstance(given, str) else ("", "", "")
+    if isinstance(given, str) and given in ("max", "mode"):
+        return Max() if given == "max" else Mode()
     if name == "max_at_least" and argument:
         return MaxAtLeast(argument)
     raise InputError(f"statistic must be max, max_at_least:k or mode; got {shown(statistic)}.")
@@ -179,7 +197,7 @@ class _Own:
 def _named_parameters(function: Callable[..., Any]) -> list[str]:
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except Exception:  # noqa: BLE001  (some built-in functions do not tell, and other objects raise what they like)
         return []
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return list(_OFFERED)
@@ -187,16 +205,21 @@ def _named_parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def _told(failure: Exception) -> str:
-    text = " ".join(str(failure).split()).rstrip(".")
-    return text if is_short(text, 200) and text else "no message"
+    try:
+        said = " ".join(str(failure).split()).rstrip(".")
+    except Exception:  # noqa: BLE001  (an exception of the caller's own may do that, too)
+        said = ""
+    return said if is_short(said, 200) and said else "no message"
 
 
 def _mechanisms(given: Any) -> list[Mechanism]:
     if isinstance(given, Mapping):
-        pairs = [(str(name), each) for name, each in given.items()]
+        pairs = _labelled("mechanisms", given)
     else:
-        alone = isinstance(given, str) or callable(given) or isinstance(given, Baseline)
-        listed = [given] if alone or not isinstance(given, Iterable) else list(given)
+        alone = isinstance(given, str) or callable(given) or _is_a(given, Baseline)
+        listed = [given] if alone or not isinstance(given, Iterable) else elements(given)
+        if listed is None:
+            raise InputError(f"mechanisms must be one or a list of them; got {shown(given)}.")
         pairs = [(_name(each), each) for each in listed]
     if not pairs:
         raise InputError(f"mechanisms must hold at least one. Choose from {', '.join(BASELINES)}, or give a function.")
@@ -210,8 +233,24 @@ def _mechanisms(given: Any) -> list[Mechanism]:
 def _name(mechanism: Any) -> str:
     if isinstance(mechanism, str):
         return baseline(mechanism).name
-    name = getattr(mechanism, "name", None) or getattr(mechanism, "__name__", type(mechanism).__name__)
-    return str(name)
+    names = (attribute(mechanism, "name"), attribute(mechanism, "__name__"), type(mechanism).__name__)
+    return next(name for name in names if isinstance(name, str) and name)
+
+
+def _is_a(value: object, protocol: type) -> bool:
+    """Whether an object has what a protocol asks for."""
+    try:
+        return isinstance(value, protocol)
+    except Exception:  # noqa: BLE001  (an object may raise anything when it is asked for an attribute)
+        return False
+
+
+def _labelled(name: str, given: object) -> list[tuple[str, Any]]:
+    """A mapping from names to what they stand for."""
+    found = pairs_of(given)
+    if found is None:
+        raise InputError(f"{name} must be a mapping from names to what they stand for; this one cannot be read.")
+    return [(text(f"a name in {name}", label), each) for label, each in found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,7 +277,7 @@ class _Renamed:
 def _mechanism(name: str, mechanism: Any) -> Mechanism:
     if isinstance(mechanism, str):
         return _Renamed(name, named(baseline(mechanism)))
-    if isinstance(mechanism, Baseline):
+    if _is_a(mechanism, Baseline):
         return _Renamed(name, named(mechanism))
     if callable(mechanism):
         return _Own(name, mechanism)
@@ -247,9 +286,9 @@ def _mechanism(name: str, mechanism: Any) -> Mechanism:
 
 def _laws(data: Any, bars: int | None) -> dict[str, Law]:
     if isinstance(data, Mapping):
-        found = {str(label): _law(each, str(label), bars) for label, each in data.items()}
-    elif isinstance(data, list | tuple) and not all(isinstance(each, int | np.integer) for each in data):
-        laws = [_law(each, f"data {place}", bars) for place, each in enumerate(data, 1)]
+        found = {label: _law(each, label, bars) for label, each in _labelled("data", data)}
+    elif (listed := _several(data)) is not None:
+        laws = [_law(each, f"data {place}", bars) for place, each in enumerate(listed, 1)]
         labels = [str(law) if is_short(str(law)) else f"data {place}" for place, law in enumerate(laws, 1)]
         if len(set(labels)) < len(labels):
             labels = [f"{label} #{place}" for place, label in enumerate(labels, 1)]
@@ -262,18 +301,21 @@ def _laws(data: Any, bars: int | None) -> dict[str, Law]:
     return found
 
 
+def _several(data: object) -> list[Any] | None:
+    """A list of laws or rows; None for a single one, which may be a list of counts."""
+    listed = sequence(data) if isinstance(data, list | tuple) else None
+    return None if listed is None or all(isinstance(each, int | np.integer) for each in listed) else listed
+
+
 def _law(data: Any, label: str, bars: int | None) -> Law:
     if isinstance(data, str):
         return parse_law(data) if bars is None else parse_law(data, bars=bars)
     if isinstance(data, Histogram):
         return Fixed(_places(data, bars), label)
-    if isinstance(data, Law):
-        return data
-    try:
-        row = np.asarray(data)
-    except ValueError:
-        row = np.empty(0)
-    if row.ndim != 1 or row.dtype.kind not in "iu" or not len(row) or int(row.min()) < 0:
+    if _is_a(data, Law) and not isinstance(data, type):
+        return data  # type: ignore[no-any-return]
+    row = array(data)
+    if row is None or row.ndim != 1 or row.dtype.kind not in "iu" or not len(row) or int(row.min()) < 0:
         raise InputError(
             f"data must be a law, a row of whole counts, a Histogram, or a list of these; got {shown(data)}."
         )

@@ -22,12 +22,13 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Number, exact, number_text, shown, whole
+from flexdp._parameters import Number, choice, exact, number_text, plain_scalar, shown, whole
+from flexdp._parameters import text as text_given
 from flexdp.errors import InputError
 from flexdp.experiments._streams import Generator
 
@@ -100,13 +101,14 @@ class StepNoise:
     spread: int = 0
 
     @classmethod
-    def parse(cls, text: str) -> StepNoise:
+    def parse(cls, text: object) -> StepNoise:
         """none, uniform:5 or poisson."""
-        kind, _, spread = str(text).partition(":")
+        given = plain_scalar(text)
+        kind, _, spread = given.partition(":") if isinstance(given, str) else ("", "", "")
         if kind == "uniform":
-            return cls("uniform", whole("step-noise", spread or 5))
-        if text in ("none", "poisson"):
-            return cls(text)  # type: ignore[arg-type]
+            return cls("uniform", whole("step-noise", spread or 5, at_most=_LARGEST))
+        if kind in ("none", "poisson") and kind == given:
+            return cls("none" if kind == "none" else "poisson")
         raise InputError(f"step-noise must be none, uniform:N or poisson; got {shown(text)}.")
 
     def __str__(self) -> str:
@@ -192,7 +194,10 @@ def parse_law(
     >>> parse_law("normal:50,10").bars, str(parse_law("steps:540x50,490x50"))
     (100, 'steps:540x50,490x50')
     """
-    name, _, rest = str(text).partition(":")
+    name, _, rest = text_given("law", text, "'normal:50,10'").partition(":")
+    if noise is not None and not isinstance(noise, StepNoise):
+        raise InputError(f"noise must be a StepNoise; got {shown(noise)}.")
+    rounded: Any = choice("binning", binning, get_args(Binning))
     drawn, width = _moderate("records", records), _moderate("bars", bars)
     if name == "steps":
         return _steps(rest, noise)
@@ -213,7 +218,7 @@ def parse_law(
         )
     parameters = tuple(float(exact(word, part)) for word, part in zip(takes, given, strict=True))
     _check(name, parameters)
-    return Sampled(family=name, parameters=parameters, records=drawn, bars=width, binning=binning)
+    return Sampled(family=name, parameters=parameters, records=drawn, bars=width, binning=rounded)
 
 
 def _check(name: str, parameters: tuple[float, ...]) -> None:

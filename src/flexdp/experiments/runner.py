@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
-from flexdp._parameters import whole
+from flexdp._parameters import elements, shown, whole
 from flexdp.baselines import BASELINES, baseline
 from flexdp.errors import InputError
 from flexdp.experiments._cells import Cell, Mechanism, Settings, cases, measure, named
@@ -50,7 +50,10 @@ class Study:
 
 def chosen_mechanisms(names: Sequence[str]) -> tuple[Mechanism, ...]:
     """The compared mechanisms of those names, in the usual order; all of them if none is named."""
-    asked = {baseline(name).name for name in names} or set(BASELINES)
+    listed = elements(names)
+    if listed is None:
+        raise InputError(f"names must be a list of mechanisms; got {shown(names)}.")
+    asked = {baseline(name).name for name in listed} or set(BASELINES)
     return tuple(named(each) for each in BASELINES.values() if each.name in asked)
 
 

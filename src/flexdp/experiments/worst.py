@@ -25,9 +25,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import EPSILON, GAMMA, Number, number_text, shown, whole
+from flexdp._parameters import EPSILON, GAMMA, Number, elements, number_text, shown, whole
 from flexdp.baselines import Baseline, baseline, exact_errors
-from flexdp.baselines._base import SMALL_DELTA, Readable
+from flexdp.baselines._base import LARGEST_TOTAL, SMALL_DELTA, Readable
 from flexdp.errors import InputError
 from flexdp.experiments._streams import Generator, stream
 from flexdp.noise import DropNoise
@@ -42,6 +42,7 @@ COLUMNS = (
 )  # fmt: skip
 QUICK = 60  # evaluations for a first look
 _RESTART = 60  # evaluations after which a climb that found nothing better begins elsewhere
+_MOST_BARS = 10**6
 _SPAN = 40.0  # natural logarithms of chance over which a climb can feel its way up to γ
 
 
@@ -117,16 +118,18 @@ def search(
     em         max          0.05    75.0    87.5
     """
     epsilon, delta = EPSILON.check(epsilon), SMALL_DELTA.check(delta)
-    shares = tuple(dict.fromkeys(GAMMA.check(gamma) for gamma in gammas))
-    size, tries = whole("records", records), whole("evaluations", evaluations)
-    chosen = [baseline(each) if isinstance(each, str) else each for each in mechanisms]
-    widths = [whole("bars", each) for each in bars]
-    if not (chosen and statistics and widths and shares):
+    shares = tuple(dict.fromkeys(GAMMA.check(gamma) for gamma in elements(gammas) or ()))
+    size = whole("records", records, at_most=LARGEST_TOTAL)
+    tries = whole("evaluations", evaluations)
+    chosen = [baseline(each) if isinstance(each, str) else each for each in elements(mechanisms) or ()]
+    asked = elements(statistics) or []
+    widths = [whole("bars", each, at_most=_MOST_BARS) for each in elements(bars) or ()]
+    if not (chosen and asked and widths and shares):
         raise InputError("mechanisms, statistics, bars and gammas must each hold at least one entry.")
     alphas = {width: _guaranteed(epsilon, delta, size, width) for width in widths}
     rows: list[WorstCase] = []
     for mechanism in chosen:
-        for statistic in statistics:
+        for statistic in asked:
             for width in widths:
                 place = _Place(
                     mechanism=mechanism, statistic=statistic, bars=width, records=size, epsilon=epsilon, delta=delta,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._continuous import shifted_truncated_laplace
-from flexdp._parameters import EPSILON, Domain, Number, float_up, said, sum_up, whole
+from flexdp._parameters import EPSILON, Domain, Number, float_up, instance, said, shown, sum_up, whole
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import EPOCH, Buckets, Grid, Kind, Partition, Width
 from flexdp.calculus import ErrorSensitivity, identity
@@ -28,13 +28,23 @@ from flexdp.planning import smallest_delta
 
 __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 
+_MOST_DIMENSIONS = 1000
+_MOST_RECORDS = 10**18
 TAU = Domain(name="tau", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of all records a bar may lose.")
 ALPHA = Domain(name="alpha", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of records left out.")
 BETA = Domain(name="beta", low=Fraction(0), remedy="It is how far values may be moved.")
 
 
+def _dimensions(given: object) -> int:
+    return whole("dimensions", given, at_most=_MOST_DIMENSIONS)
+
+
 def _histograms(dimensions: int) -> Space:
-    return replace(HISTOGRAMS, dimensions=whole("dimensions", dimensions))
+    return replace(HISTOGRAMS, dimensions=_dimensions(dimensions))
+
+
+def _histogram(value: object) -> Histogram:
+    return instance("value", value, Histogram, "a Histogram, for example of Histogram.from_values")
 
 
 def _keep_error(alpha: float | None, max_drop: int | None, space: Space) -> ErrorSensitivity:
@@ -71,9 +81,14 @@ def Bucketing(  # noqa: N802
     >>> Bucketing(width=5, bounds=(0, 120)).accuracy().beta
     2.5
     """
-    buckets = partition or make_buckets(
-        kind, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside
-    )
+    buckets: Partition
+    if partition is None:
+        buckets = make_buckets(kind, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside)
+    else:
+        buckets = partition
+        if not isinstance(partition, Partition):
+            raise InputError(f"partition must be a partition into buckets; got {shown(partition)}.")
+    dimensions = _dimensions(dimensions)
     if isinstance(buckets, Grid):
         dimensions = buckets.dimensions
     elif dimensions > 1 and not isinstance(buckets, Width):
@@ -88,7 +103,8 @@ def Bucketing(  # noqa: N802
         metric=space.metric,
     )
 
-    def run(histogram: Histogram) -> Histogram:
+    def run(value: object) -> Histogram:
+        histogram = _histogram(value)
         if isinstance(buckets, Grid):
             return _to_cells(histogram, buckets)
         keys = _coordinates(histogram, buckets, dimensions)
@@ -126,7 +142,7 @@ def Bucketing(  # noqa: N802
 
 def _to_cells(histogram: Histogram, grid: Grid) -> Histogram:
     """Every point to the middle of its cell."""
-    if not isinstance(histogram, Histogram) or histogram.keys.ndim != 2 or histogram.keys.shape[1] != grid.dimensions:
+    if histogram.keys.ndim != 2 or histogram.keys.shape[1] != grid.dimensions:
         raise InputError(f"histogram must have keys of {grid.dimensions} dimension(s).")
     kept = np.ones(len(histogram), dtype=bool)
     for i, axis in enumerate(grid.axes):
@@ -138,11 +154,9 @@ def _to_cells(histogram: Histogram, grid: Grid) -> Histogram:
     return Histogram(np.stack([column.astype(np.float64) for column in columns], axis=1), histogram.counts[kept])
 
 
-def _coordinates(histogram: object, buckets: Buckets, dimensions: int) -> NDArray[Any]:
+def _coordinates(histogram: Histogram, buckets: Buckets, dimensions: int) -> NDArray[Any]:
     """The keys as the partition takes them: numbers, whole numbers, days, or points with a row each."""
-    keys = histogram.keys if isinstance(histogram, Histogram) else None
-    if keys is None:
-        raise InputError(f"a mechanism on histograms takes a Histogram; got {type(histogram).__name__}.")
+    keys = histogram.keys
     if (keys.shape[1] if keys.ndim == 2 else 1) != dimensions:
         raise InputError(f"histogram must have keys of {dimensions} dimension(s).")
     if buckets.kind == "date":
@@ -204,7 +218,12 @@ def Dropping(  # noqa: N802
         if epsilon is None or delta is None:
             raise InputError("epsilon and delta are both needed; there are no defaults.")
         noise = DropNoise(epsilon, delta)
-    table, space = noise, _histograms(dimensions)
+    table = instance("noise", noise, DropNoise, "a DropNoise, for example DropNoise(1, 1e-6)")
+    space = _histograms(dimensions)
+
+    def run(value: object) -> Histogram:
+        histogram = _histogram(value)
+        return Histogram(histogram.keys, table.thin(histogram.counts))
 
     def alpha(setting: Setting) -> Fraction | None:
         if setting.records_at_least is None or setting.bars is None:
@@ -219,7 +238,7 @@ def Dropping(  # noqa: N802
         name="Dropping",
         source=space,
         target=space,
-        run=lambda histogram: Histogram(histogram.keys, table.thin(histogram.counts)),
+        run=run,
         accuracy_in=lambda setting: Accuracy(
             alpha=alpha(setting), beta=0, max_drop=table.max_drop, metric=space.metric
         ),
@@ -246,7 +265,8 @@ def BucketHistogram(  # noqa: N802
     fixed by the public n, not by the data.
     """
     share, distance = ALPHA.check(alpha), BETA.check(beta)
-    least = whole("records_at_least", records_at_least)
+    least = whole("records_at_least", records_at_least, at_most=_MOST_RECORDS)
+    dimensions = _dimensions(dimensions)
     width = 2 * distance / (Fraction(1) if dimensions == 1 else _root_up(dimensions))
     bucketing = Bucketing(width=width, bounds=bounds, dimensions=dimensions)
     drop = math.floor(share * least / (bucketing.bars or 1))
@@ -276,10 +296,11 @@ def STLap(  # noqa: N802
     doubles: for study, not for release.
     """
     fraction, rate = TAU.check(tau), EPSILON.check(epsilon)
-    known = None if records_at_least is None else whole("records_at_least", records_at_least)
-    most_bars = None if bars is None else whole("bars", bars)
+    known = None if records_at_least is None else whole("records_at_least", records_at_least, at_most=_MOST_RECORDS)
+    most_bars = None if bars is None else whole("bars", bars, at_most=_MOST_RECORDS)
 
-    def run(histogram: Histogram) -> Histogram:
+    def run(value: object) -> Histogram:
+        histogram = _histogram(value)
         reach = float(fraction * histogram.size)
         drops = shifted_truncated_laplace(len(histogram), reach=reach, epsilon=float(rate))
         left = np.maximum(0, np.rint(histogram.counts + drops)).astype(np.int64)
@@ -332,7 +353,7 @@ def _decimal(number: Fraction, context: Context) -> Decimal:
 
 def _shorter(number: Fraction) -> Fraction:
     """A little above the number, with forty digits instead of hundreds."""
-    scale = Fraction(10) ** (40 - math.floor(math.log10(number)))
+    scale = Fraction(10) ** (40 - _decimal(number, Context(prec=60)).adjusted())
     return Fraction(math.ceil(number * scale)) / scale
 
 
@@ -353,7 +374,9 @@ def Emptiness(epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
         name="Emptiness",
         source=sizes,
         target=answers,
-        run=lambda size: bool(noise.thin(np.array([whole("size", size, at_least=0)], dtype=np.int64))[0] > 0),
+        run=lambda size: bool(
+            noise.thin(np.array([whole("size", size, at_least=0, at_most=_MOST_RECORDS)], dtype=np.int64))[0] > 0
+        ),
         accuracy_in=accuracy_in,
         sigma=identity(),
         tau=lambda setting: _keep_error(accuracy_in(setting).alpha, noise.max_drop, answers),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from flexdp._continuous import laplace
-from flexdp._parameters import EPSILON, Number, number_text, sum_up
+from flexdp._parameters import EPSILON, Domain, Number, number_text, sum_up, whole
 from flexdp.calculus import (
     SENSITIVITY,
     ErrorSensitivity,
@@ -31,6 +32,7 @@ from flexdp.statistics import (
     Top,
     equal_size_sensitivity,
 )
+from flexdp.statistics._base import statistic_given
 
 __all__ = ["Laplace", "ReadOff", "function_accuracy", "read_accuracy"]
 
@@ -38,6 +40,14 @@ __all__ = ["Laplace", "ReadOff", "function_accuracy", "read_accuracy"]
 NUMBERS = Space("numbers", DIFFERENCE)
 SETS = Space("finite sets", HAUSDORFF)
 VALUES = Space("values", "equality")
+_VALUE = Domain(
+    name="value",
+    low=Fraction(-(10**300)),
+    low_included=True,
+    high=Fraction(10**300),
+    high_included=True,
+    remedy="Give the exact answer, a number.",
+)
 _SCALING = (Max, Min, Quantile, Median, Support)  # single keys: an error relative to each is relative to the answer
 
 
@@ -63,10 +73,11 @@ def ReadOff(statistic: Statistic, *, dimensions: int = 1) -> Mechanism:  # noqa:
     many records: bucketing moves them and loses none. Where Δ_f is unbounded all the same, or the error is relative and
     the statistic mixes values, a pipeline carries the drop-move guarantee instead (Thm. bucketing-general-drmv).
     """
+    statistic = statistic_given(statistic)
     space, error = _answers(statistic), _error(statistic)
     return Mechanism(
         name=f"ReadOff({statistic.name})",
-        source=replace(HISTOGRAMS, dimensions=dimensions),
+        source=replace(HISTOGRAMS, dimensions=whole("dimensions", dimensions)),
         target=space,
         run=statistic,
         accuracy_in=lambda _setting: Accuracy(alpha=0, beta=0, metric=space.metric),
@@ -96,6 +107,7 @@ def Laplace(  # noqa: N802
     for study, not for release.
     """
     rate, step = EPSILON.check(epsilon), SENSITIVITY.check(sensitivity)
+    statistic = None if statistic is None else statistic_given(statistic)
     source, space = (NUMBERS, NUMBERS) if statistic is None else (HISTOGRAMS, _answers(statistic))
     if space != NUMBERS:
         raise InputError("statistic must be a number for Laplace noise to be added to it.")
@@ -119,8 +131,8 @@ def Laplace(  # noqa: N802
         )
 
     def run(value: Any) -> float:
-        exact_answer = value if statistic is None else statistic(value)
-        return float(exact_answer) + float(laplace(1, scale=float(step / rate))[0])
+        answer = _VALUE.check(value) if statistic is None else statistic(value)
+        return float(answer) + float(laplace(1, scale=float(step / rate))[0])
 
     return Mechanism(
         name="Laplace" if statistic is None else f"Laplace({statistic.name})",
@@ -133,6 +145,6 @@ def Laplace(  # noqa: N802
         privacy=Privacy(
             epsilon=rate,
             delta=0,
-            neighbours=ONE_RECORD if statistic else f"answers that differ by at most {number_text(step)}",
+            neighbours=ONE_RECORD if statistic is not None else f"answers that differ by at most {number_text(step)}",
         ),
     )

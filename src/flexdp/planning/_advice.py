@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flexdp._parameters import MUCH_EPSILON, exact_text, grouped, number_text, plural, upper_text
+from flexdp._parameters import MUCH_EPSILON, exact_text, grouped, number_text, plural, upper_text, whole
 from flexdp.bucketing import bucket_parameters
 from flexdp.buckets import Buckets
 from flexdp.errors import InputError
@@ -105,7 +105,8 @@ class Advice:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The plan as JSON: exact numbers as text, the options, the warnings, the command."""
-        return json.dumps(self.document(), indent=indent, ensure_ascii=False, allow_nan=False)
+        spaces = None if indent is None else whole("indent", indent, at_least=0, at_most=16)
+        return json.dumps(self.document(), indent=spaces, ensure_ascii=False, allow_nan=False)
 
     def document(self) -> dict[str, Any]:
         """What :meth:`to_json` writes, as plain values; charts are drawn from it."""

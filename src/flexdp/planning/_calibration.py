@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, whole
+from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, shown, whole
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
@@ -46,7 +46,7 @@ def per_bar(epsilon: Number, delta: Number, buckets_per_unit: Number = 1) -> Pri
     share = _share(chance, units)
     if share < DELTA.low:
         raise InputError(
-            f"delta must be at least {number_text(DELTA.low)} for each of buckets_per_unit={units} buckets; "
+            f"delta must be at least {number_text(DELTA.low)} for each of buckets_per_unit={shown(units)} buckets; "
             f"got {number_text(chance)} for all. Choose a larger delta."
         )
     return Privacy(epsilon=loss / units, delta=share)
@@ -136,7 +136,7 @@ def reach_given(q: Number) -> int:
     """A reach that the caller gives."""
     reach = whole("q", q, at_least=2)
     if reach > LARGEST_REACH:
-        raise InputError(f"q must be at most {LARGEST_REACH}; got {reach}. Choose a smaller one.")
+        raise InputError(f"q must be at most {LARGEST_REACH}; got {shown(reach)}. Choose a smaller one.")
     return reach
 
 

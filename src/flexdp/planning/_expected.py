@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import grouped, plural, shown, value_text
+from flexdp._parameters import array, grouped, plural, shown, value_text
 from flexdp.buckets import EPOCH, Buckets, Exact, LogWidth, Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -144,8 +144,10 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
     if isinstance(sample, Histogram):
         cells, times = sample.keys, sample.counts
     elif isinstance(sample, np.ndarray) or (isinstance(sample, Sequence) and not isinstance(sample, str | bytes)):
-        cells = np.asarray(sample)
-        times = np.ones(len(cells), dtype=np.int64)
+        given = array(sample)
+        if given is None or given.ndim != 1:
+            raise InputError("public_sample must be a flat list or array of values.")
+        cells, times = given, np.ones(len(given), dtype=np.int64)
     else:
         raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {shown(sample)}.")
     if partition.kind == "date":

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Domain, exact, number_text, shown, whole
+from flexdp._parameters import Domain, exact, number_text, plain_scalar, shown, whole
 from flexdp.errors import InputError
 
 __all__ = ["LAWS", "Law", "parse_law"]
@@ -71,7 +71,8 @@ def parse_law(text: object, *, low: Fraction, span: Fraction, buckets: int | Non
     >>> parse_law("normal", low=Fraction(0), span=Fraction(120), buckets=24).text
     'a normal law with mean 60 and sd 20'
     """
-    name, _, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
+    given_text = plain_scalar(text)
+    name, _, rest = given_text.partition(":") if isinstance(given_text, str) else ("", "", "")
     if name not in LAWS:
         raise InputError(
             f"simulate must be one of {', '.join(LAWS)}; got {shown(text)}. For example normal:mean=50,sd=15."

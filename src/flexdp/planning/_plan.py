@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._parameters import DELTA, EPSILON, Number, shown, whole
+from flexdp._parameters import DELTA, EPSILON, Number, plain_scalar, shown, whole
 from flexdp.buckets import Buckets, Exact, Kind, Width
 from flexdp.errors import InputError
 from flexdp.planning._advice import Advice
@@ -73,14 +73,14 @@ def plan(
     target = Target.read(lose_per_bucket, lose_in_all, lose_share)
     parts, units = whole("releases", releases), 1
     if max_buckets_per_unit is not None:
-        units = whole("max_buckets_per_unit", max_buckets_per_unit)
+        units = whole("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
     affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
         _kind(kind),
         width=width,
         relative=relative,
         bounds=bounds,
-        buckets=None if buckets is None else whole("buckets", buckets),
+        buckets=None if buckets is None else whole("buckets", buckets, at_most=_MOST_RECORDS),
         affordable=affordable,
     )
     many = partition.count if partition is not None else None
@@ -110,7 +110,8 @@ def plan(
 
 
 def _kind(kind: object) -> Kind:
-    found: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
+    given = plain_scalar(kind)
+    found: Kind | None = next((k for k in get_args(Kind) if isinstance(given, str) and k == given), None)
     if found is None:
         raise InputError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {shown(kind)}.")
     return found

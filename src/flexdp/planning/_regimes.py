@@ -6,7 +6,7 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from flexdp._parameters import Domain, Number, whole
+from flexdp._parameters import Domain, Number, choice, whole
 from flexdp.errors import InputError
 from flexdp.noise import LARGEST_REACH
 from flexdp.planning._calibration import DIGITS, smallest_delta
@@ -56,9 +56,8 @@ def regime(
     >>> float(plan.epsilon), plan.q, plan.buckets, float(plan.alpha)
     (0.1, 1000, 50, 0.04995)
     """
-    records = whole("records_at_least", records_at_least, at_least=2)
-    if name not in REGIMES:
-        raise InputError(f"name must be one of {', '.join(REGIMES)}.")
+    records = whole("records_at_least", records_at_least, at_least=2, at_most=10**18)
+    name = choice("name", name, REGIMES)
     for option, value, owner in (("tau", tau, "inverse-root"), ("exponent", exponent, "constant")):
         if value is not None and name != owner:
             raise InputError(f"{option} belongs to the regime {owner!r}; leave it out of {name!r}.")

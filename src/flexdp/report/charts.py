@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flexdp._parameters import flag
 from flexdp.report.document import Document
 from flexdp.report.histograms import categories, histogram, multiples
 from flexdp.report.maps import cell_map, map_multiples
+from flexdp.report.svg import picture_name
 
 __all__ = ["chart"]
 
@@ -18,6 +20,7 @@ def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "
 
     ``name`` begins the ids inside; ``alone`` brings the style along, and is False inside a page that has it.
     """
+    name, alone = picture_name(name), flag("alone", alone)
     release = document if isinstance(document, Document) else Document.read(document)
     if len(release.axes) == 2:
         draw_map = cell_map if release.groups is None else map_multiples

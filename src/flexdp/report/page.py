@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from flexdp._escape import markup
-from flexdp._parameters import grouped, plural, upper_text
+from flexdp._parameters import attribute, grouped, plural, shown, upper_text
 from flexdp.answers import Answer, Certificate
+from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.report.cards import short
 from flexdp.report.charts import chart
@@ -90,6 +91,8 @@ def standard_answers(release: Released, document: Document) -> list[Answer]:
 def page(document: Document | Mapping[str, Any], release: Released) -> str:
     """The report, as the text of an HTML file. ``release`` is what the document describes."""
     found = document if isinstance(document, Document) else Document.read(document)
+    if not all(callable(attribute(release, name)) for name in ("max", "certificate", "by_group")):
+        raise InputError(f"release must be the Release that the document describes; got {shown(release)}.")
     answers = standard_answers(release, found)
     promises = release.certificate().promises
     policy = _POLICY.format(base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode())

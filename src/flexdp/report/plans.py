@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import upper_text
-from flexdp.report.svg import Scale, compact, coordinate, picture, text
+from flexdp._parameters import flag, upper_text, whole
+from flexdp.errors import InputError
+from flexdp.report.svg import Scale, compact, coordinate, picture, picture_name, text
 
 __all__ = ["tradeoff"]
 
@@ -21,10 +22,17 @@ def tradeoff(
 
     ``document`` is the JSON of a plan (:meth:`flexdp.planning.Advice.to_json`).
     """
-    plan = json.loads(document) if isinstance(document, str) else document
-    options, limit = plan["options"], plan["target"]["max_drop"]
-    points = [(float(epsilon), int(drop)) for epsilon, drop in plan["curve"]]
-    dots = [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
+    name, alone = picture_name(name), flag("alone", alone)
+    width, height = (
+        whole(side, size, at_least=100, at_most=10_000) for side, size in (("width", width), ("height", height))
+    )
+    try:
+        plan = json.loads(document) if isinstance(document, str) else document
+        options, limit, delta = plan["options"], plan["target"]["max_drop"], str(plan["delta"])
+        points = [(float(epsilon), int(drop)) for epsilon, drop in plan["curve"]]
+        dots = [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
+    except Exception:  # noqa: BLE001  (a document may be anything)
+        raise InputError("document must be the JSON of a plan, as Advice.to_json() writes it.") from None
     drops = [drop for _, drop in points] + [drop for _, drop, _ in dots]
     losses = [epsilon for epsilon, _ in points] + [float(epsilon) for epsilon, _, _ in dots]
     if not losses:
@@ -71,7 +79,7 @@ def tradeoff(
     body.append(text((left + right) / 2, height - 8, "ε: less privacy to the right", kind="s"))
     body.append(text(left, 13, "most records that a bucket loses", anchor="start", kind="s"))
     said = "; ".join(f"ε {option['epsilon']}: {option['max_drop']}" for option in options)
-    words = f"The most records that a bucket loses, by ε, at δ = {plan['delta']}: {said}."
+    words = f"The most records that a bucket loses, by ε, at δ = {delta}: {said}."
     return picture(width, height, "Privacy against records lost", words, body, name=name, alone=alone)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._escape import markup
-from flexdp._parameters import number_text, said
+from flexdp._parameters import number_text, said, shown
+from flexdp.errors import InputError
 
 __all__ = [
     "PALETTE",
@@ -137,6 +139,13 @@ def outline(
         parts.append(f"M{x[first]} {lower[first]}{there}{back}z")
         first = last + 1
     return "".join(parts)
+
+
+def picture_name(name: object) -> str:
+    """The beginning of the ids of a picture: letters, digits and hyphens, so that it cannot end an attribute."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,99}", str.__str__(name)):
+        raise InputError(f"name must be letters, digits and hyphens, beginning with a letter; got {shown(name)}.")
+    return str.__str__(name)
 
 
 def picture(

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Number, exact, shown, whole
+from flexdp._parameters import Number, elements, exact, plain_scalar, shown, whole
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys
-from flexdp.statistics._base import jump, nonempty, plain, running
+from flexdp.statistics._base import distance, histogram_given, jump, nonempty, plain, running, unbounded
 from flexdp.statistics._sets import at_mode, at_most_distinct, at_tall, between, budget, supports
 
 __all__ = ["Count", "CountAbove", "Distinct", "MaxAtLeast", "Mode", "Support", "Top"]
@@ -60,7 +60,7 @@ class MaxAtLeast:
         return f"largest value shared by at least {self.count} records"
 
     def __call__(self, histogram: Histogram) -> Any:
-        tall = np.flatnonzero(histogram.counts >= self.count)
+        tall = np.flatnonzero(histogram_given(histogram).counts >= self.count)
         return plain(histogram.keys[tall[-1]]) if len(tall) else None
 
     def sensitivity(self, beta: float) -> float:
@@ -83,10 +83,10 @@ class Support:
     ordered: ClassVar[bool] = False
 
     def __call__(self, histogram: Histogram) -> tuple[Any, ...]:
-        return tuple(key for key, _ in histogram.items())
+        return tuple(key for key, _ in histogram_given(histogram).items())
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """All supports that remain once at most ⌊αn⌋ records are left out, as tuples; refused beyond 100 000."""
@@ -103,7 +103,10 @@ class Support:
         report, or an empty one, is infinitely far from all.
         """
         allowed = budget(histogram, alpha)
-        return np.array([_support_error(histogram, output, allowed) for output in outputs], dtype=np.float64)
+        runs = elements(outputs)
+        if runs is None:
+            raise InputError("outputs must be a list with the set that each run reported.")
+        return np.array([_support_error(histogram, output, allowed) for output in runs], dtype=np.float64)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -128,7 +131,7 @@ class Top:
         )
 
     def __call__(self, histogram: Histogram) -> tuple[tuple[Any, int], ...]:
-        order = np.argsort(-histogram.counts, kind="stable")[: self.count]
+        order = np.argsort(-histogram_given(histogram).counts, kind="stable")[: self.count]
         keys = histogram.keys[order].tolist()
         points = [tuple(key) for key in keys] if histogram.keys.ndim == 2 else keys
         return tuple(zip(points, histogram.counts[order].tolist(), strict=True))
@@ -145,7 +148,7 @@ class Distinct:
     ordered: ClassVar[bool] = False
 
     def __call__(self, histogram: Histogram) -> int:
-        return len(histogram)
+        return len(histogram_given(histogram))
 
     def sensitivity(self, beta: float) -> float:
         return jump(beta)
@@ -163,18 +166,20 @@ class Count:
     ordered: ClassVar[bool] = False
 
     def __call__(self, histogram: Histogram) -> int:
-        return histogram.size
+        return histogram_given(histogram).size
 
-    def sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
+    def sensitivity(self, beta: float) -> float:
+        return unbounded(beta)
 
-    def equal_size_sensitivity(self, beta: float) -> float:  # noqa: ARG002
+    def equal_size_sensitivity(self, beta: float) -> float:
         """Δ_f(β) between histograms of one size."""
+        distance(beta)  # refuses what is none
         return 0.0
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """The size less at most ⌊αn⌋."""
-        return between(histogram.size - budget(histogram, alpha), histogram.size)
+        lost = budget(histogram, alpha)
+        return between(histogram.size - lost, histogram.size)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -193,7 +198,8 @@ class CountAbove:
             raise InputError(f"threshold must be a number or a date; got {shown(threshold)}.")
         if not isinstance(threshold, dt.date):
             number = exact("threshold", threshold)
-            threshold = threshold if isinstance(threshold, int | float | Fraction) else number
+            given: Any = plain_scalar(threshold)
+            threshold = given if isinstance(given, int | float | Fraction) else number
         object.__setattr__(self, "threshold", threshold)
 
     @property
@@ -201,7 +207,7 @@ class CountAbove:
         return f"number of records above {shown(self.threshold)}"
 
     def __call__(self, histogram: Histogram) -> int:
-        if not len(histogram):
+        if not len(histogram_given(histogram)):
             return 0
         try:
             place = bisect_right(histogram.keys, self.threshold)
@@ -209,8 +215,8 @@ class CountAbove:
             raise InputError("threshold must be of the kind of the keys: a number or a date.") from None
         return histogram.size - (int(running(histogram)[place - 1]) if place else 0)
 
-    def sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
+    def sensitivity(self, beta: float) -> float:
+        return unbounded(beta)
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """The count less at most ⌊αn⌋, not below zero."""
@@ -219,12 +225,17 @@ class CountAbove:
 
 
 def _support_error(histogram: Histogram, output: Iterable[Any] | None, allowed: int) -> float:
-    points = [] if output is None else list(output)
+    points = [] if output is None else elements(output)
+    if points is None:
+        raise InputError("outputs must hold a set of values, or None, for each run.")
     if not points:
         return math.inf
-    keys, reported = _places(histogram.keys), _places(np.sort(canonical_keys(points)))
+    reported_keys = canonical_keys(points)
+    if reported_keys.ndim != 1:
+        raise InputError("outputs must hold sets of single values.")
+    keys, reported = _places(histogram.keys), _places(np.sort(reported_keys))
     if keys is None or reported is None:
-        return _listed_error(histogram, set(points), allowed)
+        return _listed_error(histogram, set(reported_keys.tolist()), allowed)
     order = np.argsort(from_report := _gaps(reported, keys), kind="stable")[::-1]
     spent = np.cumsum(histogram.counts[order].astype(object))
     first_kept = int(np.searchsorted(spent, allowed, side="right"))  # the furthest key that the budget cannot spare

@@ -10,11 +10,24 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import Domain
+from flexdp._parameters import BETA, Domain, attribute, float_up, instance, plain_scalar, shown
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
-__all__ = ["LEVEL", "Statistic", "equal_size_sensitivity", "jump", "nonempty", "numbers", "plain", "running"]
+__all__ = [
+    "LEVEL",
+    "Statistic",
+    "distance",
+    "equal_size_sensitivity",
+    "histogram_given",
+    "jump",
+    "nonempty",
+    "numbers",
+    "plain",
+    "running",
+    "statistic_given",
+    "unbounded",
+]
 
 LEVEL = Domain(
     name="quantile",
@@ -55,15 +68,40 @@ def equal_size_sensitivity(statistic: Statistic, beta: float) -> float:
     >>> KthLargest(3).sensitivity(2.5), equal_size_sensitivity(KthLargest(3), 2.5)
     (inf, 2.5)
     """
-    if beta == 0:
+    statistic, moved = statistic_given(statistic), distance(beta)
+    if moved == 0:
         return 0.0
-    own = getattr(statistic, "equal_size_sensitivity", statistic.sensitivity)
-    return float(own(beta))
+    own = attribute(statistic, "equal_size_sensitivity") or statistic.sensitivity
+    return float(own(moved))
+
+
+def statistic_given(statistic: object) -> Statistic:
+    """A parameter that must be a statistic, of ours or of the caller's own."""
+    try:
+        fits = isinstance(statistic, Statistic) and not isinstance(statistic, type)
+    except Exception:  # noqa: BLE001  (an object may raise anything when it is asked for an attribute)
+        fits = False
+    if not fits or not isinstance(attribute(statistic, "name"), str):
+        raise InputError(f"statistic must be one of flexdp.statistics, for example Max(); got {shown(statistic)}.")
+    return statistic  # type: ignore[return-value]
+
+
+def histogram_given(histogram: object) -> Histogram:
+    """A parameter that must be a histogram."""
+    return instance("histogram", histogram, Histogram, "a Histogram, for example of Histogram.from_values")
+
+
+def distance(beta: object) -> float:
+    """How far records may move, as a double that is not below what was given."""
+    given = plain_scalar(beta)
+    if isinstance(given, float) and given >= 0:  # inf too: no limit
+        return given
+    return float_up(BETA.check(given))
 
 
 def nonempty(statistic: Statistic, histogram: Histogram) -> None:
     """Refuse an empty histogram, and keys without the order that the statistic needs."""
-    if not len(histogram):
+    if not len(histogram_given(histogram)):
         raise InputError(f"the {statistic.name} of an empty histogram is undefined; test len(histogram) first.")
     if statistic.ordered and (histogram.keys.ndim != 1 or isinstance(plain(histogram.keys[0]), str)):
         raise InputError(f"the {statistic.name} needs keys that are numbers or dates.")
@@ -94,6 +132,12 @@ def plain(key: Any) -> Any:
     return key.item() if isinstance(key, np.generic) else key
 
 
+def unbounded(beta: float) -> float:
+    """Δ_f of a statistic that sees sizes: infinite at every distance."""
+    distance(beta)  # refuses what is none
+    return math.inf
+
+
 def jump(beta: float) -> float:
     """Δ_f of a statistic that the smallest movement can carry anywhere."""
-    return math.inf if beta > 0 else 0.0
+    return math.inf if distance(beta) > 0 else 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flexdp._parameters import Domain, Number, exact, float_up, number_text
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.statistics._base import numbers, running
+from flexdp.statistics._base import distance, numbers, running, unbounded
 
 __all__ = ["Mean", "SampleVariance", "Std", "Sum", "TrimmedMean", "Variance"]
 
@@ -38,7 +38,7 @@ class Mean:
         return _mean(numbers(self, histogram), histogram.counts, histogram.size)
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -68,7 +68,7 @@ class TrimmedMean:
         return _mean(keys, mass, (t - 2 * s) * size)
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Std:
         return math.sqrt(_variance(numbers(self, histogram), histogram))
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -108,7 +108,7 @@ class Variance:
         return _variance(numbers(self, histogram), histogram)
 
     def sensitivity(self, beta: float) -> float:
-        if beta >= self.span / 2:
+        if distance(beta) >= self.span / 2:
             return float_up(self.span**2 / 4)
         moved = exact("beta", beta)
         return float_up(moved * (self.span - moved))
@@ -131,8 +131,8 @@ class SampleVariance:
             raise InputError("the sample variance of a single record is undefined; ask for the variance.")
         return _variance(keys, histogram) * (size / (size - 1))
 
-    def sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
+    def sensitivity(self, beta: float) -> float:
+        return unbounded(beta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ class Sum:
             return math.fsum((keys * histogram.counts).tolist())
         return sum(key * records for key, records in zip(keys, histogram.counts.tolist(), strict=True))
 
-    def sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
+    def sensitivity(self, beta: float) -> float:
+        return unbounded(beta)
 
 
 def _mean(keys: NDArray[Any], mass: NDArray[Any], total: int) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flexdp._parameters import Number, exact_text, number_text, whole
 from flexdp.histogram import Histogram
-from flexdp.statistics._base import LEVEL, nonempty, numbers, plain, running
+from flexdp.statistics._base import LEVEL, distance, histogram_given, nonempty, numbers, plain, running, unbounded
 from flexdp.statistics._sets import at_quantile, at_range, budget
 
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
@@ -30,7 +30,7 @@ class Max:
         return plain(histogram.keys[-1])
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """The keys above which at most ⌊αn⌋ records lie."""
@@ -49,7 +49,7 @@ class Min:
         return plain(histogram.keys[0])
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """The keys below which at most ⌊αn⌋ records lie."""
@@ -68,7 +68,7 @@ class Range:
         return plain(histogram.keys[-1]) - plain(histogram.keys[0])
 
     def sensitivity(self, beta: float) -> float:
-        return 2 * beta
+        return 2 * distance(beta)
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """The differences of two keys outside which at most ⌊αn⌋ records lie."""
@@ -95,7 +95,7 @@ class Quantile:
         return plain(histogram.keys[np.searchsorted(running(histogram), wanted, side="left")])
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """The keys that are the quantile once at most ⌊αn⌋ records, above or below, are left out."""
@@ -114,7 +114,7 @@ class Median:
         return Quantile(Fraction(1, 2))(histogram)
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """The keys that are the median once at most ⌊αn⌋ records are left out."""
@@ -135,7 +135,7 @@ class MidpointMedian:
         return plain(low) if low == high else plain(low + (high - low) / 2)
 
     def sensitivity(self, beta: float) -> float:
-        return beta
+        return distance(beta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class IQR:
         return Quantile(Fraction(3, 4))(histogram) - Quantile(Fraction(1, 4))(histogram)
 
     def sensitivity(self, beta: float) -> float:
-        return 2 * beta
+        return 2 * distance(beta)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -172,17 +172,17 @@ class KthLargest:
         return f"largest value but {self.rank - 1}" if self.rank > 1 else "largest value"
 
     def __call__(self, histogram: Histogram) -> Any:
-        size = histogram.size
+        size = histogram_given(histogram).size
         if size < self.rank:
             return None
         return plain(histogram.keys[np.searchsorted(running(histogram), size - self.rank + 1, side="left")])
 
-    def sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
+    def sensitivity(self, beta: float) -> float:
+        return unbounded(beta)
 
     def equal_size_sensitivity(self, beta: float) -> float:
         """Δ_f(β) between histograms of one size."""
-        return beta
+        return distance(beta)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -211,9 +211,9 @@ class InterpolatedQuantile:
         )
         return float(low) if low == high else float(low + (high - low) * float(place - start))
 
-    def sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
+    def sensitivity(self, beta: float) -> float:
+        return unbounded(beta)
 
     def equal_size_sensitivity(self, beta: float) -> float:
         """Δ_f(β) between histograms of one size."""
-        return beta
+        return distance(beta)

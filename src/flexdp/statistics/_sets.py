@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from flexdp._parameters import ALPHA, Number
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.statistics._base import running
+from flexdp.statistics._base import histogram_given, running
 
 __all__ = [
     "LARGEST_SET",
@@ -39,7 +39,7 @@ LARGEST_SET = 10**7  # elements of an attainable set that are written out
 
 def budget(histogram: Histogram, alpha: Number) -> int:
     """How many records may be left out: ⌊αn⌋, and never all of them."""
-    if not len(histogram):
+    if not len(histogram_given(histogram)):
         raise InputError("the attainable set of an empty histogram is undefined; test len(histogram) first.")
     size = histogram.size
     return min(math.floor(ALPHA.check(alpha) * size), size - 1)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexdp._parameters import shown
+from flexdp._parameters import elements, path_text, shown
 from flexdp.bars import Bars
 from flexdp.buckets import LARGEST_INDEX, Exact
 from flexdp.errors import DataError, FlexdpError, InputError
@@ -68,7 +68,9 @@ def open_table(
     engine: object = None,
 ) -> Table:
     """Recognise a source by what it is, read what it declares, and touch no record."""
-    if isinstance(source, tuple) and len(source) == 2 and (served := _open_pair(*source, engine)) is not None:
+    listed = elements(source) if isinstance(source, Sequence) else None
+    pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
+    if pair is not None and (served := _open_pair(pair[0], pair[1], engine)) is not None:
         _refuse_file_options(file_format, delimiter)
         return served
     if is_frame(source):
@@ -77,10 +79,11 @@ def open_table(
         return open_spark(source)
     _refuse_engine(engine, "a file, a frame or an array")
     if isinstance(source, str | os.PathLike):
-        _refuse_lone_database(os.fspath(source))
-        return open_files([source], file_format, delimiter, echo=True)
-    if isinstance(source, Sequence) and column is not None and _all_paths(source):
-        return open_files(source, file_format, delimiter, echo=all(isinstance(path, os.PathLike) for path in source))
+        path = path_text("source", source)
+        _refuse_lone_database(path)
+        return open_files([path], file_format, delimiter, echo=True)
+    if listed is not None and column is not None and _all_paths(listed):
+        return open_files(listed, file_format, delimiter, echo=all(isinstance(path, os.PathLike) for path in listed))
     _refuse_file_options(file_format, delimiter)
     library = library_of(source)
     if library == "pandas" and hasattr(source, "iloc"):
@@ -98,9 +101,9 @@ def open_table(
         table = open_array(source)
         no_column(column, "an array")
         return table
-    if isinstance(source, list | tuple):
+    if listed is not None and isinstance(source, list | tuple):
         no_column(column, "a list of values")
-        return CellTable(lambda: list(source), Column(name=None, type_name="list", kind=None, undeclared=True))
+        return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
     raise InputError(
         f"source must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB "
         f"relation, a Spark DataFrame or a pair (connection, 'table'); got {shown(source)}."
@@ -110,7 +113,7 @@ def open_table(
 def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
     """A table of a database, if the pair names one: a connection or an address, and the table in it."""
     if isinstance(place, str | os.PathLike):
-        address = os.fspath(place)
+        address = path_text("source", place)
         if is_address(address):
             _refuse_engine(engine, "an address")
             return open_postgres(address, table)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from flexdp._parameters import is_short, shown
+from flexdp._parameters import is_short, plain_scalar, shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 
@@ -63,6 +63,7 @@ def pick(columns: Sequence[Column], name: object) -> Column:
     """The column of that name, or an error that suggests the nearest declared one."""
     if name is None:
         raise InputError("column is missing; name the column to release.")
+    name = plain_scalar(name)
     if not isinstance(name, str):
         raise InputError(f"column must be the name of one, a text; got {shown(name)}. Rename the column, or quote it.")
     found = [column for column in columns if column.name == name]
@@ -100,6 +101,7 @@ def no_name(name: object) -> None:
 
 def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     """The kind a column is read as: what it declares, or what the caller says of an undeclared one."""
+    kind = plain_scalar(kind)
     if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
         raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {shown(kind)}.")
     asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)

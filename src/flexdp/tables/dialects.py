@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from flexdp._parameters import shown
+from flexdp._parameters import plain_scalar, shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.tables.columns import Column
@@ -46,6 +46,7 @@ _TYPES: dict[str, dict[str, str]] = {
 
 def show(countings: Sequence[Counting], dialect: object) -> str:
     """The counts in the words of a dialect, over a table ``source`` whose columns have the types of their kinds."""
+    dialect = plain_scalar(dialect)
     if isinstance(dialect, str) and dialect in RUN:
         return _written(countings, dialect)
     import sqlglot
@@ -53,7 +54,7 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     known = sorted(name for name in sqlglot.Dialect.classes if name)
     if not isinstance(dialect, str) or dialect not in known:
         near = difflib.get_close_matches(dialect, [*RUN, *known], n=1) if isinstance(dialect, str) else []
-        hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(sorted({*RUN, *known}))}."
+        hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(sorted(RUN))}, and those of sqlglot."
         raise InputError(f"dialect {shown(dialect)} is not known.{hint}")
     try:
         translated = sqlglot.transpile(

@@ -20,7 +20,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from flexdp._parameters import shown
+from flexdp._parameters import choice, path_text, shown
 from flexdp.buckets import Kind
 from flexdp.errors import DataError, InputError
 from flexdp.tables.columns import Column, pick
@@ -63,12 +63,13 @@ def open_files(
     """
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
-    if file_format is not None and file_format not in ("csv", "jsonl", "parquet"):
-        raise InputError(f"format must be 'csv', 'jsonl' or 'parquet'; got {shown(file_format)}.")
+    if file_format is not None:
+        file_format = choice("format", file_format, ("csv", "jsonl", "parquet"))
     files = []
     for place, path in enumerate(paths, 1):
-        label = _label(os.fspath(path)) if echo else f"item {place} of source"
-        files += _expand(os.fspath(path), label)
+        item = f"item {place} of source"
+        file = path_text("source" if echo else item, path)
+        files += _expand(file, _label(file) if echo else item)
     if not files:
         raise InputError("source must name at least one file; got an empty list.")
     _refuse_repeated(files)

@@ -39,8 +39,8 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
         finally:
             done.set()
 
-    threading.Thread(target=target, name="flexdp-count", daemon=True).start()
     try:
+        threading.Thread(target=target, name="flexdp-count", daemon=True).start()
         while not done.wait(_POLL_SECONDS):
             pass
     except BaseException:
@@ -99,16 +99,19 @@ def _watched(interrupt: Callable[[], None]) -> Iterator[None]:
     theirs.setblocking(False)
     before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
 
+    ended = threading.Event()
+
     def watch() -> None:
         while said := ours.recv(64):
             if signal.SIGINT in said:
-                interrupt()
+                _insist(interrupt, ended)  # a statement that is about to begin is not stopped by the first one
 
     watcher = threading.Thread(target=watch, name="flexdp-watch", daemon=True)
     watcher.start()
     try:
         yield
     finally:
+        ended.set()
         signal.set_wakeup_fd(before)
         theirs.close()
         watcher.join()
