@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import lower_text, number_text, plural, upper_text
+from flexdp._parameters import grouped, lower_text, number_text, plural, upper_text
 from flexdp.bucketing import bound_given
-from flexdp.buckets import Edges, Grid, Kind, Months, Partition, Width, times
+from flexdp.buckets import LONGEST_TEXT, Edges, Grid, Kind, Months, Partition, Width, times
 from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
@@ -248,6 +248,7 @@ class Reader:
         out = ["missing cells", "cells that do not read as the column's kind"]
         if any(axis.kind == "number" for axis in axes):
             out.append("infinities")
+        out.append(f"texts of more than {grouped(LONGEST_TEXT)} bytes in UTF-8")
         out.append("of text files, lines that are not UTF-8 or very long")
         if any(axis.bounds is not None and axis.outside == "drop" for axis in axes):
             out.append("values outside the bounds")
