@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import float_up, lower_text, number_text, plural, said, upper_text, value_text
+from flexdp._parameters import float_up, grouped, lower_text, number_text, plural, said, upper_text, value_text
 from flexdp._rounding import to_double
 from flexdp.bucketing import bound_given
-from flexdp.buckets import SMALLEST_NORMAL, Edges, Grid, Kind, LogWidth, Months, Partition, Width, times
+from flexdp.buckets import LONGEST_TEXT, SMALLEST_NORMAL, Edges, Grid, Kind, LogWidth, Months, Partition, Width, times
 from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
@@ -253,6 +253,7 @@ class Reader:
         out = ["missing cells", "cells that do not read as the column's kind"]
         if any(axis.kind == "number" for axis in axes):
             out.append("infinities")
+        out.append(f"texts of more than {grouped(LONGEST_TEXT)} bytes in UTF-8")
         out.append("of text files, lines that are not UTF-8 or very long")
         if any(axis.bounds is not None and axis.outside == "drop" for axis in axes):
             out.append("values outside the bounds")

@@ -43,6 +43,7 @@ Outside: TypeAlias = Literal["clamp", "drop"]
 LARGEST_INDEX = 2**51  # on an open domain, a bucket further out is outside: doubles no longer tell centres apart
 LARGEST_INTEGER = 10**37 - 1  # integers beyond it do not read as integers, on any engine
 _MOST_SEARCHED = 500  # buckets whose ends are searched for among the doubles, one by one
+LONGEST_TEXT = 1 << 16  # bytes in UTF-8; a longer text is not read on any engine, so that no cell can fill its memory
 _LOG_SPAN = 1420.0  # a little more than ln(largest double / smallest normal double)
 SMALLEST_NORMAL = sys.float_info.min
 LARGEST_DOUBLE = sys.float_info.max

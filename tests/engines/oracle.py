@@ -31,7 +31,7 @@ def expected(question: Question, cells: dict[str, tuple[str, list[Any]]], salt: 
         read = [value_of(row[place[str(axis.column.name)]], axis) for axis in counting.axes]
         if counting.units is not None and counting.units.per_unit == "mean":
             unit = row[place[str(counting.units.column.name)]]
-            if unit is not None and read[0] is not None and abs(read[0]) <= 1e307:
+            if is_read(unit) and read[0] is not None and abs(read[0]) <= 1e307:
                 means[unit].append(read[0])
             continue
         bar = tuple(
@@ -49,7 +49,7 @@ def expected(question: Question, cells: dict[str, tuple[str, list[Any]]], salt: 
         return dict(Counter((bar,) for bar in bars_of_means if bar is not None))
     units: dict[Any, set[tuple[Any, ...]]] = defaultdict(set)
     for unit, bar in found:
-        if unit is not None:
+        if is_read(unit):
             units[unit].add(bar)
     out: Counter[Any] = Counter()
     for unit, bars in units.items():
@@ -79,7 +79,9 @@ def value_of(cell: Any, axis: Axis) -> Any:
     if axis.kind == "number":
         number = float(cell)
         return number if math.isfinite(number) else None
-    if axis.kind in ("text", "boolean"):
+    if axis.kind == "text":
+        return cell if is_read(cell) else None
+    if axis.kind == "boolean":
         return cell
     if axis.kind == "integer":
         return int(cell)
@@ -89,6 +91,11 @@ def value_of(cell: Any, axis: Axis) -> Any:
         return (cell.date() - EPOCH.date()).days if axis.kind == "date" else (cell - EPOCH) // MICRO
     days = (cell - EPOCH.date()).days
     return days * 86400 * 10**6 if axis.kind == "moment" else days
+
+
+def is_read(unit: Any) -> bool:
+    """Whether a cell is there, and not a text of more bytes than are read."""
+    return unit is not None and (not isinstance(unit, str) or len(unit.encode()) <= 65536)
 
 
 def bar_of(value: Any, axis: Axis) -> Any:

@@ -227,6 +227,38 @@ def test_declared_groups_of_odd_values(engine: Engine) -> None:
         prepare(source, "x", width=1, by="i", groups=[1, -(10**37)], **engine.parameters)
 
 
+LONG = [  # as long as a text may be, and a byte longer, in bytes and in characters
+    "x" * 65536, "x" * 65537, "x" * 65535 + "é", "é" * 32768, "é" * 32768 + "x", "日" * 21845 + "x", "日" * 21846,
+    "x" * 65532 + "🙂", "x" * 65533 + "🙂", "é" * 65537, "x" * 400_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"column": "t"},
+        {"column": "x", "width": 1, "by": "t"},
+        {"column": "x", "width": 1, "unit": "t", "max_buckets_per_unit": 2},
+        {"column": "t", "by": "g", "unit": "n", "max_buckets_per_unit": 1},
+        {"column": "x", "width": 1, "unit": "t", "per_unit": "mean"},
+        {"column": "x", "width": 1, "by": "t", "unit": "n", "per_unit": "max"},
+    ],
+    ids=str,
+)
+def test_a_text_is_read_up_to_the_same_length(engine: Engine, parameters: dict[str, Any]) -> None:
+    """Longer ones are no value, no group and no unit, and take no other record's place."""
+    texts = [*LONG, "a", None]
+    cells: Cells = {
+        "t": ("text", texts * 2),
+        "x": ("double", [float(i) for i in range(2 * len(texts))]),
+        "g": ("text", ["g"] * (2 * len(texts))),
+        "n": ("text", [f"n{i % 3}" for i in range(2 * len(texts))]),
+    }
+    prepared = prepare(engine.load(cells), **parameters, **engine.parameters)
+    assert bars_of(prepared) == expected(prepared.questions[0], cells)
+
+
 def test_the_oracle_tells_engines_apart(request: pytest.FixtureRequest, loaded: dict[str, Any]) -> None:
     """A control: a query that forgets one test, or rounds the other way, is not what the oracle expects."""
     from engines.conftest import make_engine

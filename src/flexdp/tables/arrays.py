@@ -27,6 +27,7 @@ from flexdp.buckets import (
     LARGEST_INTEGER,
     LAST_DAY,
     LAST_MOMENT,
+    LONGEST_TEXT,
     MICROS_PER_DAY,
     Kind,
     Width,
@@ -433,9 +434,13 @@ def _read(cells: Iterable[Any], kind: Kind) -> list[Any]:
     return out
 
 
+def _matches(pattern: re.Pattern[str], text: str) -> bool:
+    return len(text) <= LONGEST_TEXT and pattern.fullmatch(text) is not None  # all they match has a byte a character
+
+
 def _number(cell: Any) -> float | None:
     if isinstance(cell, str):
-        if _NUMBER.fullmatch(cell) is None:
+        if not _matches(_NUMBER, cell):
             return None
         value = float(cell)
     elif isinstance(cell, Real | Decimal | np.bool_):
@@ -447,7 +452,7 @@ def _number(cell: Any) -> float | None:
 
 def _integer(cell: Any) -> int | None:
     if isinstance(cell, str):
-        return int(cell) if _INTEGER.fullmatch(cell) else None
+        return int(cell) if _matches(_INTEGER, cell) else None
     if isinstance(cell, Integral | np.bool_):
         value = int(cell)
     elif isinstance(cell, Real | Decimal):
@@ -468,16 +473,17 @@ def _integer(cell: Any) -> int | None:
 def _text(cell: Any) -> str | None:
     if not isinstance(cell, str):
         return None
+    text = str.__str__(cell)  # of a subclass, the text itself
     try:
-        cell.encode()
+        short = len(text) <= LONGEST_TEXT and len(text.encode()) <= LONGEST_TEXT
     except UnicodeEncodeError:  # half a surrogate pair: no text that could be published
         return None
-    return str.__str__(cell)  # of a subclass, the text itself
+    return text if short else None
 
 
 def _day(cell: Any) -> int | None:
     if isinstance(cell, str):
-        if _DATE.fullmatch(cell) is None:
+        if not _matches(_DATE, cell):
             return None
         try:
             cell = dt.date.fromisoformat(cell.strip(" \t"))
@@ -495,7 +501,7 @@ def _boolean(cell: Any) -> bool | None:
 def _moment(cell: Any) -> int | None:
     """Microseconds of a moment without a time zone, or of the first one of a day."""
     if isinstance(cell, str):
-        if _MOMENT.fullmatch(cell) is None:
+        if not _matches(_MOMENT, cell):
             return None
         try:
             cell = dt.datetime.fromisoformat(cell.strip(" \t"))

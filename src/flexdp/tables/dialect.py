@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from flexdp.buckets import LONGEST_TEXT
+
 __all__ = ["Dialect", "Lookup"]
 
 
@@ -94,6 +96,10 @@ class Dialect:
     def unicode(self, expression: str) -> str:
         """A text, NULL where the engine may hold bytes for one that are none."""
         return expression
+
+    def is_short(self, text: str) -> str:
+        """Whether a text is there and has few enough bytes in UTF-8, told without reading it."""
+        return f"octet_length({text}) <= {LONGEST_TEXT}"
 
     def length(self, expression: str) -> str:
         """How many characters a text has."""

@@ -216,19 +216,19 @@ class FileTable:
     def count(self, counting: Counting) -> Counted:
         """Bars and how many records each holds."""
         statement = self.query(counting)
-        with self._reading() as (con, interrupt):
+        with self._reading(counting.columns) as (con, interrupt):
             return counted(run(lambda: con.execute(statement).fetchnumpy(), interrupt), len(counting.axes))
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Several counts in one pass; with units, in passes over a copy of the columns that only this user can read."""
         columns = tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
         source, cells = self._source(columns)
-        with self._reading() as (con, interrupt):
+        with self._reading(columns) as (con, interrupt):
             if all(counting.units is None for counting in countings):
                 statement = self.together_query(countings)
                 result = run(lambda: con.execute(statement).fetchnumpy(), interrupt)
                 return counted_together(result, countings)
-            listed = ", ".join(f"{cells[column.name]} AS x{i}" for i, column in enumerate(columns))
+            listed = ", ".join(f"{_to_copy(cells[column.name], column)} AS x{i}" for i, column in enumerate(columns))
             copied = {column.name: f"x{i}" for i, column in enumerate(columns)}
             run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {listed} FROM {source}"), interrupt)
 
@@ -266,10 +266,10 @@ class FileTable:
         }
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Any, Callable[[], None]]]:
+    def _reading(self, columns: Sequence[Column]) -> Iterator[tuple[Any, Callable[[], None]]]:
         """A connection that sees the lines, and what stops a query on it."""
         stopped = threading.Event()
-        with connection() as con:
+        with connection(texts=any(column.kind == "text" for column in columns)) as con:
 
             def interrupt() -> None:
                 stopped.set()  # first, because a reader that waits for standard input hears nothing else
@@ -300,7 +300,8 @@ class FileTable:
             return parquet, {column.name: DUCKDB.identifier(column.engine_name) for column in columns}
         if self.format == "jsonl":
             valid = "(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines)"
-            return valid, {column.name: _member(column.name or "") for column in columns}
+            cells = ", ".join(f"{_member(column.name or '')} AS cell{i}" for i, column in enumerate(columns))
+            return f"(SELECT {cells} FROM {valid})", {column.name: f"cell{i}" for i, column in enumerate(columns)}
         parts = []
         for name, lines in self._lines.items():
             delimiter, names = self.delimiter_of(lines.files[0]), self.names_of(lines.files[0])
@@ -312,6 +313,10 @@ class FileTable:
             parts.append(f"SELECT {cells} FROM {_unmarked(name, delimiter)}")
         source = "(" + " UNION ALL ".join(parts) + ")"
         return source, {column.name: f"nullif(cell{i}, '')" for i, column in enumerate(columns)}
+
+
+def _to_copy(cell: str, column: Column) -> str:
+    return f"CASE WHEN {DUCKDB.is_short(cell)} THEN {cell} END" if column.type_name == "VARCHAR" else cell
 
 
 def _fetched(con: Any, statement: str) -> Any:

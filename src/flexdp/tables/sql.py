@@ -68,9 +68,9 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
     rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, d, with_units=units is not None)
     tests = [step.where for step in steps if step.where]
     if units is not None:
-        tests.append("u IS NOT NULL")
+        tests.append(_has_unit(units, d))
         if units.per_unit == "mean":
-            rows, tests = _means(rows, d), [steps[0].where]  # bounds are those of the means
+            rows, tests = _means(rows, units, d), [steps[0].where]  # bounds are those of the means
     if counting.declared is not None:
         tests.append(_among(counting.groups, counting.declared, d))
     return _counted(_keyed(rows, tests, steps, d, with_units=units is not None), steps, counting, d)
@@ -236,14 +236,18 @@ def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
     return d.binary(d.unicode(value)) if units.kind == "text" else value
 
 
-def _means(rows: str, d: Dialect) -> str:
+def _has_unit(units: Units, d: Dialect) -> str:
+    return d.is_short("u") if units.kind == "text" else "u IS NOT NULL"
+
+
+def _means(rows: str, units: Units, d: Dialect) -> str:
     """One row per unit, with the mean of its values; summed in their own order, it depends on nothing else.
 
     However it was rounded, it lies between the unit's smallest and largest value.
     """
     limit = d.double(_LARGEST_MEAN)
     kept = f"SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM ({rows}) AS m"
-    kept += f" WHERE u IS NOT NULL AND v0 BETWEEN -{limit} AND {limit}"
+    kept += f" WHERE {_has_unit(units, d)} AND v0 BETWEEN -{limit} AND {limit}"
     # What is next to nothing counts as nothing, because some engines fail where a quotient becomes zero.
     tiny = d.double(_SMALLEST_SHARED)
     share = f"CASE WHEN v0 BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} ELSE v0 / n END"

@@ -42,7 +42,7 @@ def step_of(d: Dialect, i: int, axis: Axis, wide: bool, *, per_row: bool) -> Ste
     if isinstance(buckets, Grid):
         raise TypeError("a grid is counted by its axes")
     if buckets.kind == "text":
-        return Step(where=f"{v} IS NOT NULL", key=d.binary(v))
+        return Step(where=d.is_short(v), key=d.binary(v))
     if buckets.kind == "boolean":
         return Step(where=f"{v} IS NOT NULL", key=v)
     if isinstance(buckets, LogWidth):

@@ -81,7 +81,7 @@ FROM (
     FROM source
   ) AS t
   WHERE
-    v0 IS NOT NULL
+    octet_length(v0) <= 65536
     AND v1 BETWEEN CAST('-1.125899906842624e+16' AS Nullable(Float64)) AND CAST('1.125899906842624e+16' AS Nullable(Float64))
     AND v0 COLLATE "C" IN ('A', 'o''c')
 ) AS k

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from flexdp.buckets import LONGEST_TEXT
 from flexdp.tables.dialect import Dialect, Lookup
 
 __all__ = ["DUCKDB"]
@@ -34,6 +35,9 @@ class _DuckDB(Dialect):
     def lookup(self, name: str, values: Sequence[str]) -> Lookup:
         table = f"(SELECT [{', '.join(values)}] AS {name}) AS of_{name}"
         return Lookup(lambda place: f"{name}[{place} + 1]", f", {table}")
+
+    def is_short(self, text: str) -> str:
+        return f"strlen({text}) <= {LONGEST_TEXT}"
 
     def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:  # noqa: ARG002
         return f"({expression}) // {divisor}"

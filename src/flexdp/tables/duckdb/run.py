@@ -24,8 +24,11 @@ _SETTINGS = {
 
 
 @contextmanager
-def connection() -> Iterator[Any]:
-    """A connection of our own, spilling to a directory that only this user can read and that is removed after."""
+def connection(*, texts: bool = False) -> Iterator[Any]:
+    """A connection of our own, spilling to a directory that only this user can read and that is removed after.
+
+    Where Parquet columns of ``texts`` are read, it reads no column ahead: a long cell would be in memory twice.
+    """
     import duckdb
 
     try:
@@ -40,6 +43,8 @@ def connection() -> Iterator[Any]:
             for setting in ("enable_progress_bar_print", "enable_progress_bar"):
                 with suppress(duckdb.Error):
                     con.execute(f"SET {setting} = false")
+            if texts:
+                con.execute("SET disable_parquet_prefetching = true")
             yield con
         finally:
             with suppress(duckdb.Error):  # still busy: an interrupted read that nothing can wake

@@ -135,18 +135,21 @@ def _zoned_text(cell: str) -> str:
     offset = f"(CASE {written}.sign WHEN '-' THEN -1 ELSE 1 END) * ({hours} * 60 + {minutes}) * 60000000"
     micros = f"({stamp} - {offset})"
     inside = f"{micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
-    return f"CASE WHEN regexp_full_match({cell}, '{_ZONED_MOMENT}') AND {inside} THEN {micros} END"
+    return _matched(cell, _ZONED_MOMENT, f"CASE WHEN {inside} THEN {micros} END")
+
+
+def _matched(cell: str, pattern: str, value: str) -> str:
+    """What is read of a text that matches, and is no longer than others may be."""
+    return f"CASE WHEN {DUCKDB.is_short(cell)} AND regexp_full_match({cell}, '{pattern}') THEN {value} END"
 
 
 def _text_as(kind: Kind, cell: str) -> str:
     if kind == "number":
-        return f"CASE WHEN regexp_full_match({cell}, '{_NUMBER}') THEN TRY_CAST({cell} AS DOUBLE) END"
+        return _matched(cell, _NUMBER, f"TRY_CAST({cell} AS DOUBLE)")
     if kind == "integer":
-        return f"CASE WHEN regexp_full_match({cell}, '{_INTEGER}') THEN TRY_CAST({cell} AS HUGEINT) END"
+        return _matched(cell, _INTEGER, f"TRY_CAST({cell} AS HUGEINT)")
     if kind == "date":
-        date = f"TRY_CAST(trim({cell}, ' \t') AS DATE)"
-        return f"CASE WHEN regexp_full_match({cell}, '{_DATE}') THEN {_days(date)} END"
+        return _matched(cell, _DATE, _days(f"TRY_CAST(trim({cell}, ' \t') AS DATE)"))
     if kind == "moment":
-        stamp = f"TRY_CAST(trim({cell}, ' \t') AS TIMESTAMP)"
-        return f"CASE WHEN regexp_full_match({cell}, '{_MOMENT}') THEN epoch_us({stamp}) END"
+        return _matched(cell, _MOMENT, f"epoch_us(TRY_CAST(trim({cell}, ' \t') AS TIMESTAMP))")
     return cell

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from flexdp.buckets import LONGEST_TEXT
 from flexdp.tables.dialect import Dialect
 
 __all__ = ["LENGTH", "MD5", "MEAN", "SQLITE", "TEXT"]
@@ -53,6 +54,10 @@ class _SQLite(Dialect):
 
     def unicode(self, expression: str) -> str:
         return f"{TEXT}(CAST({expression} AS BLOB))"  # as a text, Python would not even get it
+
+    def is_short(self, text: str) -> str:
+        """By the bytes that the database holds, at most twice as many as in UTF-8; ``run.py`` counts those exactly."""
+        return f"length(CAST({text} AS BLOB)) <= {2 * LONGEST_TEXT}"
 
     def length(self, expression: str) -> str:
         return f"{LENGTH}({expression})"  # SQLite's own stops at the first NUL

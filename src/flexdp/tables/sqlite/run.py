@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from flexdp._parameters import shown
+from flexdp.buckets import LONGEST_TEXT
 from flexdp.errors import InputError
 from flexdp.tables.running import run, run_here
 from flexdp.tables.served import Ask
@@ -71,11 +72,11 @@ _UNREADABLE = object()
 
 
 def _decoded(cell: Any) -> Any:
-    """A text as such. SQLite lets bytes pass for texts that are none: those are not readable, and no bar."""
+    """A text as such. SQLite lets bytes pass for texts that are none: those are not readable, nor are long texts."""
     if not isinstance(cell, bytes):
         return cell
     try:
-        return cell.decode()
+        return _UNREADABLE if len(cell) > LONGEST_TEXT else cell.decode()
     except UnicodeDecodeError:
         return _UNREADABLE
 
@@ -110,14 +111,15 @@ _CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}  
 
 
 def _reader(encoding: str) -> Callable[[bytes | None], str | None]:
-    """The function that says which text some bytes of the database are; None where they are none."""
+    """The function that says which text some bytes of the database are; None where they are none, or one too long."""
     codec = _CODECS[encoding]
 
     def text(octets: bytes | None) -> str | None:
         try:
-            return None if octets is None else octets.decode(codec)
+            read = None if octets is None else octets.decode(codec)
         except UnicodeDecodeError:
             return None
+        return None if read is None or len(read.encode()) > LONGEST_TEXT else read
 
     return text
 
