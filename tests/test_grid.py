@@ -78,7 +78,12 @@ def test_sources_count_cells_alike(tmp_path: Path) -> None:
     )
     for source in (tmp_path / "t.parquet", table, table.lazy(), table.to_pandas(), table.to_arrow(), con.table("held")):
         request = prepare(
-            source, ["lat", "lon", "n"], by="g", width={"lat": "0.5", "lon": 1, "n": 10}, kind={"n": "integer"}
+            source,
+            ["lat", "lon", "n"],
+            by="g",
+            by_kind="text",
+            width={"lat": "0.5", "lon": 1, "n": 10},
+            kind={"n": "integer"},
         )
         bars = private_bars(request)
         assert dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) == wanted
@@ -162,8 +167,9 @@ def test_several_columns_are_counted_in_one_pass_as_they_are_alone(tmp_path: Pat
     rows.write_csv(tmp_path / "t.csv")
     widths = {"lat": "0.5", "n": 10}
     for source in (tmp_path / "t.parquet", tmp_path / "t.csv", rows, rows.to_pandas(), rows.to_arrow()):
-        kinds = {"lat": "number", "n": "integer"} if str(source).endswith("csv") else {"n": "integer"}
-        for common in ({}, {"unit": "id", "max_buckets_per_unit": 2}, {"by": "id"}):
+        kinds = {"lat": "number", "n": "integer", "g": "text"}
+        unit = {"unit": "id", "unit_kind": "integer", "max_buckets_per_unit": 2}
+        for common in ({}, unit, {"by": "id", "by_kind": "integer"}):
             request = prepare(source, COLUMNS, width=widths, kind=kinds, separately=True, **common)
             countings = [question.counting for question in request.questions]
             together = count(request.questions[0].table, countings)

@@ -74,7 +74,7 @@ def tally(bars: Bars) -> Counter[tuple[Any, ...]]:
 
 def test_all_sources_count_groups_alike(tmp_path: Path) -> None:
     for name, source in sources(tmp_path).items():
-        request = prepare(source, "age", by="ward", kind="integer", width=10)
+        request = prepare(source, "age", by="ward", by_kind="text", kind="integer", width=10)
         assert tally(private_bars(request)) == wanted(), name
 
 
@@ -91,7 +91,7 @@ def test_several_group_columns(tmp_path: Path) -> None:
 
 def test_a_strange_record_changes_its_own_bar_only() -> None:
     plain = pd.DataFrame({"g": ["a", "b"] * 50, "x": [float(i % 10) for i in range(100)]})
-    before = tally(private_bars(prepare(plain, "x", by="g", width=1)))
+    before = tally(private_bars(prepare(plain, "x", by="g", by_kind="text", width=1)))
     for group, value, change in [
         ("a", np.nan, 0),
         ("a", np.inf, 0),
@@ -103,21 +103,21 @@ def test_a_strange_record_changes_its_own_bar_only() -> None:
         ("a ", 3.0, 1),
     ]:
         other = pd.concat([plain, pd.DataFrame({"g": [group], "x": [value]})], ignore_index=True)
-        after = tally(private_bars(prepare(other, "x", by="g", width=1)))
+        after = tally(private_bars(prepare(other, "x", by="g", by_kind="text", width=1)))
         assert sum((after - before).values()) == change and not before - after, (group, value)
 
 
 def test_the_price_does_not_change() -> None:
     frame = pd.DataFrame(table())
     alone = flexdp.release(frame, "age", epsilon=1, delta="1e-6", width=10)
-    grouped = flexdp.release(frame, "age", epsilon=1, delta="1e-6", width=10, by="ward", kind="integer")
+    grouped = flexdp.release(frame, "age", epsilon=1, delta="1e-6", width=10, by="ward", by_kind="text", kind="integer")
     assert grouped.max_drop == alone.max_drop == 27
     assert grouped.privacy == alone.privacy
 
 
 def made(cells: dict[tuple[Any, ...], int], declared: list[str] | None = None) -> Release:
     """A release of given bars, by group and bucket of width 10 within 0–99."""
-    frame = pd.DataFrame({"g": ["a"], "x": [1]})
+    frame = pl.DataFrame({"g": ["a"], "x": [1]})
     request = prepare(frame, "x", by="g", groups=declared, width=10, bounds=(0, 99), kind="integer")
     parts = list(zip(*cells, strict=True)) or [[], []]
     return Release(
@@ -204,10 +204,12 @@ def test_groups_make_frames() -> None:
 
 def test_only_declared_groups_count(tmp_path: Path) -> None:
     for name, source in sources(tmp_path).items():
-        request = prepare(source, "age", by="ward", groups=["A", 'quote"d', "none such"], kind="integer", width=10)
+        named = ["A", 'quote"d', "none such"]
+        request = prepare(source, "age", by="ward", by_kind="text", groups=named, kind="integer", width=10)
         expected = Counter({key: n for key, n in wanted().items() if key[0] in ("A", 'quote"d')})
         assert tally(private_bars(request)) == expected, name
-    request = prepare(pd.DataFrame(table()), "age", by=["ward", "late"], groups=[("A", True)], kind="integer", width=90)
+    both = {"by": ["ward", "late"], "by_kind": {"ward": "text", "late": "boolean"}, "groups": [("A", True)]}
+    request = prepare(pd.DataFrame(table()), "age", kind="integer", width=90, **both)
     counts = tally(private_bars(request))
     assert list(counts) == [("A", True, 0)]
 

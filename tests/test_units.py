@@ -113,7 +113,7 @@ def test_one_value_of_each_unit(rows: list[Any], rule: str, grouped: bool) -> No
 def test_means_of_units_are_of_their_own_values_alone() -> None:
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"id": rng.integers(0, 50, 3000), "x": rng.normal(0, 1e3, 3000)})
-    request = prepare(frame, "x", unit="id", per_unit="mean", width=10)
+    request = prepare(frame, "x", unit="id", unit_kind="integer", per_unit="mean", width=10)
     bars = private_bars(request)
     counts = dict(zip(bars.parts[0].tolist(), bars.counts.tolist(), strict=True))
     means = frame.groupby("id")["x"].mean()
@@ -124,7 +124,8 @@ def test_means_of_units_are_of_their_own_values_alone() -> None:
     for seed in range(3):
         mixed = frame.sample(frac=1, random_state=seed)
         more = pd.concat([mixed, pd.DataFrame({"id": [99] * 500, "x": rng.normal(0, 1e6, 500)})])
-        fine = [private_bars(prepare(each, "x", unit="id", per_unit="mean")) for each in (frame, more)]
+        said = {"unit": "id", "unit_kind": "integer", "per_unit": "mean", "kind": "number"}
+        fine = [private_bars(prepare(each, "x", **said)) for each in (frame, more)]
         assert set(fine[0].parts[0].tolist()) <= set(fine[1].parts[0].tolist())
         assert len(fine[1]) - len(fine[0]) == 1
 

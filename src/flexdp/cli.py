@@ -46,6 +46,7 @@ _WRITTEN = {
     "integer": "whole numbers written like 1234",
     "date": "days written like 2024-12-31",
     "moment": "moments written like 2024-12-31T18:30",
+    "boolean": "true or false",
 }
 _WITH_OFFSET = "moments with their offset, written like 2024-12-31T18:30+01:00"
 
@@ -190,11 +191,17 @@ _TABLE = (
     ),
     click.option(
         "--kind",
-        type=click.Choice(["integer", "number", "text", "date", "moment"]),
+        type=click.Choice(["integer", "number", "text", "date", "moment", "boolean"]),
         help="How to read a column that declares no type.",
     ),
     click.option("--zone", metavar="Z", help="Time zone of moments that have one, e.g. Europe/Berlin."),
     click.option("--by", multiple=True, metavar="COLUMN", help="Groups; repeatable."),
+    click.option(
+        "--by-kind",
+        metavar="K,K,…",
+        callback=_listed,
+        help="How to read groups that declare no type: text (default), integer, date or boolean; one for all, or each.",
+    ),
     click.option(
         "--groups",
         metavar="G,G,…",
@@ -202,6 +209,11 @@ _TABLE = (
         help="The groups to publish, which makes them public; by several columns A:1,B:2; quoted: '\"A, B\",C'.",
     ),
     click.option("--unit", metavar="COLUMN", help="Whose records they are, e.g. patient_id."),
+    click.option(
+        "--unit-kind",
+        type=click.Choice(["text", "integer", "date"]),
+        help="How to read units that declare no type; default: text.",
+    ),
     click.option("--max-buckets-per-unit", metavar="K", help="In how many buckets one unit may count; with --unit."),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="One value of each unit."),
     _IN_DATABASE,
@@ -235,6 +247,8 @@ def _prepared(source: tuple[str, ...], column: str, table: str | None, **options
     if options["separately"] and not also:
         raise InputError("separately needs several columns; name the others with --also.")
     names = [column, *also]
+    if options["by_kind"] and len(options["by_kind"]) == 1:
+        (options["by_kind"],) = options["by_kind"]
     if options["groups"] and len(by) > 1:
         options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
     for name in ("width", "bounds"):

@@ -38,8 +38,10 @@ class Options(TypedDict, total=False):
     kind: Any
     zone: str | None
     by: str | Sequence[str] | None
+    by_kind: Any
     groups: Sequence[Any] | None
     unit: str | None
+    unit_kind: str | None
     max_buckets_per_unit: int | None
     per_unit: str | None
     certify: Number | None
@@ -88,8 +90,10 @@ def release(
     kind: Any = None,
     zone: str | None = None,
     by: str | Sequence[str] | None = None,
+    by_kind: Any = None,
     groups: Sequence[Any] | None = None,
     unit: str | None = None,
+    unit_kind: str | None = None,
     max_buckets_per_unit: int | None = None,
     per_unit: str | None = None,
     certify: Number | None = None,
@@ -126,12 +130,17 @@ def release(
     outside
         Whether values outside the bounds count at the nearer end ("clamp") or are left out ("drop").
     kind
-        How to read a column that declares no type: "integer", "number", "text", "date" or "moment".
+        How to read a column that declares no type, or whose type pandas has inferred from its cells: "integer",
+        "number", "text", "date", "moment" or "boolean".
     zone
         The time zone in which a column of moments with time zones is read.
     by, groups
         Columns whose values make groups, found as they are, or declared, which makes all bars public. A record lies in
         one bar of one group, so that the price is the same.
+    by_kind, unit_kind
+        How to read columns of groups and units that declare no type (default "text"), or whose type pandas has inferred
+        (no default): "text", "integer", "date", and of groups "boolean". Of several columns of groups, one for all, a
+        list, or a dictionary by name.
     unit, max_buckets_per_unit, per_unit
         The column that tells whose records they are; in how many buckets one unit may count; or which one value of
         each unit counts ("max", "min", "mean", "random").
@@ -161,8 +170,10 @@ def release(
         kind=kind,
         zone=zone,
         by=by,
+        by_kind=by_kind,
         groups=groups,
         unit=unit,
+        unit_kind=unit_kind,
         max_buckets_per_unit=max_buckets_per_unit,
         per_unit=per_unit,
         separately=separately,
@@ -281,8 +292,10 @@ def prepare(
     *,
     zone: object = None,
     by: object = None,
+    by_kind: object = None,
     groups: object = None,
     unit: object = None,
+    unit_kind: object = None,
     max_buckets_per_unit: object = None,
     per_unit: object = None,
     separately: object = False,
@@ -308,7 +321,8 @@ def prepare(
     if apart and len(names) < 2:
         raise InputError("separately needs several columns; name them in a list.")
     common = {
-        "zone": plain_scalar(zone), "by": by, "groups": groups, "unit": plain_scalar(unit),
+        "zone": plain_scalar(zone), "by": by, "by_kind": by_kind, "groups": groups,
+        "unit": plain_scalar(unit), "unit_kind": plain_scalar(unit_kind),
         "max_buckets_per_unit": max_buckets_per_unit, "per_unit": per_unit,
     }  # fmt: skip
     if not apart:

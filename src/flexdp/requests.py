@@ -42,7 +42,7 @@ BETA = Domain(
     remedy="It is how far a point may be from the middle of its cell, for example beta=1.",
 )
 _GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "date": dt.date}
-_UNIT_KINDS = ("integer", "text", "date")
+_UNIT_KINDS = ("text", "integer", "date")
 _PER_UNIT = ("max", "min", "mean", "random")
 _MOST_GROUPS = 1000
 _MOST_BUCKETS = 10**9  # of one unit; no budget can be shared by as many
@@ -94,8 +94,10 @@ def make_question(
     buckets: Mapping[str, Any],
     zone: object,
     by: object,
+    by_kind: object,
     groups: object,
     unit: object,
+    unit_kind: object,
     max_buckets_per_unit: object,
     per_unit: object,
 ) -> Question:
@@ -107,12 +109,10 @@ def make_question(
     axes = _axes(declared, buckets, zone, means=chosen == "mean")
     if len(axes) > 1:
         make_grid([axis.buckets for axis in axes])
-    group_axes = [
-        Axis(column=found, kind=(kind := _group_kind(found)), buckets=Exact(kind)) for found in _by(table, by)
-    ]
+    group_axes = [Axis(column=found, kind=kind, buckets=Exact(kind)) for found, kind in _by(table, by, by_kind)]
     _refuse_twice([*declared, *(axis.column for axis in group_axes)])
     among = None if groups is None else declared_groups(groups, [axis.kind for axis in group_axes])
-    units = _units(table, unit, max_buckets_per_unit, chosen, axes, group_axes)
+    units = _units(table, unit, unit_kind, max_buckets_per_unit, chosen, axes, group_axes)
     index = None if among is None else tuple(group_index(group) for group in among)
     counting = Counting(values=tuple(axes), groups=tuple(group_axes), declared=index, units=units)
     check = getattr(table, "check", None)
@@ -224,13 +224,28 @@ def _side(beta: Fraction, dimensions: int) -> Fraction:
     return 2 * beta / root
 
 
-def _by(table: Table, by: object) -> list[Column]:
+def _by(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:
+    """The columns of the groups, each with the kind that it is read as."""
     if by is None:
+        if kinds is not None:
+            raise InputError("by_kind needs by=, the columns that hold the groups.")
         return []
     names = [by] if isinstance(by, str) else sequence(by)
     if not names:
         raise InputError(f"by must be the name of a column, or a list of names; got {shown(by)}.")
-    return [_named(table, "by", name) for name in names]
+    columns = [_named(table, "by", name) for name in names]
+    if isinstance(kinds, Mapping):
+        unknown = [key for key in kinds if key not in names]
+        if unknown:
+            raise InputError(f"by_kind names {shown(unknown[0])}, which is not in by.")
+        given = [kinds.get(name) for name in names]
+    elif isinstance(kinds, list | tuple):
+        if len(kinds) != len(names):
+            raise InputError(f"by_kind must be one kind for all columns of by, or {len(names)}; got {len(kinds)}.")
+        given = list(kinds)
+    else:
+        given = [kinds] * len(names)
+    return [(column, _group_kind(column, kind)) for column, kind in zip(columns, given, strict=True)]
 
 
 def _named(table: Table, parameter: str, name: object) -> Column:
@@ -241,15 +256,10 @@ def _named(table: Table, parameter: str, name: object) -> Column:
         raise InputError(f"{parameter} must name a column that there is: {refusal}") from None
 
 
-def _label_kind(column: Column) -> Kind | None:
-    """How a column that only tells records apart is read: undeclared ones as texts, numbers of frames as integers."""
-    if column.undeclared:
-        return "text"
-    return "integer" if column.follows else column.kind
+def _group_kind(column: Column, asked: object) -> Kind:
+    from flexdp.tables import label_reading
 
-
-def _group_kind(column: Column) -> Kind:
-    kind = _label_kind(column)
+    kind = label_reading(column, asked, parameter="by_kind", kinds=tuple(_GROUP_KINDS))
     if kind not in _GROUP_KINDS:
         raise InputError(
             f"by needs columns of texts, integers, dates or booleans, and {column.label} is declared as "
@@ -318,15 +328,16 @@ def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
 def _units(
     table: Table,
     unit: object,
+    asked: object,
     most: object,
     per_unit: Literal["max", "min", "mean", "random"] | None,
     values: Sequence[Axis],
     groups: Sequence[Axis],
 ) -> Units | None:
-    from flexdp.tables import Units
+    from flexdp.tables import Units, label_reading
 
     if unit is None:
-        for name, value in (("max_buckets_per_unit", most), ("per_unit", per_unit)):
+        for name, value in (("unit_kind", asked), ("max_buckets_per_unit", most), ("per_unit", per_unit)):
             if value is not None:
                 raise InputError(f"{name} needs unit=, the column that tells whose records they are.")
         return None
@@ -337,7 +348,7 @@ def _units(
         raise InputError(
             f"unit must not be in by: each unit of {column.label} would be a group of its own. Group by another column."
         )
-    kind = _label_kind(column)
+    kind = label_reading(column, asked, parameter="unit_kind", kinds=_UNIT_KINDS)
     if kind not in _UNIT_KINDS:
         raise InputError(
             f"unit must be a column of integers, texts or dates, and {column.label} is declared as "

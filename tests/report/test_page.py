@@ -171,10 +171,10 @@ def table() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "age": 20.0 + places % 60,
-            "ward": np.array(["north", "south", "<b>east"])[places % 3],
+            "ward": pd.array(np.array(["north", "south", "<b>east"])[places % 3], dtype="string"),
             "lat": 47.0 + places % 5,
             "lon": 7.0 + places % 7,
-            "pid": places // 4,
+            "pid": pd.array(places // 4, dtype="Int64"),
             "seen": pd.Timestamp("2024-03-01") + pd.to_timedelta(places * 97 % 500_000, unit="s"),
         }
     )

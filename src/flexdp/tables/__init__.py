@@ -13,7 +13,7 @@ from flexdp.bars import Bars
 from flexdp.buckets import LARGEST_INDEX, Exact
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.tables.arrays import CellTable, open_array
-from flexdp.tables.columns import Column, no_column, reading
+from flexdp.tables.columns import Column, label_reading, no_column, reading
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.dbapi.source import check_engine, open_dbapi
 from flexdp.tables.dialects import show
@@ -36,6 +36,7 @@ __all__ = [
     "Units",
     "count",
     "is_database",
+    "label_reading",
     "open_table",
     "query_of",
     "reading",
@@ -188,11 +189,12 @@ def count(table: Table, countings: Sequence[Counting]) -> list[Bars]:
     """The private bars of each count. Equal ones are summed here, before any noise."""
     together = getattr(table, "together", None)
     try:
-        if len(countings) > 1 and together is not None:
-            found = together(countings)
-        else:
-            found = [table.count(counting) for counting in countings]
-        out = [_bars(each, counting) for each, counting in zip(found, countings, strict=True)]
+        with np.errstate(all="ignore"):  # a warning would tell of a cell: a signalling NaN, a number too large
+            if len(countings) > 1 and together is not None:
+                found = together(countings)
+            else:
+                found = [table.count(counting) for counting in countings]
+            out = [_bars(each, counting) for each, counting in zip(found, countings, strict=True)]
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (its text may quote a record, and its kind may depend on one)

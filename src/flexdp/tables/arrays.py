@@ -47,16 +47,21 @@ __all__ = ["ArrayTable", "CellTable", "MemoryTable", "open_array"]
 _CHUNK = 1 << 16
 _MOST_BINS = 1 << 22  # beyond it a dense array of bins costs more than counting sparsely
 _LARGEST_WHOLE_DOUBLE = 1e37
+_LARGEST_INFERRED = 2**53 - 1  # one missing cell makes doubles of integers, and might round larger ones
 _NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*", re.ASCII)
 _INTEGER = re.compile(r"[ \t]*[+-]?[0-9]{1,37}[ \t]*", re.ASCII)
+_BOOLEANS = {"true": True, "false": False}
 _DATE = re.compile(r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*", re.ASCII)
 _MOMENT = re.compile(
     r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*", re.ASCII
 )
 
 
-def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool = False) -> ArrayTable | CellTable:
-    """A column from an array. ``numbers`` reads integers as numbers, for sources whose dtypes follow their cells."""
+@np.errstate(all="ignore")
+def open_array(
+    values: NDArray[Any], *, name: str | None = None, numbers: bool = False, inferred: bool = False
+) -> ArrayTable | CellTable:
+    """A column from an array. ``numbers`` reads integers as numbers; ``inferred`` says that cells chose the dtype."""
     if values.ndim != 1:
         raise InputError(
             "source must be a one-dimensional array; choose one column of it, or name its columns in a frame, "
@@ -69,7 +74,8 @@ def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool =
         values = values.astype(values.dtype.newbyteorder("="))
     code, word = values.dtype.kind, str(values.dtype)
     if code == "O":
-        return CellTable(_cells(values, present), Column(name=name, type_name="object", kind=None, undeclared=True))
+        column = Column(name=name, type_name="object", kind=None, undeclared=True, inferred=inferred)
+        return CellTable(_cells(values, present), column)
     if code == "U":
         return CellTable(_cells(values, present), Column(name=name, type_name="text", kind="text"))
     if code in "iu":
@@ -80,14 +86,29 @@ def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool =
         daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
         kind = "date" if daily else "moment"
         return ArrayTable(values, Column(name=name, type_name=word, kind=kind, timestamp=not daily), present)
-    follows = numbers and code in "iuf"
-    return ArrayTable(values, Column(name=name, type_name=word, kind=kind, follows=follows), present)
+    column = Column(
+        name=name,
+        type_name=word,
+        kind=kind,
+        follows=numbers and code in "iuf",
+        inferred=inferred and kind is not None,
+    )
+    return ArrayTable(values, column, present)
 
 
 def _cells(values: NDArray[Any], present: NDArray[np.bool_] | None) -> Callable[[], list[Any]]:
     if present is None:
         return values.tolist
     return lambda: [cell if there else None for cell, there in zip(values.tolist(), present, strict=True)]
+
+
+_OF_DTYPE: dict[str, tuple[Kind, ...]] = {"M": ("date", "moment"), "b": ("boolean",)}
+_STORED: dict[str, Any] = {
+    "number": np.float64,
+    "boolean": np.bool_,
+    "date": "datetime64[D]",
+    "moment": "datetime64[us]",
+}
 
 
 class Aligned(NamedTuple):
@@ -120,7 +141,7 @@ class ArrayTable:
 
     def reading(self, cell: str, kind: Kind) -> Reading:
         """How the engine reads a cell of :meth:`aligned`."""
-        if self.values.dtype.kind == "M":
+        if self.values.dtype.kind == "M" or not self._can_be(kind):
             return Reading(cell)
         # What the cells are, which for frames whose dtypes follow their cells is not what the column declares.
         stored: Kind = {"f": "number", "b": "boolean"}.get(self.values.dtype.kind, "integer")  # type: ignore[assignment]
@@ -129,17 +150,33 @@ class ArrayTable:
 
     def aligned(self, kind: Kind) -> Aligned:
         """One cell per record."""
-        present = self.present
-        if self.values.dtype.kind == "M":
-            ticks, inside = _times(self.values, kind)
+        values, present = self._readable(kind)
+        if values.dtype.kind == "M":
+            ticks, inside = _times(values, kind)
             return Aligned(ticks, inside if present is None else inside & present)
-        return Aligned(np.ascontiguousarray(_standard(self.values)), present)
+        return Aligned(np.ascontiguousarray(_standard(values)), present)
+
+    def _can_be(self, kind: Kind) -> bool:
+        """Whether the dtype holds cells of that kind; of an inferred one that does not, no cell is readable."""
+        return kind in _OF_DTYPE.get(self.values.dtype.kind, ("integer", "number"))
+
+    def _readable(self, kind: Kind) -> Aligned:
+        """The cells, and which of them are there and readable."""
+        if not self._can_be(kind):
+            length = len(self.values)
+            return Aligned(np.zeros(length, dtype=_STORED.get(kind, np.int64)), np.zeros(length, dtype=bool))
+        present = self.present
+        if self.declared.inferred and kind == "integer":
+            near = (self.values >= -_LARGEST_INFERRED) & (self.values <= _LARGEST_INFERRED)
+            present = near if present is None else present & near
+        return Aligned(self.values, present)
 
     def count(self, counting: Counting) -> Counted:
         """Buckets and how many records each holds."""
         axis = counting.values[0]
-        buckets, values = axis.buckets, self.values if self.present is None else self.values[self.present]
-        code = values.dtype.kind
+        values, present = self._readable(axis.kind)
+        values = values if present is None else values[present]
+        buckets, code = axis.buckets, values.dtype.kind
         if code == "M":
             ticks, inside = _times(values, axis.kind) if axis.zone is None else _by_clock(values, axis.zone, axis.kind)
             return _tally(buckets.locate(ticks[inside]))
@@ -179,10 +216,24 @@ class CellTable:
 
     def aligned(self, kind: Kind) -> Aligned:
         """One cell per record, what is not readable marked as missing."""
+        values = self._values(kind)
         if self.codes is None:
-            return self._readable(_read(self.cells(), kind), kind)
-        different, codes = self._readable([*_read(self.cells(), kind), None], kind), self.codes()
+            return self._readable(values, kind)
+        different, codes = self._readable([*values, None], kind), self.codes()
         return Aligned(different.cells[codes], None if different.present is None else different.present[codes])
+
+    def _values(self, kind: Kind) -> list[Any]:
+        """The cells as values, None where one is not readable.
+
+        Where the dtype is inferred, a cell is read as if it stood in any other dtype that its column might have got:
+        booleans, which may come as texts, are no numbers, and integers, which may come as doubles, are short.
+        """
+        if not self.declared.inferred or kind not in ("integer", "number"):
+            return _read(self.cells(), kind)
+        values = _read((None if isinstance(cell, bool | np.bool_) else cell for cell in self.cells()), kind)
+        if kind == "number":
+            return values
+        return [None if value is None or abs(value) > _LARGEST_INFERRED else value for value in values]
 
     @staticmethod
     def _readable(values: list[Any], kind: Kind) -> Aligned:
@@ -208,7 +259,7 @@ class CellTable:
     def count(self, counting: Counting) -> Counted:
         """Buckets and how many records each holds."""
         axis = counting.values[0]
-        values = _read(self.cells(), axis.kind)
+        values = self._values(axis.kind)
         if self.codes is not None:
             values = object_keys([*values, None])[self.codes()].tolist()
         values = [value for value in values if value is not None]
@@ -293,36 +344,40 @@ def _tally(index: NDArray[Any]) -> Counted:
 _PER_DAY = {"h": 24, "m": 1440, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
 _PER_DAY |= {"ps": 86400 * 10**12, "fs": 86400 * 10**15, "as": 86400 * 10**18}
 _DAYS_IN = {"D": 1, "W": 7}
+_MOST = 2**63 - 1
 
 
 def _times(values: NDArray[Any], kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Whole days or microseconds since 1970-01-01, rounded down, and which of them lie in the years that are read.
 
-    By integer division, because numpy's own casts overflow silently.
+    Ticks are compared with the first and last one of those years, computed exactly, before anything is multiplied:
+    numpy's own arithmetic and casts overflow silently.
     """
     unit, step = np.datetime_data(values.dtype)
-    ticks = values.astype(np.int64)
-    inside = ~np.isnat(values)
     per_day = 1 if kind == "date" else MICROS_PER_DAY
     if unit in ("Y", "M"):
-        reach = 12 * 10**4 if unit == "M" else 10**4
-        inside &= np.abs(ticks) <= reach // step
-        near = np.where(inside, values, np.zeros(1, dtype=values.dtype))
-        out = near.astype("datetime64[D]").astype(np.int64) * per_day
-    elif unit in _DAYS_IN:
-        inside &= np.abs(ticks) <= LAST_DAY
-        out = np.where(inside, ticks, 0) * (_DAYS_IN[unit] * step * per_day)
-    else:
-        ratio = Fraction(step * per_day, _PER_DAY[unit])  # what one tick is, in the unit wanted
-        if ratio.numerator > 1:
-            inside &= np.abs(ticks) <= (LAST_DAY + 1) * per_day // ratio.numerator * ratio.denominator
-            ticks = np.where(inside, ticks, 0)
-            whole: Any = ticks.astype(object) if ratio.denominator > 1 else ticks
-            out = np.asarray(whole * ratio.numerator // ratio.denominator, dtype=np.int64)
-        else:
-            out = ticks // min(ratio.denominator, 2**63 - 1)
+        per_year = 12 if unit == "M" else 1
+        ticks, inside = _ticks_between(values, Fraction(-1969 * per_year, step), Fraction(8030 * per_year, step))
+        days = (ticks * step).view(f"datetime64[{unit}]").astype("datetime64[D]").astype(np.int64)
+        return days * per_day, inside
     first, last = (FIRST_DAY, LAST_DAY) if kind == "date" else (FIRST_MOMENT, LAST_MOMENT)
-    return out, inside & (out >= first) & (out <= last)
+    tick = Fraction(step * per_day * _DAYS_IN.get(unit, 1), _PER_DAY.get(unit, 1))  # in the unit wanted
+    ticks, inside = _ticks_between(values, first / tick, (last + 1) / tick)
+    if tick.denominator > _MOST:  # all ticks that there are lie within one unit
+        return np.where(ticks < 0, -1, 0), inside
+    if tick.numerator == 1:
+        return ticks // tick.denominator, inside
+    if tick.denominator == 1:
+        return ticks * tick.numerator, inside
+    whole = ticks.astype(object) * tick.numerator // tick.denominator
+    return whole.astype(np.int64), inside
+
+
+def _ticks_between(values: NDArray[Any], start: Fraction, end: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The ticks of times from ``start`` on and before ``end``, and which those are; 0 for all others."""
+    ticks = values.astype(np.int64)
+    inside = (ticks >= max(math.ceil(start), -_MOST)) & (ticks <= min(math.ceil(end) - 1, _MOST))  # NaT is below all
+    return np.where(inside, ticks, 0), inside
 
 
 def _by_clock(values: NDArray[Any], zone: str, kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -337,8 +392,7 @@ def _by_clock(values: NDArray[Any], zone: str, kind: Kind) -> tuple[NDArray[np.i
 def _standard(values: NDArray[Any]) -> NDArray[Any]:
     """Extended precision as doubles; what they cannot hold becomes infinite, and infinities are left out."""
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        with np.errstate(over="ignore"):
-            return values.astype(np.float64)
+        return values.astype(np.float64)
     return values
 
 
@@ -370,8 +424,7 @@ def _prepare_doubles(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp
 
     def prepare(chunk: NDArray[Any]) -> NDArray[np.intp]:
         if chunk.dtype != np.float64:
-            with np.errstate(over="ignore"):
-                chunk = chunk.astype(np.float64)
+            chunk = chunk.astype(np.float64)
         if drop:
             chunk = chunk[(chunk >= low) & (chunk <= high)]
         elif not np.isfinite(chunk).all():
@@ -495,6 +548,8 @@ def _day(cell: Any) -> int | None:
 
 
 def _boolean(cell: Any) -> bool | None:
+    if isinstance(cell, str):
+        return _BOOLEANS.get(cell.strip(" \t").lower())
     return bool(cell) if isinstance(cell, bool | np.bool_) else None
 
 

@@ -11,9 +11,9 @@ from flexdp._parameters import is_short, plain_scalar, shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 
-__all__ = ["Column", "no_column", "no_name", "pick", "reading"]
+__all__ = ["Column", "label_reading", "no_column", "no_name", "pick", "reading"]
 
-_KINDS = ("integer", "number", "text", "date", "moment")
+_KINDS = ("integer", "number", "text", "date", "moment", "boolean")
 _CONVERSIONS = {
     "integer": ("number",),
     "number": ("integer",),
@@ -30,11 +30,12 @@ class Column:
     """One column as its source declares it.
 
     ``kind`` is None where the source declares nothing (text files, lists, object columns) or something that is not
-    read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the
-    caller says nothing, None where the caller must say. ``timestamp`` is a moment, ``zoned`` one whose time zone is
-    known. ``follows`` is a number whose type follows its cells: an integer until one is missing. ``strict`` is a column
-    that is read as it is declared and no other way. ``engine_name`` is what the engine calls it, where that is not its
-    name.
+    read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the caller
+    says nothing, None where the caller must say. ``timestamp`` is a moment, ``zoned`` one whose time zone is known.
+    ``follows`` is a number that labels records as an integer. ``inferred`` is a type that the source's library has
+    chosen by looking at the cells, so that another record might have changed it: the caller says how to read such a
+    column, and ``kind`` is what the library has made of it. ``strict`` is a column that is read as it is declared and
+    no other way. ``engine_name`` is what the engine calls it, where that is not its name.
     """
 
     name: str | None
@@ -47,6 +48,7 @@ class Column:
     zoned: bool = False
     strict: bool = False
     follows: bool = False
+    inferred: bool = False
     engine_name: str = ""
 
     @property
@@ -105,12 +107,22 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
         raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {shown(kind)}.")
     asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
+    if column.inferred:
+        chosen = asked or ("number" if bucketed else None)
+        if chosen is None:
+            raise InputError(
+                f"kind is missing: pandas infers the type of {column.label} from its cells, which may not decide. Say "
+                "kind='integer', 'number', 'text', 'date', 'moment' or 'boolean', or convert the column to 'Int64', "
+                "'Float64', 'boolean' or 'string'."
+            )
+        _refuse_lost_text("kind", column, chosen)
+        return chosen
     if column.undeclared:
         chosen = asked or ("number" if bucketed else column.default)
         if chosen is None:
             raise InputError(
                 f"kind is missing: {column.label} declares no type, and what the cells hold may not decide. "
-                "Say kind='integer', 'number', 'text', 'date' or 'moment'."
+                "Say kind='integer', 'number', 'text', 'date', 'moment' or 'boolean'."
             )
         return chosen
     if column.kind is None:
@@ -123,3 +135,39 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     if asked not in _CONVERSIONS.get(column.kind, ()) or (column.strict and (column.kind, asked) not in _EVERYWHERE):
         raise InputError(f"kind={asked!r} does not fit {column.label}, which is declared as {column.type_name[:40]}.")
     return asked
+
+
+def label_reading(column: Column, kind: object, *, parameter: str, kinds: Sequence[str]) -> Kind | None:
+    """The kind that a column of groups or units is read as, None where it declares nothing that could be one.
+
+    ``kind`` is what the caller says with ``parameter``, one of ``kinds``. Text files are read as texts by default.
+    """
+    if kind is not None and (not isinstance(kind, str) or kind not in kinds):
+        raise InputError(f"{parameter} must be one of {', '.join(map(repr, kinds))}; got {shown(kind)}.")
+    asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
+    if column.inferred:
+        if asked is None:
+            raise InputError(
+                f"{parameter} is missing: pandas infers the type of {column.label} from its cells, which may not "
+                f"decide. Say {parameter}='text' or 'integer', or convert the column to 'string' or 'Int64'."
+            )
+        _refuse_lost_text(parameter, column, asked)
+        return asked
+    if column.undeclared:
+        return asked or "text"
+    own: Kind | None = "integer" if column.follows else column.kind
+    if asked is not None and asked != own:
+        raise InputError(
+            f"{parameter}={asked!r} does not fit {column.label}, which is declared as {column.type_name[:40]}; "
+            "leave it out."
+        )
+    return own
+
+
+def _refuse_lost_text(parameter: str, column: Column, kind: Kind) -> None:
+    """A number no longer tells how its text was written: 7 may have been '07'."""
+    if kind == "text" and column.kind is not None:
+        raise InputError(
+            f"{parameter}='text' does not fit {column.label}, which pandas holds as {column.type_name[:40]}: how its "
+            "texts were written is lost. Load the column as text (dtype=str)."
+        )

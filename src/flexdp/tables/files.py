@@ -296,7 +296,7 @@ class FileTable:
     def _source(self, columns: Sequence[Column]) -> tuple[str, dict[str | None, str]]:
         """A FROM clause, and the expression of the cells of each column, by its name."""
         if self.format == "parquet":
-            parquet = f"read_parquet({_file_list(self.files)}, hive_partitioning=false)"
+            parquet = _parquet(_file_list(self.files), int96=any(column.type_name == "INT96" for column in columns))
             return parquet, {column.name: DUCKDB.identifier(column.engine_name) for column in columns}
         if self.format == "jsonl":
             valid = "(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines)"
@@ -396,16 +396,25 @@ def _parquet_columns(con: Any, file: str) -> list[Column]:
 
     listed = DUCKDB.text(glob.escape(file))
     try:
-        described = con.execute(f"DESCRIBE SELECT * FROM read_parquet({listed}, hive_partitioning=false)").fetchall()
-        tree = con.execute(f"SELECT name, num_children FROM parquet_schema({listed})").fetchall()
+        described = con.execute(f"DESCRIBE SELECT * FROM {_parquet(listed)}").fetchall()
+        tree = con.execute(f"SELECT name, num_children, type FROM parquet_schema({listed})").fetchall()
     except engine.Error:
         raise InputError(f"{_label(file)} is not a Parquet file, or is damaged.") from None
-    names = _top_level(tree)
-    return [declared(name, row[1], row[0]) for name, row in zip(names, described, strict=True)]
+    return [
+        declared(name, "INT96" if stored == "INT96" else row[1], row[0])
+        for (name, _, stored), row in zip(_top_level(tree), described, strict=True)
+    ]
 
 
-def _top_level(tree: list[tuple[str, int | None]]) -> list[str]:
-    """The names at the top of a flattened schema tree, repeated ones included."""
+def _parquet(listed: str, *, int96: bool = False) -> str:
+    """A FROM clause. Moments of 96 bits are read as nanoseconds, infinite where those do not reach: by default they
+    overflow to other moments."""
+    moments = ", int96_as='timestamp_ns'" if int96 else ""
+    return f"read_parquet({listed}, hive_partitioning=false{moments})"
+
+
+def _top_level(tree: list[tuple[str, int | None, str]]) -> list[tuple[str, int | None, str]]:
+    """The entries at the top of a flattened schema tree, those with repeated names included."""
 
     def end(start: int) -> int:
         after = start + 1
@@ -413,8 +422,8 @@ def _top_level(tree: list[tuple[str, int | None]]) -> list[str]:
             after = end(after)
         return after
 
-    names, position = [], 1
+    found, position = [], 1
     while position < len(tree):
-        names.append(tree[position][0])
+        found.append(tree[position])
         position = end(position)
-    return names
+    return found

@@ -6,8 +6,9 @@ None of these libraries is imported here: whoever passes a frame has imported it
 from __future__ import annotations
 
 import queue
+import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._parameters import shown
+from flexdp.buckets import Kind
 from flexdp.errors import InputError
 from flexdp.tables.arrays import ArrayTable, CellTable, MemoryTable, open_array
 from flexdp.tables.columns import Column, no_column
@@ -33,6 +35,8 @@ __all__ = [
 
 _READY = 4  # batches that wait to be read, so that the engine that makes them never runs far ahead
 _POLL_SECONDS = 0.1
+_TEXT_SCAN = re.compile(r"^\s*(csv|ndjson) scan\b", re.IGNORECASE | re.MULTILINE)
+_TEXT_FORMATS = ("CsvFileFormat", "JsonFileFormat")
 
 
 def library_of(source: object) -> str | None:
@@ -55,18 +59,24 @@ def open_pandas(frame: Any) -> MemoryTable:
     return MemoryTable(tuple(parts))
 
 
+@np.errstate(all="ignore")
 def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | CellTable:
-    """One pandas column. Only the dtype is looked at."""
+    """One pandas column. Only the dtype is looked at.
+
+    pandas chooses numpy's dtypes, its own ``str`` and the categories of a category by what cells hold. Dtypes with room
+    for missing cells (``Int64``, ``Float64``, ``boolean``, ``string``), Arrow's and times are somebody's declaration.
+    """
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
-        return open_array(series.to_numpy(), name=name, numbers=True)
+        return open_array(series.to_numpy(), name=name, numbers=True, inferred=True)
     word = str(dtype)
     letter = getattr(dtype, "kind", "O")
     if letter in "iufb":  # nullable and Arrow-backed numbers: the missing ones are marked here
         plain: Any = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}[letter]
         missing = series.isna().to_numpy()
         filled = series.to_numpy(dtype=plain, na_value=plain(0))
-        return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True)
+        inferred = word.startswith("Sparse")
+        return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True, inferred=inferred)
     if word.startswith("datetime64"):  # with a time zone: the moment itself, by the clocks of UTC
         return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), _zoned(name))
     if letter == "M":
@@ -77,10 +87,15 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
     if word.startswith(("str", "large_string")):
         texts = cache(series.factorize)  # the same text is read once, however many records have it
         column = Column(name=name, type_name="text", kind="text")
+        if isinstance(getattr(dtype, "na_value", None), float):
+            column = Column(name=name, type_name="str", kind=None, undeclared=True, inferred=True)
         return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
     if word == "category":
-        column = Column(name=name, type_name=word, kind=None, undeclared=True)
-        return CellTable(lambda: series.cat.categories.tolist(), column, lambda: series.cat.codes.to_numpy())
+        categories = series.cat.categories
+        held = getattr(categories.dtype, "kind", "O") if len(categories) else "O"
+        kind: Kind | None = "number" if held in "iuf" else "boolean" if held == "b" else None
+        column = Column(name=name, type_name=word, kind=kind, undeclared=kind is None, inferred=True)
+        return CellTable(categories.tolist, column, lambda: series.cat.codes.to_numpy())
     if letter == "O":
         return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
     return CellTable(list, Column(name=name, type_name=word, kind=None))
@@ -180,27 +195,48 @@ def open_polars(source: Any, column: object) -> EngineTable:
         return _lazy(source)
     if hasattr(source, "to_frame"):
         no_column(column, "a series")
-        return _registered(_Stream(source.to_frame("value")), single="value")
-    return _registered(None, names=source.columns, select=lambda names: _Stream(source.select(names)))
+        times = _polars_times({"value": source.dtype})
+        frame = _in_ticks(source.to_frame("value"), times)
+        return _registered(lambda _names: _Stream(frame), times=times, single="value")
+    times = _polars_times(source.schema)
+    return _registered(lambda names: _Stream(_in_ticks(source.select(names), times)), names=source.columns, times=times)
+
+
+def _polars_times(schema: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of moments, each with Arrow's word for its type."""
+    out = {}
+    for name, dtype in schema.items():
+        if type(dtype).__name__ == "Datetime":
+            out[name] = f"timestamp[{dtype.time_unit}{f', tz={dtype.time_zone}' if dtype.time_zone else ''}]"
+    return out
+
+
+def _in_ticks(frame: Any, times: Mapping[str, str]) -> Any:
+    """A polars frame with moments as the integers that they are stored as: DuckDB fails at those it cannot hold."""
+    return frame.cast({name: int for name in times if name in frame.collect_schema().names()})
 
 
 def _lazy(source: Any) -> EngineTable:
     """A lazy frame: its own engine reads it in batches, with only the columns that are needed."""
-
-    def select(names: list[str]) -> Any:
-        return _Batches(source.select(names))
-
     try:
-        schema = source.collect_schema()
+        schema, plan = source.collect_schema(), str(source.explain(optimized=False))
     except Exception:  # noqa: BLE001  (its text tells of rows and may quote a cell)
-        schema = None
+        schema, plan = None, ""
     if schema is None:  # outside the handler, so that no chain of causes leads there
         raise InputError(
             "source is a lazy frame that cannot be planned; check its files and the columns that it names."
         )
-    empty = source.clear
+    if _TEXT_SCAN.search(plan):
+        raise InputError(
+            "source is a lazy frame over a text file, of which polars infers types from cells, or fails at one. "
+            "Pass the file's path itself."
+        )
+    times = _polars_times(schema)
     return _registered(
-        None, names=list(schema.names()), select=select, describe=lambda names: _Stream(empty().select(names).collect())
+        lambda names: _Batches(_in_ticks(source.select(names), times)),
+        names=list(schema.names()),
+        times=times,
+        describe=lambda names: _Stream(source.clear().select(names).collect()),
     )
 
 
@@ -210,30 +246,71 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
 
     if isinstance(source, pyarrow.Array | pyarrow.ChunkedArray):
         no_column(column, "an array")
-        return _registered(pyarrow.table({"value": source}), single="value")
+        source, single = pyarrow.table({"value": source}), "value"
+    else:
+        single = None
     if isinstance(source, pyarrow.RecordBatch):
         source = pyarrow.Table.from_batches([source])
-    if not isinstance(source, pyarrow.Table):
-        if not hasattr(source, "scanner"):
-            raise InputError(f"source is a pyarrow {type(source).__name__}; pass a table, for example its read_all().")
-        return _registered(source, names=source.schema.names)
-    names = source.schema.names
-    return _registered(None, names=names, select=lambda some: source.select([names.index(name) for name in some]))
+    if not isinstance(source, pyarrow.Table) and not hasattr(source, "scanner"):
+        raise InputError(f"source is a pyarrow {type(source).__name__}; pass a table, for example its read_all().")
+    names, types = source.schema.names, source.schema.types
+    times = {
+        name: str(kind)
+        for name, kind in zip(names, types, strict=True)
+        if str(kind).startswith(("date64", "timestamp"))
+    }
+    if isinstance(source, pyarrow.Table):
+
+        def select(some: list[str]) -> Any:
+            part = source.select([names.index(name) for name in some])
+            for place, name in enumerate(some):
+                if name in times:
+                    part = part.set_column(place, name, part.column(place).cast("int64"))
+            return part
+
+        return _registered(select, names=names, times=times, single=single)
+    _refuse_text(source)
+
+    def scan(some: list[str]) -> Any:
+        if not any(name in times for name in some):
+            return source
+        from pyarrow import dataset
+
+        return source.scanner(
+            columns={name: dataset.field(name).cast("int64") if name in times else dataset.field(name) for name in some}
+        )
+
+    return _registered(scan, names=names, times=times)
+
+
+def _refuse_text(dataset: Any) -> None:
+    """Refuse data sets of text files, also as a part of others."""
+    if type(getattr(dataset, "format", None)).__name__ in _TEXT_FORMATS:
+        raise InputError(
+            "source is a data set of text files, of which pyarrow infers types from cells, or fails at one. "
+            "Pass the files' paths themselves."
+        )
+    for child in getattr(dataset, "children", None) or ():
+        _refuse_text(child)
 
 
 def _registered(
-    table: Any,
+    select: Callable[[list[str]], Any],
     *,
     names: Sequence[str] = (),
-    select: Callable[[list[str]], Any] | None = None,
+    times: Mapping[str, str],
     describe: Callable[[list[str]], Any] | None = None,
     single: str | None = None,
 ) -> EngineTable:
-    """A table that DuckDB reads while it counts: all of it, or what ``select`` makes of the columns needed."""
-    pick_columns = select or (lambda _names: table)
-    look = describe or pick_columns
+    """A table that DuckDB reads while it counts: what ``select`` makes of the columns needed.
+
+    ``times`` are columns that are handed over as integers, with the types that tell what those count.
+    """
+    look = describe or select
 
     def type_of(name: str) -> str:
+        if name in times:
+            return times[name]
         rows = None
         try:
             with connection() as con, _as_source(con, look([name])):
@@ -250,7 +327,7 @@ def _registered(
         return str(found)
 
     def execute(statement: str, columns: Sequence[str]) -> dict[str, Any]:
-        with connection() as con, _as_source(con, pick_columns(list(columns))) as interrupt:
+        with connection() as con, _as_source(con, select(list(columns))) as interrupt:
             return run(lambda: con.execute(statement).fetchnumpy(), interrupt)
 
     return EngineTable((single,) if single else tuple(names), type_of, execute, single=single is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from flexdp.tables.sql import Reading, count_query, together_query
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
 
 _RELATION = "flexdp_relation"  # the name that a caller's relation has in the query
+_SCAN = re.compile(r"Function:[\s│|]*(READ_CSV|READ_JSON|READ_NDJSON|READ_XLSX|PANDAS_SCAN)")
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,33 @@ def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> 
         names, types = list(source.columns), [str(each) for each in source.types]
     except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
         raise InputError("source is a relation that can no longer be read; is its connection open?") from None
+    _refuse_inferred(source)
 
     def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
         return run(lambda: source.query(_RELATION, statement).fetchnumpy(), interrupt)
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, table=_RELATION)
+
+
+def _refuse_inferred(relation: Any) -> None:
+    """Refuse what takes its types from cells; the plan, which reads no record, names what it scans."""
+    plan = None
+    with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+        plan = str(relation.explain())
+    if plan is None:
+        raise InputError("source is a relation that cannot be planned; check the files and tables that it names.")
+    found = _SCAN.search(plan)
+    if found is None:
+        return
+    if found.group(1) == "PANDAS_SCAN":
+        raise InputError(
+            "source is a relation over a pandas frame or arrays, of which DuckDB infers types from cells. "
+            "Pass the frame itself."
+        )
+    raise InputError(
+        "source is a relation over a text file, of which DuckDB infers types from cells, or fails at one. "
+        "Pass the file's path itself, or a table with declared types that holds its rows."
+    )
 
 
 def is_connection(source: object) -> bool:

@@ -13,12 +13,13 @@ __all__ = ["declared", "read_cell"]
 
 _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
-_TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
-_NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS"}
+_TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "INT96"}
+_NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS", "INT96"}
 _ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS"}
 _NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
 _INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
 _WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
+_BOOLEAN = r"[ \t]*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])[ \t]*"
 _DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
 _MOMENT = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*"
 _ZONED_MOMENT = (
@@ -28,19 +29,27 @@ _ZONED_MOMENT = (
 _DECIMAL = re.compile(r"DECIMAL\(([0-9]+),([0-9]+)\)")
 _EXACT_DIGITS = 15  # that any double holds, and one division by a power of ten rounds once
 _DAY_ZERO = "DATE '1970-01-01'"
+_DAY = 86400 * 10**6
+_TICKS = re.compile(r"(date64|timestamp)\[(s|ms|us|ns)(, tz=.*)?\]")  # Arrow's words for what comes as plain integers
+_MICROS_IN = {"s": 10**6, "ms": 10**3, "us": 1}
 
 
 def declared(name: str | None, type_name: str, engine_name: str = "") -> Column:
     """A column as a DuckDB type declares it."""
     word = type_name.upper()
     kind, wide = _kind(word)
+    stamp, zoned = word in _TIMESTAMPS or word in _ZONED, word in _ZONED
+    ticks = _TICKS.fullmatch(type_name)
+    if ticks:
+        stamp, zoned = ticks.group(1) == "timestamp", ticks.group(3) is not None
+        kind = "moment" if stamp else "date"
     return Column(
         name=name,
         type_name=type_name,
         kind=kind,
         wide=wide,
-        timestamp=word in _TIMESTAMPS or word in _ZONED,
-        zoned=word in _ZONED,
+        timestamp=stamp,
+        zoned=zoned,
         engine_name=engine_name,
     )
 
@@ -68,6 +77,9 @@ def _kind(name: str) -> tuple[Kind | None, bool]:
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
     """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    ticks = _TICKS.fullmatch(column.type_name)
+    if ticks:
+        return Reading(_ticks(cell, ticks.group(2), kind, whole_days=ticks.group(1) == "date64"))
     if column.timestamp:
         return _moment(cell, column, kind)
     if column.undeclared:
@@ -84,7 +96,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
     if kind == "number" and column.kind == "integer":
         return Reading(_rounded(cell, 0) if column.wide else f"CAST({cell} AS DOUBLE)")
     if kind == "moment" and column.kind == "date":
-        return Reading(f"{_days(cell)} * 86400000000")
+        return Reading(f"{_days(cell)} * {_DAY}")
     if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
         if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
             digits = f"CAST({cell} AS VARCHAR)"
@@ -120,7 +132,20 @@ def _moment(cell: str, column: Column, kind: Kind) -> Reading:
         # An infinite moment has a number, too: it lies outside the years that are read.
         micros = f"epoch_us({stamp})"
     inside = f"CASE WHEN {micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {micros} END"
-    return Reading(inside if kind == "moment" else _floored(f"({inside})", 86400 * 10**6))
+    return Reading(inside if kind == "moment" else _floored(f"({inside})", _DAY))
+
+
+def _ticks(cell: str, unit: str, kind: Kind, *, whole_days: bool) -> str:
+    """Integers that count seconds or parts of them, tested before they are multiplied; as :func:`_moment`."""
+    micros = _floored(cell, 1000)  # of nanoseconds, 64 bits do not reach beyond the years that are read
+    if unit != "ns":
+        each = _MICROS_IN[unit]
+        inside = f"{cell} BETWEEN {-(-FIRST_MOMENT // each)} AND {LAST_MOMENT // each}"
+        micros = f"CASE WHEN {inside} THEN {cell} * {each} END"
+    if kind == "moment" and not whole_days:
+        return micros
+    days = _floored(f"({micros})", _DAY)
+    return f"({days}) * {_DAY}" if kind == "moment" else days
 
 
 def _floored(ticks: str, divisor: int) -> str:
@@ -152,4 +177,6 @@ def _text_as(kind: Kind, cell: str) -> str:
         return _matched(cell, _DATE, _days(f"TRY_CAST(trim({cell}, ' \t') AS DATE)"))
     if kind == "moment":
         return _matched(cell, _MOMENT, f"epoch_us(TRY_CAST(trim({cell}, ' \t') AS TIMESTAMP))")
+    if kind == "boolean":
+        return _matched(cell, _BOOLEAN, f"lower(trim({cell}, ' \t')) = 'true'")
     return cell

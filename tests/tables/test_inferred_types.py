@@ -1,0 +1,284 @@
+"""Types that a library has inferred from cells: one cell may change the type, and must change nothing else."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pytest
+from conftest import private_bars
+
+import flexdp
+from flexdp import InputError
+from flexdp.release import prepare
+
+ROWS = 120
+CALM = {
+    "integer": [f"{i % 9 + 1:02d}" for i in range(ROWS)],
+    "number": [f"{i % 9 + 1}.5" for i in range(ROWS)],
+    "boolean": [("True", "False")[i % 2] for i in range(ROWS)],
+    "date": [f"2024-05-{i % 9 + 10}" for i in range(ROWS)],
+    "text": [f"w{i % 9}" for i in range(ROWS)],
+}
+HOSTILE = ["", "n.a.", "A7", "7", "7.5", "-3", "1e5", "9007199254740993", "True", "2024-05-11", "99999999999999999999"]
+
+
+def tally(source: Any, column: Any, salt: str = "fixed", **parameters: Any) -> dict[Any, int]:
+    bars = private_bars(prepare(source, column, **parameters), salt)
+    return dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
+
+
+def moved(before: dict[Any, int], after: dict[Any, int]) -> list[int]:
+    return [change for key in before | after if (change := after.get(key, 0) - before.get(key, 0))]
+
+
+def read(cells: list[str], **options: Any) -> pd.DataFrame:
+    lines = [f"{cell},{place % 40},u{place}" for place, cell in enumerate(cells)]
+    return pd.read_csv(io.StringIO("\n".join(["c,x,id", *lines])), **options)
+
+
+WAYS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "as read": lambda frame: frame,
+    "category": lambda frame: frame.assign(c=frame["c"].astype("category")),
+    "object": lambda frame: frame.assign(c=frame["c"].astype(object)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ["integer", "number", "boolean", "date"])
+@pytest.mark.parametrize("role", ["value", "buckets", "group", "unit"])
+def test_one_cell_that_changes_a_dtype_changes_no_other_bar(role: str, kind: str, way: str) -> None:
+    if (role == "group" and kind == "number") or (role == "unit" and kind in ("number", "boolean")):
+        pytest.skip("labels are of other kinds")
+    asked: dict[str, Any] = {
+        "value": {"column": "c", "kind": kind},
+        "buckets": {"column": "c"} | ({"width": 2} if kind != "date" else {"kind": "date", "width": "2 days"}),
+        "group": {"column": "x", "width": 5, "by": "c", "by_kind": kind},
+        "unit": {"column": "x", "width": 5, "unit": "c", "unit_kind": kind, "max_buckets_per_unit": 100},
+    }[role]
+    calm = WAYS[way](read(CALM[kind]))
+    before = tally(calm, **asked)
+    assert sum(before.values()) >= ROWS // 3 or (role, kind) == ("buckets", "boolean")
+    dtypes = set()
+    for hostile in HOSTILE:
+        frame = WAYS[way](read([*CALM[kind], hostile]))
+        dtypes.add(str(frame["c"].dtype if way != "category" else frame["c"].cat.categories.dtype))
+        assert moved(before, tally(frame, **asked)) in ([], [1]), hostile
+    assert len(dtypes) > 1 or way == "object" or kind == "date"
+
+
+def test_the_dtype_decides_nothing_but_the_refusal_of_texts() -> None:
+    cells = [1, 0, 1, 7]
+    frames = [
+        pd.DataFrame({"c": pd.Series(cells, dtype=dtype), "x": [1.0, 2.0, 3.0, 4.0]})
+        for dtype in (np.int64, np.uint8, np.float32, object, "str", "category", "Sparse[int64]")
+    ]
+    for asked in ({"kind": "integer"}, {"kind": "number"}, {"width": 2}, {"kind": "date"}, {"kind": "boolean"}):
+        counts = [tally(frame, "c", **asked) for frame in frames]
+        assert all(each == counts[0] for each in counts), asked
+    groups = [tally(frame, "x", width=9, by="c", by_kind="integer") for frame in frames]
+    assert all(each == {(0, 0): 1, (1, 0): 2, (7, 0): 1} for each in groups)
+    for frame in frames:
+        held = frame["c"].dtype in (object, "str")
+        for asked in ({"column": "c", "kind": "text"}, {"column": "x", "width": 1, "by": "c", "by_kind": "text"}):
+            if held:
+                tally(frame, **asked)
+            else:
+                with pytest.raises(InputError, match=r"Load the column as text \(dtype=str\)"):
+                    prepare(frame, **asked)
+
+
+@pytest.mark.parametrize("cells", [[7], [7.5], [True], ["a"], [None], [7, "a"], []], ids=str)
+def test_nothing_said_of_an_inferred_dtype_is_refused_whatever_it_is(cells: list[Any]) -> None:
+    frame = pd.DataFrame({"c": cells, "x": [1.0] * len(cells)})
+    for shape in (frame, frame.assign(c=frame["c"].astype("category"))):
+        with pytest.raises(InputError, match="kind is missing: pandas infers the type of column 'c'"):
+            prepare(shape, "c")
+        with pytest.raises(InputError, match="by_kind is missing: pandas infers the type of column 'c'"):
+            prepare(shape, "x", width=1, by="c")
+        with pytest.raises(InputError, match="unit_kind is missing: pandas infers the type of column 'c'"):
+            prepare(shape, "x", width=1, unit="c", max_buckets_per_unit=1)
+        assert prepare(shape, "c", width=5).kind == "number"
+
+
+def test_declared_dtypes_of_pandas_need_no_kind() -> None:
+    x = [1.0, 2.0, 3.0]
+    for cells, dtype, key in [
+        ([7, 8, None], "Int64", 7),
+        ([7, 8, None], "Float64", 7),
+        ([7, 8, None], pd.ArrowDtype(pa.int16()), 7),
+        (["7", "8", None], "string", "7"),
+        (["7", "8", None], "string[pyarrow]", "7"),
+        (["7", "8", None], pd.ArrowDtype(pa.string()), "7"),
+    ]:
+        frame = pd.DataFrame({"c": pd.Series(cells, dtype=dtype), "x": x})
+        assert tally(frame, "x", width=9, by="c")[key, 0] == 1
+        assert sum(tally(frame, "x", width=9, unit="c", max_buckets_per_unit=1).values()) == 2
+        assert sum(tally(frame, "c").values()) == 2
+    flags = pd.DataFrame({"c": pd.Series([True, None, False], dtype="boolean"), "x": x})
+    assert tally(flags, "x", width=9, by="c") == {(True, 0): 1, (False, 0): 1}
+    assert tally(flags, "c") == {(True,): 1, (False,): 1}
+    with pytest.raises(InputError, match="by_kind='text' does not fit column 'c', which is declared as bool"):
+        prepare(flags, "x", width=9, by="c", by_kind="text")
+
+
+def test_integers_that_one_missing_cell_would_round_are_left_out() -> None:
+    cells = [2**53 - 1, 2**53 + 1, 2**53 + 1, 2**60 + 1]
+    whole = pd.DataFrame({"c": cells, "x": [1.0] * 4})
+    holed = pd.DataFrame({"c": [*cells, None], "x": [1.0] * 5})
+    texts = pd.DataFrame({"c": [*map(str, cells), "X9"], "x": [1.0] * 5})
+    for frame in (whole, holed, texts):
+        assert tally(frame, "c", kind="integer") == {(2**53 - 1,): 1}
+        assert tally(frame, "x", width=9, by="c", by_kind="integer") == {(2**53 - 1, 0): 1}
+        assert tally(frame, "c", kind="integer", width=2**52, bounds=(0, 2**54)) == {(1,): 1}
+    declared = whole.assign(c=whole["c"].astype("Int64"))
+    assert sum(tally(declared, "x", width=9, by="c").values()) == 4
+
+
+def test_texts_of_groups_in_text_files_may_be_read_as_other_kinds(tmp_path: Path) -> None:
+    lines = ["07,1,true,2024-01-01", "7,2,False,2024-01-01", "A7,3,yes,2024-02-30", " 8 ,4,TRUE,2024-01-02", ",5,,"]
+    path, json_path = tmp_path / "t.csv", tmp_path / "t.jsonl"
+    path.write_text("\n".join(["w,x,f,d", *lines]))
+    names = ("w", "x", "f", "d")
+    rows = [dict(zip(names, line.split(","), strict=True)) for line in lines]
+    json_path.write_text("\n".join(str(row).replace("'", '"') for row in rows))
+    for source in (path, json_path):
+        said = {"kind": "integer", "width": 9}
+        wanted = {("07", 0): 1, ("7", 0): 1, ("A7", 0): 1, (" 8 ", 0): 1}
+        found = tally(source, "x", by="w", **said)
+        assert {key: n for key, n in found.items() if key[0]} == wanted
+        assert tally(source, "x", by="w", by_kind="integer", **said) == {(7, 0): 2, (8, 0): 1}
+        assert tally(source, "x", by="w", by_kind=["integer"], groups=[7], **said) == {(7, 0): 2}
+        assert tally(source, "x", by="f", by_kind="boolean", **said) == {(True, 0): 2, (False, 0): 1}
+        assert tally(source, "f", kind="boolean") == {(True,): 2, (False,): 1}
+        both = tally(source, "x", by=["d", "w"], by_kind={"d": "date", "w": "integer"}, **said)
+        assert both == {(19723, 7, 0): 2, (19724, 8, 0): 1}
+        units = {"unit": "w", "max_buckets_per_unit": 1}
+        assert sum(tally(source, "x", unit_kind="integer", **units, **said).values()) == 2
+        released = prepare(source, "x", by=["d", "w"], by_kind=["date", "integer"], **said)
+        assert released.questions[0].shape.by_kinds == ("date", "integer")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"by_kind": "text"}, "by_kind needs by="),
+        ({"by": "w", "by_kind": "number"}, "by_kind must be one of 'text', 'integer', 'boolean', 'date'; got 'number'"),
+        ({"by": "w", "by_kind": 7}, "by_kind must be one of"),
+        ({"by": "w", "by_kind": {"v": "text"}}, "by_kind names 'v', which is not in by"),
+        ({"by": "w", "by_kind": ["text", "text"]}, "by_kind must be one kind for all columns of by, or 1; got 2"),
+        ({"unit_kind": "text"}, "unit_kind needs unit="),
+        ({"unit": "w", "unit_kind": "boolean", "max_buckets_per_unit": 1}, "unit_kind must be one of"),
+        ({"by": "n", "by_kind": "text"}, "by_kind='text' does not fit column 'n', which is declared as BIGINT"),
+    ],
+)
+def test_kinds_of_labels_are_checked(parameters: dict[str, Any], words: str) -> None:
+    frame = pl.DataFrame({"x": [1.5], "w": ["a"], "n": [1]})
+    with pytest.raises(InputError, match=words):
+        prepare(frame, "x", width=1, **parameters)
+
+
+def test_the_command_line_reads_groups_and_units_by_kind(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("w,v,x,id\n" + "".join(f"0{i % 2},{i % 2},5,{i:04d}\n" for i in range(400)))
+    command = [sys.executable, "-m", "flexdp", "release", path, "x", "-e", "8", "-d", "1e-2", "--width", "10", "--json"]
+    labels = ["--by", "w", "--by", "v", "--unit", "id", "--max-buckets-per-unit", "1", "--unit-kind", "integer"]
+    for more, group, kinds in (
+        (["--by-kind", "integer,text"], [0, "0"], ["integer", "text"]),
+        (["--by-kind", "integer"], [0, 0], ["integer", "integer"]),
+        ([], ["00", "0"], ["text", "text"]),
+    ):
+        out = subprocess.run([*map(str, command), *labels, *more], capture_output=True, text=True, check=True)
+        release = flexdp.Release.from_json(out.stdout)
+        assert release.cells.rows(slice(2))[0] == tuple(group)
+        assert list(release.shape.by_kinds) == kinds
+    bad = subprocess.run([*map(str, command), "--by", "w", "--by-kind", "float"], capture_output=True, text=True)
+    assert bad.returncode == 2 and "--by-kind must be one of" in bad.stderr
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> tuple[Path, Path]:
+    lines, objects = tmp_path / "t.csv", tmp_path / "t.ndjson"
+    lines.write_text("x,g\n1,a\n2,b\n")
+    objects.write_text('{"x": 1, "g": "a"}\n')
+    return lines, objects
+
+
+def test_lazy_frames_over_text_files_are_refused(texts: tuple[Path, Path]) -> None:
+    lines, objects = texts
+    held = pl.LazyFrame({"x": [1], "g": ["csv scan"]}).with_columns(pl.lit("Csv SCAN [x]").alias("note"))
+    assert tally(held, "x") == {(1,): 1}
+    for source in (
+        pl.scan_csv(lines),
+        pl.scan_csv(lines, schema={"x": pl.Int64, "g": pl.String}),
+        pl.scan_csv(lines).filter(pl.col("x") > 0).select("x"),
+        pl.concat([held.select("x", "g"), pl.scan_csv(lines)]),
+        pl.scan_ndjson(objects),
+        held.join(pl.scan_ndjson(objects), on="g", how="left"),
+        pl.scan_csv(io.BytesIO(lines.read_bytes())),
+    ):
+        with pytest.raises(InputError, match=r"lazy frame over a text file.*Pass the file's path itself"):
+            prepare(source, "x")
+
+
+def test_relations_over_text_files_and_pandas_are_refused(texts: tuple[Path, Path]) -> None:
+    lines, objects = texts
+    con = duckdb.connect()
+    con.execute(f"CREATE VIEW v AS SELECT x + 1 AS x FROM '{lines}'")
+    con.execute(f"CREATE TABLE kept AS SELECT *, 'READ_CSV' AS \"READ_JSON\" FROM '{lines}'")
+    con.execute(f"CREATE MACRO m() AS TABLE SELECT * FROM read_csv_auto('{lines}')")
+    for source in (
+        con.read_csv(str(lines)),
+        con.sql(f"SELECT * FROM '{lines}'"),
+        con.sql(f"SELECT x FROM read_csv('{lines}', columns={{'x': 'BIGINT', 'g': 'VARCHAR'}}) WHERE x > 0"),
+        con.sql(f"SELECT k.x FROM kept k JOIN '{lines}' l ON k.x = l.x"),
+        con.read_csv(str(lines)).filter("x > 0").project("x"),
+        con.read_json(str(objects)),
+        con.sql(f"SELECT * FROM '{objects}'"),
+        con.sql("FROM m()"),
+        con.table("v"),
+        (con, "v"),
+    ):
+        with pytest.raises(InputError, match=r"relation over a text file.*Pass the file's path itself"):
+            prepare(source, "x")
+    con.register("framed", pd.DataFrame({"x": [1, 2]}))
+    for source in (con.from_df(pd.DataFrame({"x": [1]})), con.sql("SELECT x FROM framed"), (con, "framed")):
+        with pytest.raises(InputError, match=r"relation over a pandas frame.*Pass the frame itself"):
+            prepare(source, "x")
+    con.register("arrow", pa.table({"x": [1, 2]}))
+    for source in (
+        con.table("kept"),
+        (con, "kept"),
+        con.sql("FROM kept WHERE \"READ_JSON\" = 'READ_CSV'"),
+        (con, "arrow"),
+    ):
+        assert tally(source, "x") == {(1,): 1, (2,): 1}
+
+
+def test_data_sets_of_text_files_are_refused(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    lines, objects = texts
+    schema = pa.schema({"x": pa.int64(), "g": pa.string()})
+    pa.parquet.write_table(pa.table({"x": [1], "g": ["a"]}), tmp_path / "t.parquet")
+    kept = pa.dataset.dataset(tmp_path / "t.parquet")
+    read_csv = pa.dataset.dataset(lines, format="csv")
+    for source in (
+        read_csv,
+        read_csv.filter(pa.dataset.field("x") > 0),
+        pa.dataset.dataset(lines, format="csv", schema=schema),
+        pa.dataset.dataset(objects, format="json"),
+        pa.dataset.dataset([kept, pa.dataset.dataset(lines, format="csv", schema=schema)]),
+    ):
+        with pytest.raises(InputError, match=r"data set of text files.*Pass the files' paths themselves"):
+            prepare(source, "x")
+    assert tally(kept, "x") == {(1,): 1}
