@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -27,7 +26,7 @@ LEVELS = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction
 
 def published(cells: dict[tuple[Any, ...], int], epsilon: Any = 20, **parameters: Any) -> Release:
     """A release of given bars: by group where ``by`` is given, of x (and y), of numbers."""
-    frame = pd.DataFrame({"g": ["a"], "x": [1.0], "y": [1.0]})
+    frame = pl.DataFrame({"g": ["a"], "x": [1.0], "y": [1.0]})
     columns = ["x", "y"] if parameters.pop("points", False) else "x"
     shape = prepare(frame, columns, **parameters).questions[0].shape
     parts = [list(part) for part in zip(*cells, strict=True)]

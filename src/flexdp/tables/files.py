@@ -208,14 +208,16 @@ class FileTable:
         return found
 
     def query(self, counting: Counting) -> str:
-        """The SQL that counts; it runs nothing."""
+        """The SQL that counts; it runs nothing. DuckDB can run it, but where lines end is then DuckDB's choice."""
+        return self._lines_in_sql() + self._statement(counting)
+
+    def _statement(self, counting: Counting) -> str:
         source, cells = self._source(counting.columns)
-        counts = count_query(source, counting, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind))
-        return self._explained(counts)
+        return count_query(source, counting, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind))
 
     def count(self, counting: Counting) -> Counted:
         """Bars and how many records each holds."""
-        statement = self.query(counting)
+        statement = self._statement(counting)
         with self._reading(counting.columns) as (con, interrupt):
             return counted(run(lambda: con.execute(statement).fetchnumpy(), interrupt), len(counting.axes))
 
@@ -225,7 +227,7 @@ class FileTable:
         source, cells = self._source(columns)
         with self._reading(columns) as (con, interrupt):
             if all(counting.units is None for counting in countings):
-                statement = self.together_query(countings)
+                statement = self._statement_together(countings)
                 result = run(lambda: con.execute(statement).fetchnumpy(), interrupt)
                 return counted_together(result, countings)
             listed = ", ".join(f"{_to_copy(cells[column.name], column)} AS x{i}" for i, column in enumerate(columns))
@@ -243,12 +245,14 @@ class FileTable:
 
     def together_query(self, countings: Sequence[Counting]) -> str:
         """The SQL that counts several things in one pass."""
+        return self._lines_in_sql() + self._statement_together(countings)
+
+    def _statement_together(self, countings: Sequence[Counting]) -> str:
         columns = tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
         source, cells = self._source(columns)
-        counts = together_query(
+        return together_query(
             source, countings, DUCKDB, lambda column, kind: read_cell(cells[column.name], column, kind)
         )
-        return self._explained(counts)
 
     @cached_property
     def _lines(self) -> dict[str, Lines]:
@@ -284,14 +288,16 @@ class FileTable:
                 for name in self._lines:
                     con.unregister(name)
 
-    def _explained(self, statement: str) -> str:
-        """A query on text files, below a comment that tells which lines it reads."""
-        said = [
-            f"-- {name}: the physical lines of {', '.join(lines.files)}"
-            f"{', without the header line' if lines.header else ''}; {lines.mark.decode()!r} stands for the line end\n"
+    def _lines_in_sql(self) -> str:
+        """What a query on text files stands below: the lines, which a release splits itself, as DuckDB would."""
+        parts = [
+            f"{name} AS (\n  SELECT line || {DUCKDB.text(lines.mark.decode())} AS line FROM read_csv("
+            f"{_file_list(lines.files)}, auto_detect=false, header=false, skip={int(lines.header)}, delim='\x1f', "
+            "quote='', escape='', comment='', new_line='\\n', strict_mode=false, ignore_errors=true, "
+            "null_padding=true, parallel=false, columns={'line': 'VARCHAR', 'rest': 'VARCHAR'})\n)"
             for name, lines in self._lines.items()
         ]
-        return "".join(said) + statement
+        return f"WITH {', '.join(parts)}\n" if parts else ""
 
     def _source(self, columns: Sequence[Column]) -> tuple[str, dict[str | None, str]]:
         """A FROM clause, and the expression of the cells of each column, by its name."""
