@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import private_counts
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,7 @@ from flexdp.bars import Bars
 from flexdp.bucketing import make_buckets
 from flexdp.buckets import Width
 from flexdp.budgets import Budget
-from flexdp.histogram import canonical_keys
+from flexdp.histogram import Histogram, canonical_keys
 from flexdp.report.document import Document
 from flexdp.report.histograms import histogram
 from flexdp.report.svg import named, ticks
@@ -109,9 +110,8 @@ def check(values: list[Any], **question: Any) -> None:
             single = "surely lies at" in answer.sentence
             ends = numbers(f"surely lies {'at #' if single else 'between # and #'}[.]$", answer.sentence)
             assert ends[0] <= truth <= ends[-1], answer.sentence
-            assert [Fraction(value_text(end)) for end in answer.interval][
-                :: 2 if single else 1
-            ] == ends or made.partition.relative
+            if not made.partition.relative:  # whose edges are shortened, outward
+                assert {Fraction(value_text(end)) for end in answer.interval} == set(ends)
     support, mode = made.support(), made.mode()
     keys = [Fraction(value_text(key)) for key in support.value]
     _check_cover(keys, true, lambda key: margin(support.sentence, key))
@@ -173,7 +173,7 @@ def near_edges(draw: st.DrawFn) -> tuple[list[float], dict[str, Any]]:
     return values, question
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(near_edges())
 @example(([-1e-30], {"width": "5", "bounds": ("-100", "100")}))
 @example(([-5e-324], {"width": "5"}))
@@ -187,7 +187,7 @@ def test_numbers_in_buckets_of_a_width(drawn: tuple[list[float], dict[str, Any]]
     check(values, **question)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(finite, min_size=1, max_size=3))
 @example([1700000000123456.0])
 @example([0.1, 0.3])
@@ -197,15 +197,16 @@ def test_every_number_its_own_bar(values: list[float]) -> None:
     check(values)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(finite, min_size=1, max_size=3), st.sampled_from(["0.05", "0.0001", "0.9", "0.1234567", "1/3"]))
 @example([-5e-324, 1e-310], "0.05")
 @example([3.634646909483716e307], "0.9")
 def test_numbers_in_relative_buckets(values: list[float], relative: str) -> None:
     check(values, relative=relative)
+    check(values, relative=relative, bounds=("-12345.678", "1e9"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=3),
     st.lists(st.fractions(-1000, 1000, max_denominator=999) | st.integers(-9, 9), min_size=2, max_size=6, unique=True),
@@ -219,7 +220,7 @@ def test_numbers_between_edges(values: list[float], edges: list[Fraction]) -> No
         assert "too close" in str(refusal)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.integers(-(10**36), 10**36) | st.integers(2**53 - 9, 2**53 + 9), min_size=1, max_size=3),
     st.none() | st.sampled_from([1, 2, 3, 10, 2**62]) | st.integers(1, 10**18),
@@ -303,6 +304,30 @@ def test_usual_widths_stay_short(width: str, lowest: int, bounded: bool) -> None
     assert all(buckets.beta_at(i) == Fraction(width) / 2 for i in index[:: max(1, len(index) // 40)].tolist())
 
 
+@pytest.mark.parametrize("outside", ["clamp", "drop"])
+@pytest.mark.parametrize("width", ["5", "0.1", "0.3"])
+def test_all_engines_find_the_same_bucket_next_to_an_edge(outside: str, width: str) -> None:
+    import sqlite3
+
+    import pyarrow as pa
+
+    bounds = (-20 * Fraction(width), 20 * Fraction(width))
+    edges = [float(index * Fraction(width)) for index in range(-22, 23)]
+    values = [*edges, *(math.nextafter(edge, way) for edge in edges for way in (-9e9, 9e9)), -1e-30, 1e-30, -5e-324]
+    question: dict[str, Any] = {"width": width, "bounds": tuple(map(str, bounds)), "outside": outside}
+    buckets = make_buckets("number", **question)
+    index = buckets.locate(np.array(values))
+    wanted = dict(Histogram.from_values(buckets.centres(index)).items())
+    assert wanted[float(Fraction(width) / 2)] >= 3 and min(index) == 0
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE t (x REAL)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(value,) for value in values])
+        sources = [(np.array(values), None), (pa.table({"x": values}), "x"), ((connection, "t"), "x")]
+        for source, column in sources:
+            assert private_counts(source, column, **question) == wanted
+    connection.close()
+
+
 def test_many_buckets_are_bounded_together_as_one_by_one() -> None:
     buckets = Width("number", Fraction("0.37"))
     index = np.arange(1, 3000)
@@ -368,7 +393,7 @@ def test_points_of_long_integers_say_how_far_they_were_rounded() -> None:
 
 
 @given(st.fractions() | finite.map(said))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_bounds_are_rounded_outward(number: Fraction) -> None:
     for digits in (3, 6):
         assert Fraction(lower_text(number, digits)) <= number <= Fraction(upper_text(number, digits))
@@ -409,7 +434,7 @@ def test_doubles_are_searched_in_order(one: float, two: float) -> None:
 
 
 @given(st.floats(-1e17, 1e17), st.floats(1e-9, 1e9))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_ticks_are_named_where_they_are(low: float, span: float) -> None:
     found = ticks(low, low + span, 8)
     pairs = named(found, 640)
@@ -417,4 +442,4 @@ def test_ticks_are_named_where_they_are(low: float, span: float) -> None:
     for place, name in pairs:
         scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(name[-1], 1)
         assert abs(Fraction(name.rstrip("kMG")) * Fraction(scale) - said(place)) <= Fraction(gap) / 20
-    assert len({name for _, name in pairs}) == len({place for place, _ in pairs})
+    assert len({name for _, name in pairs}) == len(pairs), "no two ticks have one name"

@@ -609,12 +609,16 @@ class Grid:
     def _side(axis: Exact | Width | Edges, index: NDArray[Any]) -> Fraction:
         """The β along one side: a point has doubles for coordinates, and long integers are rounded to them."""
         if isinstance(axis, Exact):
-            beta, points = axis.beta, index
+            beta, points, places = axis.beta, index, np.zeros(1)
         else:
             places = np.unique(index).astype(np.int64)
             beta, points = axis.beta_of(places), axis.centres(places)
-        furthest = max(map(abs, points.tolist()), default=0)
-        return beta + Fraction(furthest) / 2**50 if axis.kind == "integer" and furthest >= 2**53 else beta
+        furthest, place = (int(max(map(abs, numbers.tolist()), default=0)) for numbers in (points, places))
+        if axis.kind == "integer" and furthest >= 2**53:  # the key is rounded, and again where it is printed
+            beta += Fraction(2 * furthest + 1, 2**53)
+        if isinstance(axis, Width) and place >= 2**53:  # and so is the index
+            beta += place * axis.width / 2**53
+        return beta
 
     def centres(self, index: NDArray[Any]) -> NDArray[np.float64]:
         """The middle of each cell, a row each."""

@@ -17,6 +17,7 @@ __all__ = ["cell_map", "map_multiples"]
 _FINEST = (90, 64)  # cells across and up; a finer map shows the fullest cell of each of these
 _MOST_NAMES = 24
 _MOST_GROUPS = 9
+_SHORT_END = 6  # characters beside a small map
 
 
 def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: int = 720, height: int = 460) -> str:
@@ -27,15 +28,17 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
         words = "Nothing survived: no cell is left to draw."
         return picture(width, 70, title, words, [text(width / 2, 40, words, kind="s")], name=name, alone=alone)
     spans, names = zip(*(_placed(document, place) for place in (0, 1)), strict=True)
-    left, right, top, bottom = 78.0, width - 16.0, 14.0, height - 74.0
     limits = [(float(span[:, 0].min()), float(span[:, 1].max())) for span in spans]
+    first, second = document.axes
+    beside = _ticks(second, limits[1], names[1], 8)
+    longest = max((len(word) for _, word in beside), default=0)
+    left, right, top, bottom = max(78.0, 8.0 * longest), width - 16.0, 14.0, height - 74.0
     across, up = Scale(*limits[0], left, right), Scale(*limits[1], bottom, top)
     x, y, counts, coarse = _in_frame(spans, counts, across, up)
     body = _cells(x, y, counts, shades(counts.tolist()), (left, right, top, bottom))
-    first, second = document.axes
     for value, word in _ticks(first, limits[0], names[0], 8):
         body.append(text(across(value), bottom + 16, word, kind="s"))
-    for value, word in _ticks(second, limits[1], names[1], 8):
+    for value, word in beside:
         body.append(text(left - 6, up(value) + 4, word, anchor="end", kind="s"))
     body.append(text((left + right) / 2, bottom + 33, first.name or "first", kind="s"))
     body.append(text(left, top - 3, f"↑ {second.name or 'second'}", anchor="start", kind="s"))
@@ -79,6 +82,8 @@ def map_multiples(document: Document, *, name: str = "m", alone: bool = True, wi
         for end, word in named(limits[0], right - left):
             body.append(text(left if end == limits[0][0] else right, bottom + 14, word, kind="s"))
         for end, word in named(limits[1], bottom - top):
+            if len(word) > _SHORT_END:  # there is no room, and a part of it would be another number
+                continue
             body.append(text(left - 4, bottom if end == limits[1][0] else top + 8, word, anchor="end", kind="s"))
     more = len(totals) - len(shown)
     note = f"{more} smaller groups not drawn; " if more else ""

@@ -180,7 +180,7 @@ def ticks(low: float, high: float, about: int = 6, *, whole: bool = False) -> li
         step = max(Fraction(1), step)
     slack = Fraction(1, 10**9)
     first, last = math.ceil(Fraction(low) / step - slack), math.floor(Fraction(high) / step + slack)
-    return [float(place * step) for place in range(first, last + 1)]
+    return list(dict.fromkeys(float(place * step) for place in range(first, last + 1)))
 
 
 def named(places: Sequence[float], room: float) -> list[tuple[float, str]]:
