@@ -188,7 +188,7 @@ def test_files_that_are_laid_out_differently_and_one_that_is_counted_twice(tmp_p
     request = prepare(pattern, "x", kind="integer")
     shown = request.query()
     assert shown.count("read_csv") == 2, "files that are laid out alike are read together"
-    assert duckdb.sql(shown).fetchall() and dict(duckdb.sql(shown).fetchall()) == {1: 2, 3: 1, 5: 1, 9: 1}
+    assert dict(duckdb.sql(shown).fetchall()) == {"1": 2, "3": 1, "5": 1, "9": 1}
     assert [private_bars(request).counts.sum() for _ in range(2)] == [5, 5], "a request can be run again"
 
 
