@@ -68,7 +68,7 @@ def test_a_lone_value_never_shows(
     """A bar of one record survives with chance δ; at δ = 1e-12 it is in no output, repr or log of any source."""
     caplog.set_level(logging.DEBUG)
     for name, (source, column) in tables(tmp_path).items():
-        said: dict[str, Any] = {"kind": "number"} if name in ("csv", "jsonl", "list") else {}
+        said: dict[str, Any] = {"kind": "number"} if name in ("csv", "jsonl", "list", "pandas") else {}
         released = flexdp.release(source, column, epsilon="0.5", delta="1e-12", **said)
         outputs = [released.to_json(), repr(released), str(released.__dict__), str(released.certificate())]
         outputs += [str(answer) + repr(answer) for answer in (released.max(), released.support(), released.counts())]
