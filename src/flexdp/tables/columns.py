@@ -108,7 +108,7 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
         raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {shown(kind)}.")
     asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
     if column.inferred:
-        chosen = asked or ("number" if bucketed else None)
+        chosen = asked or ("number" if bucketed else column.kind)
         if chosen is None:
             raise InputError(
                 f"kind is missing: pandas infers the type of {column.label} from its cells, which may not decide. Say "
