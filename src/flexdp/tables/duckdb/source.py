@@ -21,7 +21,7 @@ from flexdp.tables.sql import Reading, count_query, together_query
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
 
 _RELATION = "flexdp_relation"  # the name that a caller's relation has in the query
-_SCAN = re.compile(r"Function:[\s│|]*(READ_CSV|READ_JSON|READ_NDJSON|READ_XLSX|PANDAS_SCAN)")
+_SCAN = re.compile(r"Function:[\s│|]*(READ_CSV|READ_JSON|READ_NDJSON|READ_XLSX)")
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,11 @@ def _refuse_inferred(relation: Any) -> None:
         plan = str(relation.explain())
     if plan is None:
         raise InputError("source is a relation that cannot be planned; check the files and tables that it names.")
-    found = _SCAN.search(plan)
-    if found is None:
-        return
-    if found.group(1) == "PANDAS_SCAN":
+    if _SCAN.search(plan) is not None:
         raise InputError(
-            "source is a relation over a pandas frame or arrays, of which DuckDB infers types from cells. "
-            "Pass the frame itself."
+            "source is a relation over a text file, of which DuckDB infers types from cells, or fails at one. "
+            "Pass the file's path itself, or a table with declared types that holds its rows."
         )
-    raise InputError(
-        "source is a relation over a text file, of which DuckDB infers types from cells, or fails at one. "
-        "Pass the file's path itself, or a table with declared types that holds its rows."
-    )
 
 
 def is_connection(source: object) -> bool:
