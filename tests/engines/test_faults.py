@@ -19,7 +19,6 @@ from conftest import counting_threads, private_bars, private_counts, sigint_when
 import flexdp
 from flexdp import DataError, InputError
 from flexdp.release import Request, prepare
-from flexdp.tables import running
 from flexdp.tables.postgres.run import own_session
 
 CANARY = "CANARY-QUOKKA"  # letters that no random text has: what is drawn is printed in digits, or as hex
@@ -121,22 +120,25 @@ def test_a_query_cancelled_by_somebody_else_is_a_fault(
     con.close()
 
 
-def test_ctrl_c_before_the_first_row_stops_the_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interruption that comes before SQLite has begun to read has no effect on it; it is repeated until it has."""
-    con = sqlite3.connect(":memory:")
+class DeafOnce(sqlite3.Connection):
+    """As if the first interruption came before there was a statement to interrupt, which has no effect."""
+
+    deaf = True
+
+    def interrupt(self) -> None:
+        if not self.deaf:
+            super().interrupt()
+        self.deaf = False
+
+
+def test_ctrl_c_is_repeated_until_it_has_an_effect() -> None:
+    con = sqlite3.connect(":memory:", factory=DeafOnce)
     under_way = without_end(con)
     prepared = prepare((con, "slow"), "x", width=5, kind="number").spend(**SPEND)
-    insist = running._insist
-    monkeypatch.setattr(running, "_insist", lambda stop, ended: insist(_deaf_once(stop), ended))
     with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
         prepared.run()
     assert con.execute("SELECT 1").fetchone() == (1,)
     con.close()
-
-
-def _deaf_once(stop: Callable[[], None]) -> Callable[[], None]:
-    calls = iter([lambda: None])
-    return lambda: next(calls, stop)()
 
 
 def test_ctrl_c_stops_duckdb() -> None:

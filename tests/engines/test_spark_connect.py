@@ -116,7 +116,7 @@ from conftest import private_counts, wait_for
 from flexdp import DataError
 from flexdp.release import prepare
 builder = SparkSession.builder.master("local-cluster[1,1,512]").config("spark.executor.memory", "512m")
-builder = builder.config("spark.ui.enabled", "false").config("spark.task.maxFailures", "3")
+builder = builder.config("spark.ui.enabled", "false").config("spark.task.maxFailures", "2")
 session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 java = session.sparkContext._gateway.proc.pid
 reading, may_go_on = str(folder / "reading"), str(folder / "may-go-on")
@@ -150,7 +150,7 @@ def kill_one():
     wait_for(lambda: os.path.exists(reading))
     for process in executors():
         os.kill(process, signal.SIGKILL)
-        wait_for(lambda: process not in executors())
+        wait_for(lambda: not Path(f"/proc/{{process}}").exists())
         killed.append(process)
     os.unlink(reading)
 
@@ -175,7 +175,7 @@ try:
     print("released")
 except DataError as error:
     assert error.__cause__ is None and error.__context__ is None
-assert len(killed) >= 4, killed
+assert len(killed) >= 3, killed
 print("all is well")
 os.kill(java, signal.SIGKILL)
 shutil.rmtree(folder, ignore_errors=True)
