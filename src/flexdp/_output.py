@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, TypeVar
 
-from flexdp._escape import no_formula
+from flexdp._escape import for_spreadsheet
 from flexdp._escape import visible as safe
 from flexdp._parameters import shown
 from flexdp.answers import Answer, check_order
@@ -275,9 +275,9 @@ class AtomicFile:
         for place, one in enumerate(release.values() if isinstance(release, Releases) else [release]):
             columns = one.columns_of_bars()
             if not place:
-                writer.writerow([*(["column"] if several else []), *map(no_formula, columns)])
+                writer.writerow([*(["column"] if several else []), *map(for_spreadsheet, columns)])
             for row in zip(*columns.values(), strict=True):
-                writer.writerow([*([no_formula(one.column)] if several else []), *map(no_formula, row)])
+                writer.writerow([*([for_spreadsheet(one.column)] if several else []), *map(for_spreadsheet, row)])
 
     def write_text(self, text: str) -> None:
         """Write a page that was made elsewhere."""

@@ -25,6 +25,7 @@ __all__ = [
     "float_up",
     "grouped",
     "is_short",
+    "is_unicode",
     "lower_text",
     "number_text",
     "plural",
@@ -44,6 +45,11 @@ _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling
 def is_short(text: str, longest: int = _LONGEST_SHOWN) -> bool:
     """Whether a text is short and printable, so that a message may echo it."""
     return len(text) <= longest and text.isprintable()
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it has no half of a surrogate pair."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdp._parameters import Domain, plural, shown, whole
+from flexdp._parameters import Domain, is_unicode, plural, shown, whole
 from flexdp._zones import check_zone
 from flexdp.bucketing import make_buckets, make_grid
 from flexdp.buckets import EPOCH, LARGEST_INTEGER, Buckets, Exact, Kind, Partition
@@ -266,7 +266,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
     fits = isinstance(value, _GROUP_KINDS[kind]) and isinstance(value, bool) == (kind == "boolean")
     if not fits or isinstance(value, dt.datetime):
         raise InputError(f"groups must hold values of the column's kind, {kind}; got {shown(value)}.")
-    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+    if isinstance(value, str) and not is_unicode(value):
         raise InputError("groups must be texts that can be written as UTF-8.")
     if kind == "integer" and abs(value) > LARGEST_INTEGER:
         raise InputError(
