@@ -324,6 +324,24 @@ def test_spreadsheets_get_no_formulas(tmp_path: Path) -> None:
     assert "'=1+1" in (tmp_path / "o.csv").read_text()
 
 
+def test_a_csv_file_cannot_steer_what_shows_it(tmp_path: Path) -> None:
+    """Keys and groups come from the data: the CSV has them as a terminal is shown them, JSON has them as they are."""
+    path = tmp_path / "h.csv"
+    hostile = "\x1b]0;owned\x07\u202etxt\x9b2J"
+    path.write_text("a\u202eb,c\n" + f"{hostile},=1+1\n" * 100 + f"=2+{hostile},x\n" * 100)
+    flexdp("release", path, "a\u202eb", "--by", "c", *SPEND, "-o", tmp_path / "o.csv")
+    flexdp("release", path, "a\u202eb", "--by", "c", *SPEND, "-o", tmp_path / "o.json")
+    written = (tmp_path / "o.csv").read_text(encoding="utf-8")
+    assert all(char.isprintable() or char == "\n" for char in written)
+    shown = "\\u001b]0;owned\\u0007\\u202etxt\\u009b2J"
+    with (tmp_path / "o.csv").open(encoding="utf-8") as stream:
+        rows = [(row["c"], row["key"]) for row in csv.DictReader(stream)]
+    assert rows == [("'=1+1", shown), ("x", f"'=2+{shown}")]
+    released = Release.from_json((tmp_path / "o.json").read_text(encoding="utf-8"))
+    assert set(released.support().value) == {hostile, f"=2+{hostile}"}
+    assert set(released.to_frame("polars")["key"]) == {hostile, f"=2+{hostile}"}
+
+
 @contextmanager
 def counting(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A release that counts records as fast as they come, which never end; its scratch files are in the folder."""

@@ -224,6 +224,7 @@ def test_a_bound_that_was_paid_for_is_found_once_for_all_groups() -> None:
         ("x", {"by": ["g", "n"], "groups": ["a1"]}, "2 values each"),
         ("x", {"by": "g", "groups": [("a", "b")]}, "1 value each"),
         ("x", {"by": "g", "groups": ["\ud800"]}, "UTF-8"),
+        ("x", {"by": "g", "groups": ["é" * 32_769]}, "at most 65 536 bytes"),
         (["x", "x"], {"separately": True}, "each column once"),
         ("x", {"unit": "id", "max_buckets_per_unit": 10**9}, "smaller max_buckets_per_unit"),
         ("x", {"width": "1 day"}, "kind='date' or kind='moment'"),

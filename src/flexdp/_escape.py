@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Any
 
-__all__ = ["markup", "no_formula", "visible"]
+__all__ = ["for_spreadsheet", "markup", "visible"]
 
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (bidi overrides too), lone surrogates, line separators
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
@@ -34,11 +34,15 @@ def markup(text: object) -> str:
     return html.escape(visible(str(text)), quote=True)
 
 
-def no_formula(cell: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets a quote in front; numbers stay numbers.
+def for_spreadsheet(cell: Any) -> Any:
+    """A text that can neither steer a terminal nor run as a formula, which gets a quote in front; numbers stay numbers.
 
-    >>> no_formula("=1+1"), no_formula(-2.5), no_formula("-2.5"), no_formula("-2+cmd")
+    >>> for_spreadsheet("=1+1"), for_spreadsheet(-2.5), for_spreadsheet("-2.5"), for_spreadsheet("-2+cmd")
     ("'=1+1", -2.5, '-2.5', "'-2+cmd")
+    >>> for_spreadsheet("a\\x1b[31m")
+    'a\\\\u001b[31m'
     """
-    risky = isinstance(cell, str) and _FORMULA.match(cell.lstrip(" ")) and not _NUMBER.fullmatch(cell)
-    return f"'{cell}" if risky else cell
+    if not isinstance(cell, str):
+        return cell
+    risky = _FORMULA.match(cell.lstrip(" ")) and not _NUMBER.fullmatch(cell)
+    return f"'{visible(cell)}" if risky else visible(cell)

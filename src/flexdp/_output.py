@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, TypeVar
 
-from flexdp._escape import no_formula
+from flexdp._escape import for_spreadsheet
 from flexdp._escape import visible as safe
 from flexdp._parameters import number_text, path_text, shown
 from flexdp.answers import Answer, check_order
@@ -278,10 +278,12 @@ class AtomicFile:
         for place, one in enumerate(release.values() if isinstance(release, Releases) else [release]):
             columns = one.columns_of_bars()
             if not place:
-                writer.writerow([*(["column"] if several else []), *map(no_formula, columns)])
+                writer.writerow([*(["column"] if several else []), *map(for_spreadsheet, columns)])
             for row in zip(*columns.values(), strict=True):
-                cells = (Decimal(number_text(cell)) if isinstance(cell, Fraction) else no_formula(cell) for cell in row)
-                writer.writerow([*([no_formula(one.column)] if several else []), *cells])
+                cells = (
+                    Decimal(number_text(cell)) if isinstance(cell, Fraction) else for_spreadsheet(cell) for cell in row
+                )
+                writer.writerow([*([for_spreadsheet(one.column)] if several else []), *cells])
 
     def write_text(self, text: str) -> None:
         """Write a page that was made elsewhere."""

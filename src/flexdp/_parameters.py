@@ -42,6 +42,7 @@ __all__ = [
     "grouped",
     "instance",
     "is_short",
+    "is_unicode",
     "lower_text",
     "number_text",
     "pairs",
@@ -73,6 +74,11 @@ _LONGEST_WHOLE = 17  # characters of a whole or half bound that is printed as it
 def is_short(text: str, longest: int = _LONGEST_SHOWN) -> bool:
     """Whether a text is short and printable, so that a message may echo it."""
     return len(text) <= longest and text.isprintable()
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it has no half of a surrogate pair."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:

@@ -14,6 +14,7 @@ from flexdp._escape import visible
 from flexdp._output import AtomicFile, json_answer
 from flexdp._parameters import shown
 from flexdp._words import in_options, options_of
+from flexdp.documents import parse
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
 from flexdp.planning import Advice, plan
@@ -151,7 +152,7 @@ def _one(source: str, column: str | None) -> str:
     if page := _EMBEDDED.search(text):
         text = page.group(1)
     try:
-        content = json.loads(text)
+        content = parse(text)
         several = content["schema"] == "flexdp.releases/1"
         found = {str(each["column"]): each for each in content["releases"]} if several else {}
     except (ValueError, TypeError, KeyError, RecursionError):

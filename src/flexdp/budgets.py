@@ -16,10 +16,10 @@ from functools import cached_property
 from flexdp._parameters import DELTA, EPSILON, Domain, Number, number_text, whole
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
-from flexdp.noise import DropNoise
+from flexdp.noise import LARGEST_REACH, DropNoise, smallest_reach
 from flexdp.planning import per_bar
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "has_reach"]
 
 SHARE = Domain(
     name="certify",
@@ -70,8 +70,7 @@ class Budget:
     @cached_property
     def bars(self) -> DropNoise:
         """What each bar loses."""
-        rest = 1 - (self.share or 0)
-        each = per_bar(self.epsilon * rest, self.delta * rest, self.most)
+        each = _of_each_bar(self.epsilon, self.delta, self.most, self.share)
         return DropNoise(each.epsilon, each.delta)
 
     @cached_property
@@ -87,6 +86,20 @@ class Budget:
         return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
 
 
+def has_reach(reach: object, epsilon: Number, delta: Number, *, most: int = 1, certify: Number | None = None) -> bool:
+    """Whether the bars of such a budget have this reach; told without making their table."""
+    if type(reach) is not int or not 0 < reach <= LARGEST_REACH:
+        return False
+    share = None if certify is None else SHARE.check(certify)
+    each = _of_each_bar(EPSILON.check(epsilon), DELTA.check(delta), whole(UNITS, most), share)
+    return smallest_reach(each.epsilon, each.delta, at_most=reach) == reach
+
+
+def _of_each_bar(epsilon: Fraction, delta: Fraction, most: int, share: Fraction | None) -> Privacy:
+    rest = 1 - (share or 0)
+    return per_bar(epsilon * rest, delta * rest, most)
+
+
 def _growth(step: Fraction, times: int) -> Fraction:
     """An upper bound of 1 + e^step + … + e^{(times−1)·step}."""
     if times == 1:
@@ -94,12 +107,10 @@ def _growth(step: Fraction, times: int) -> Fraction:
     context = Context(prec=60, rounding=ROUND_CEILING)
     exponent = context.divide(Decimal(step.numerator), Decimal(step.denominator))
     ratio = Fraction(context.exp(exponent)) * (1 + Fraction(1, 10**50))  # right to its last digit, then a little more
-    total, power = Fraction(0), Fraction(1)
-    for _ in range(times):
-        total += power
-        power = Fraction(context.multiply(_decimal(power, context), _decimal(ratio, context)))
-    return Fraction(_decimal(total, context))
-
-
-def _decimal(number: Fraction, context: Context) -> Decimal:
-    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
+    base = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    total, power = Decimal(0), Decimal(1)  # the sum of so many terms, and the next one
+    for bit in f"{times:b}":  # twice as many terms, and where the bit is set one more; all is rounded up
+        total, power = context.fma(total, power, total), context.multiply(power, power)
+        if bit == "1":
+            total, power = context.add(total, power), context.multiply(power, base)
+    return Fraction(total)

@@ -6,25 +6,27 @@ What is read is checked: nothing outside the bounds or the declared groups, no k
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from flexdp._parameters import is_short, shown, whole
 from flexdp.bars import Bars
 from flexdp.bucketing import bucket_parameters, make_buckets
-from flexdp.buckets import Buckets, Exact, Kind, times
-from flexdp.budgets import Budget
+from flexdp.buckets import LONGEST_TEXT, Buckets, Exact, Kind, times
+from flexdp.budgets import Budget, has_reach
 from flexdp.errors import InputError
 from flexdp.requests import Shape, UnitRule, declared_groups, group_index
 from flexdp.version import __version__
 
-__all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "json_text", "labels", "read", "write"]
+__all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "json_text", "labels", "parse", "read", "write"]
 
 SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
 _KINDS = ("integer", "number", "text", "date", "moment", "boolean")
 _WIDEST_INDENT = 16
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _PER_UNIT = (None, "max", "min", "mean")
 
 
@@ -41,6 +43,26 @@ def json_text(document: dict[str, Any], indent: object) -> str:
     """A document as text: on one line, or with so many spaces of indentation."""
     spaces = None if indent is None else whole("indent", indent, at_least=0, at_most=_WIDEST_INDENT)
     return json.dumps(document, indent=spaces, ensure_ascii=False, allow_nan=False)
+
+
+def parse(document: str | bytes) -> Any:
+    """The JSON values of a document, in which no name comes twice, every number is finite and every text is Unicode."""
+    text = document if isinstance(document, str) else document.decode(json.detect_encoding(document))
+    values = json.loads(text, object_pairs_hook=_named_once, parse_constant=_refuse_constant)
+    if _SURROGATE.search(text):
+        json.dumps(values, ensure_ascii=False).encode()  # fails unless they come in pairs
+    return values
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name that comes twice")
+    return values
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number")
 
 
 def write(content: Content) -> dict[str, Any]:
@@ -129,12 +151,11 @@ def read(document: dict[str, Any]) -> Content:
         declared = set(map(group_index, shape.groups))
         if not declared.issuperset(cells.rows(slice(len(shape.by)))):
             raise ValueError("a group that was not declared")
-    budget = Budget(
-        privacy["epsilon"],
-        privacy["delta"],
-        most=1 if shape.unit is None else shape.unit.most,
-        certify=None if certified is None else certified["share"],
-    )
+    most = 1 if shape.unit is None else shape.unit.most
+    share = None if certified is None else certified["share"]
+    if not has_reach(document["mechanism"]["q"], privacy["epsilon"], privacy["delta"], most=most, certify=share):
+        raise ValueError("noise of another reach, whose table may be long in the making")
+    budget = Budget(privacy["epsilon"], privacy["delta"], most=most, certify=share)
     at_most = None if certified is None else certified["records_at_most"]
     if certified is not None and (type(at_most) is not int or at_most < sum(cells.counts.tolist())):
         raise ValueError("no bound, or one that the release itself exceeds")
@@ -232,6 +253,8 @@ def _exact_index(kind: Kind, keys: list[Any]) -> Any:
     wanted = {"integer": int, "number": float | int, "text": str, "boolean": bool}[kind]
     if not all(isinstance(key, wanted) and isinstance(key, bool) == (kind == "boolean") for key in keys):
         raise TypeError("keys do not fit the kind")
+    if kind == "text" and any(len(key.encode()) > LONGEST_TEXT for key in keys):
+        raise ValueError("a text that is not read on any engine")
     return [float(key) for key in keys] if kind == "number" else keys
 
 

@@ -23,7 +23,7 @@ from flexdp.answers import Answer, Certificate, Reader, Scope
 from flexdp.bars import Bars
 from flexdp.buckets import Bucket, Exact, Kind, Partition
 from flexdp.budgets import Budget
-from flexdp.documents import SCHEMA_OF_SEVERAL, Content, group_columns, json_text, labels, read, write
+from flexdp.documents import SCHEMA_OF_SEVERAL, Content, group_columns, json_text, labels, parse, read, write
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
@@ -318,7 +318,7 @@ class Release(Readable):
         The noise table is rebuilt from ε and δ, the keys from the buckets; the document must say the same of both.
         """
         try:
-            content = json.loads(document)
+            content = parse(document)
             found = cls(**read(content)._asdict())
             same = {**found._document(), "flexdp": content["flexdp"]}
             content.pop("answers", None)  # what the command line adds is read off again, not believed
@@ -404,11 +404,11 @@ class Releases(Mapping[str, Release]):
     def from_json(cls, document: str | bytes) -> Releases:
         """What :meth:`to_json` wrote, each release checked."""
         try:
-            content = json.loads(document)
+            content = parse(document)
             if content["schema"] != SCHEMA_OF_SEVERAL or set(content) != {"schema", "releases"}:
                 raise TypeError("another schema")
             texts = [json.dumps(each) for each in content["releases"]]
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise InputError("document must be the JSON of flexdp releases, complete and unchanged.") from None
         return cls([Release.from_json(text) for text in texts])
 

@@ -15,10 +15,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexdp._parameters import Domain, choice, elements, pairs, plain_scalar, plural, sequence, shown, text, whole
+from flexdp._parameters import (
+    Domain,
+    choice,
+    elements,
+    grouped,
+    is_unicode,
+    pairs,
+    plain_scalar,
+    plural,
+    sequence,
+    shown,
+    text,
+    whole,
+)
 from flexdp._zones import check_zone
 from flexdp.bucketing import make_buckets, make_grid
-from flexdp.buckets import EPOCH, LARGEST_INTEGER, Buckets, Exact, Kind, Partition
+from flexdp.buckets import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Buckets, Exact, Kind, Partition
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -311,8 +324,13 @@ def _group_value(value: Any, kind: Kind) -> Any:
     fits = isinstance(value, _GROUP_KINDS[kind]) and isinstance(value, bool) == (kind == "boolean")
     if not fits or isinstance(value, dt.datetime):
         raise InputError(f"groups must hold values of the column's kind, {kind}; got {shown(value)}.")
-    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+    if isinstance(value, str) and not is_unicode(value):
         raise InputError("groups must be texts that can be written as UTF-8.")
+    if isinstance(value, str) and len(value.encode()) > LONGEST_TEXT:
+        raise InputError(
+            f"groups must be texts of at most {grouped(LONGEST_TEXT)} bytes; longer ones are read on no engine. "
+            "Leave it out."
+        )
     if kind == "integer" and abs(value) > LARGEST_INTEGER:
         raise InputError(
             "groups must be integers of at most 37 digits; larger ones are read on no engine. Leave it out."

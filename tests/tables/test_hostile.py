@@ -522,3 +522,30 @@ def test_odd_declarations_are_refused(tmp_path: Path) -> None:
     wide.write_text("x" * 200_000 + ",y\n1,2\n")
     with pytest.raises(InputError, match="header"):
         private_counts(wide, "y")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"column": "\ud800", "width": 1}, {"column": "x", "width": 1, "by": "\ud800"},
+        {"column": ["x", "\ud800"], "width": 1}, {"column": ["x", "\ud800"], "width": 1, "separately": True},
+        {"column": "x", "width": 1, "unit": "\ud800", "max_buckets_per_unit": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_column_whose_name_cannot_be_written_is_refused(parameters: dict[str, Any]) -> None:
+    """pandas has such columns, and no document, page or terminal could say of what a release is."""
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [1, 2]})
+    frame.columns = pd.Index(["x", "\ud800"], dtype=object)
+    with pytest.raises(InputError, match="column must be a text that can be written as UTF-8"):
+        prepare(frame, **parameters)
+
+
+def test_other_texts_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,2\n")
+    with pytest.raises(InputError, match="delimiter must be one character"):
+        prepare(path, "x", delimiter="\ud800")
+    for name in ("\ud800.db", "\0.db"):
+        with pytest.raises(InputError, match="not there or may not be read"):
+            prepare((name, "visits"), "x")

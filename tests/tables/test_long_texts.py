@@ -33,6 +33,11 @@ def bars_of(prepared: Any) -> dict[Any, int]:
     return dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
 
 
+def small_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(run._SETTINGS, "memory_limit", MEMORY)
+    monkeypatch.setitem(run._SETTINGS, "threads", "2")
+
+
 def table(huge: int = 0, rows: int = ROWS) -> pa.Table:
     """Some short texts, and after them a few that are together huge."""
     texts = [WORDS[i % 3] for i in range(rows)] + [chr(65 + i) * (HUGE // huge) for i in range(huge)]
@@ -72,7 +77,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_huge_cell_changes_nobody_elses_outcome(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither one alone nor several at once: with them the engine counts what it counts without them."""
-    monkeypatch.setitem(run._SETTINGS, "memory_limit", MEMORY)
+    small_engine(monkeypatch)
     make = SOURCES[source]
     without, alone, several = (make(tmp_path, table(huge)) for huge in (0, 1, 3))
     for question in QUESTIONS.values():
@@ -82,7 +87,7 @@ def test_a_huge_cell_changes_nobody_elses_outcome(source: str, tmp_path: Path, m
 
 
 def test_a_huge_cell_is_not_copied_for_several_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(run._SETTINGS, "memory_limit", MEMORY)
+    small_engine(monkeypatch)
     found = []
     for rows in (table(), table(3)):
         source = SOURCES["parquet"](tmp_path, rows)

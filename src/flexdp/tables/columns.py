@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from flexdp._parameters import is_short, plain_scalar, shown
+from flexdp._parameters import is_short, is_unicode, plain_scalar, shown
 from flexdp.buckets import Kind
 from flexdp.errors import InputError
 
-__all__ = ["Column", "label_reading", "no_column", "no_name", "pick", "reading"]
+__all__ = ["Column", "check_unicode", "label_reading", "no_column", "no_name", "pick", "reading"]
 
 _KINDS = ("integer", "number", "text", "date", "moment", "boolean")
 _CONVERSIONS = {
@@ -68,6 +68,7 @@ def pick(columns: Sequence[Column], name: object) -> Column:
     name = plain_scalar(name)
     if not isinstance(name, str):
         raise InputError(f"column must be the name of one, a text; got {shown(name)}. Rename the column, or quote it.")
+    check_unicode(name)
     found = [column for column in columns if column.name == name]
     if len(found) > 1:
         raise InputError(f"column {shown(name)} is declared more than once; rename one of them.")
@@ -84,6 +85,12 @@ def pick(columns: Sequence[Column], name: object) -> Column:
         )
         raise InputError(f"column {shown(name)} does not exist. {hint}")
     return found[0]
+
+
+def check_unicode(name: str) -> None:
+    """Refuse a column's name that no document could hold."""
+    if not is_unicode(name):
+        raise InputError("column must be a text that can be written as UTF-8; rename it.")
 
 
 def no_column(column: object, what: str) -> None:

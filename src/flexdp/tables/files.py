@@ -20,10 +20,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from flexdp._parameters import choice, path_text, shown
+from flexdp._parameters import choice, is_unicode, path_text, shown
 from flexdp.buckets import Kind
 from flexdp.errors import DataError, InputError
-from flexdp.tables.columns import Column, pick
+from flexdp.tables.columns import Column, check_unicode, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection
@@ -61,7 +61,8 @@ def open_files(
 
     Paths are echoed in messages only where they were given as such: a list may be values that were meant as data.
     """
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
+    single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n' and is_unicode(delimiter)
+    if delimiter is not None and not single:
         raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
     if file_format is not None:
         file_format = choice("format", file_format, ("csv", "jsonl", "parquet"))
@@ -196,8 +197,7 @@ class FileTable:
     def column(self, name: object) -> Column:
         """The declared column of that name; of JSON lines, any name, since keys are data."""
         if self.format == "jsonl" and isinstance(name, str):
-            if any("\ud800" <= char <= "\udfff" for char in name):
-                raise InputError("column must be a text that can be written as UTF-8.")
+            check_unicode(name)
             return Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
         found = pick(self._declared[self.files[0]], name)
         if name not in {column.name for column in self.columns}:

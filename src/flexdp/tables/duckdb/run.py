@@ -1,17 +1,17 @@
-"""A private connection."""
+"""A private connection, and no progress on anybody's."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from flexdp.errors import InputError
 
-__all__ = ["connection"]
+__all__ = ["connection", "no_progress"]
 
 _SETTINGS = {
     "memory_limit": "600MB",  # what is larger spills to the private directory
@@ -21,6 +21,39 @@ _SETTINGS = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
+_PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # how far a count has come tells of its records
+_ATTEMPTS = 100  # at restoring a setting, each of which an interrupt may hit
+
+
+@contextmanager
+def no_progress(ask: Callable[[str], Any]) -> Iterator[None]:
+    """Let a caller's connection show no progress for a while; afterwards it shows what it did. ``ask`` queries it."""
+    off = []
+    try:
+        for setting in _PROGRESS:
+            if ask(f"SELECT current_setting('{setting}')").fetchall()[0][0]:
+                off.append(setting)
+                _turn_off(ask, setting)
+        yield
+    finally:
+        for setting in reversed(off):
+            _turn_on(ask, setting)
+
+
+def _turn_off(ask: Callable[[str], Any], setting: str) -> None:
+    import duckdb
+
+    with suppress(duckdb.Error):  # in a notebook without widgets there is no bar, and turning it off is an error
+        ask(f"SET {setting} = false")
+
+
+def _turn_on(ask: Callable[[str], Any], setting: str) -> None:
+    import duckdb
+
+    for _ in range(_ATTEMPTS):
+        with suppress(duckdb.Error):
+            ask(f"SET {setting} = true")
+            return
 
 
 @contextmanager
@@ -38,11 +71,8 @@ def connection(*, texts: bool = False) -> Iterator[Any]:
     try:
         con = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
         try:
-            # How far a count has come tells how many records there are: no progress is shown, also where the engine
-            # would by default. (In a notebook without widgets there is no bar, and turning it off is an error.)
-            for setting in ("enable_progress_bar_print", "enable_progress_bar"):
-                with suppress(duckdb.Error):
-                    con.execute(f"SET {setting} = false")
+            for setting in _PROGRESS:
+                _turn_off(con.execute, setting)
             if texts:
                 con.execute("SET disable_parquet_prefetching = true")
             yield con

@@ -13,6 +13,7 @@ from flexdp.errors import InputError
 from flexdp.tables.columns import Column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.duckdb.run import no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.running import counted, counted_together, run
 from flexdp.tables.served import check_name, no_table
@@ -79,8 +80,13 @@ def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> 
         raise InputError("source is a relation that can no longer be read; is its connection open?") from None
     _refuse_inferred(source)
 
+    def work(statement: str) -> dict[str, Any]:
+        with no_progress(lambda words: source.query(_RELATION, words)):
+            columns: dict[str, Any] = source.query(_RELATION, statement).fetchnumpy()
+            return columns
+
     def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
-        return run(lambda: source.query(_RELATION, statement).fetchnumpy(), interrupt)
+        return run(lambda: work(statement), interrupt)
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, table=_RELATION)
 

@@ -64,7 +64,7 @@ def _checked(path: str) -> str:
     try:
         with Path(path).open("rb") as file:
             start = file.read(len(_MAGIC))
-    except OSError:
+    except (OSError, ValueError):  # a name that no file can have
         raise InputError(
             f"source {shown(path, 160)} is not there or may not be read; check path and permissions."
         ) from None

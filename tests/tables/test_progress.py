@@ -1,0 +1,82 @@
+"""How far a count has come tells about the table's size: a caller's DuckDB connection shows none of it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+import flexdp
+from flexdp import DataError
+from flexdp.release import prepare
+from flexdp.tables.duckdb.source import open_relation
+
+SETTINGS = ("enable_progress_bar", "enable_progress_bar_print")
+SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    with duckdb.connect() as opened:
+        opened.execute("SET progress_bar_time = 1000000")
+        opened.execute("CREATE TABLE visits AS SELECT i % 50 AS x FROM range(1000) r(i)")
+        yield opened
+
+
+def shown(con: Any) -> tuple[bool, ...]:
+    return tuple(bool(con.execute(f"SELECT current_setting('{name}')").fetchall()[0][0]) for name in SETTINGS)
+
+
+class Watched:
+    """A relation that tells what would be shown while it is counted, and fails where it is told to."""
+
+    def __init__(self, con: Any, *, failing: tuple[str, ...] = ()) -> None:
+        self.relation, self.con, self.failing = con.table("visits"), con, list(failing)
+        self.columns, self.types = self.relation.columns, self.relation.types
+        self.seen: list[tuple[bool, ...]] = []
+
+    def query(self, name: str, statement: str) -> Any:
+        if "count(*)" in statement:
+            self.seen.append(shown(self.con))
+        for word in self.failing:
+            if word in statement:
+                self.failing.remove(word)
+                raise duckdb.InterruptException("as Ctrl-C does")
+        return self.relation.query(name, statement)
+
+
+def count(relation: Watched) -> None:
+    table = open_relation(relation)
+    request = prepare(relation.relation, "x", width=5)
+    table.count(request.questions[0].counting)
+
+
+@pytest.mark.parametrize("before", [(True, True), (True, False), (False, True), (False, False)])
+def test_a_callers_connection_shows_nothing_while_it_counts_and_the_same_afterwards(
+    con: Any, before: tuple[bool, bool]
+) -> None:
+    for name, on in zip(SETTINGS, before, strict=True):
+        con.execute(f"SET {name} = {on}")
+    relation = Watched(con)
+    count(relation)
+    assert relation.seen == [(False, False)]
+    assert shown(con) == before
+
+
+@pytest.mark.parametrize(
+    "failing", [("count(*)",), ("count(*)", "enable_progress_bar = true", "enable_progress_bar_print = true")]
+)
+def test_what_was_shown_is_restored_after_a_failure_or_an_interrupt(con: Any, failing: tuple[str, ...]) -> None:
+    con.execute("SET enable_progress_bar = true")
+    with pytest.raises(DataError):
+        count(Watched(con, failing=failing))
+    assert shown(con) == (True, True)
+
+
+@pytest.mark.parametrize("source", ["connection", "relation"])
+def test_releases_leave_the_setting_alone(con: Any, source: str) -> None:
+    con.execute("SET enable_progress_bar = true")
+    flexdp.release((con, "visits") if source == "connection" else con.table("visits"), "x", width=5, **SPEND)
+    assert shown(con) == (True, True)
