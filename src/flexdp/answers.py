@@ -148,13 +148,13 @@ class Reader:
             value = to_double(difference)
             errors.append(abs(said(value) - difference))
         error = sum(errors, Fraction(0))
-        if value == math.inf or float_up(error) == math.inf:
+        if value == math.inf or float_up(2 * error) == math.inf:
             too_large = "larger" if value == math.inf else "known to within more"
             sentence = f"The {statistic.name}{self._of} is {too_large} than a double can hold."
             return Answer(name=statistic.name, value=None, accuracy=None, statement=sentence, sentence=sentence)
         histogram = self._histogram_accuracy(hidden)
-        histogram = histogram.but(alpha=histogram.alpha, beta=error, relative=False)
-        accuracy = self._told(read_accuracy(histogram, statistic))  # whose Δ_f takes both ends to be as wide
+        histogram = histogram.but(alpha=histogram.alpha, beta=error / 2, relative=False)  # Δ_f doubles it
+        accuracy = self._told(read_accuracy(histogram, statistic))
         return self._answer(statistic, value, accuracy.but(alpha=accuracy.alpha, beta=error))
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Answer:
