@@ -208,7 +208,7 @@ def test_laplace_noise_exceeds_its_bound_with_chance_gamma(gamma: str) -> None:
 
 
 def test_the_bound_of_laplace_noise_is_the_least_double_that_is_none_too_small() -> None:
-    """(Δ/ε)·ln(1/γ) in eighty digits lies between the double before β and β."""
+    """(Δ/ε)·ln(1/γ) in eighty digits is no more than β and than β as it is printed; of the double before, it is."""
     for sensitivity, epsilon in ((1, Fraction(1)), (3, Fraction(1, 2)), (7, Fraction(11, 10))):
         for gamma in [Fraction(i, 100) for i in range(1, 100, 3)] + [Fraction(1, 10**9), Fraction(1, 3)]:
             with localcontext() as context:
@@ -216,7 +216,8 @@ def test_the_bound_of_laplace_noise_is_the_least_double_that_is_none_too_small()
                 logarithm = Fraction((Decimal(gamma.denominator) / Decimal(gamma.numerator)).ln())
             found = laplace_accuracy(sensitivity=sensitivity, epsilon=epsilon, gamma=gamma).beta
             truth = sensitivity / epsilon * logarithm
-            assert Fraction(math.nextafter(found, 0)) < truth <= Fraction(found)
+            before = math.nextafter(found, 0)
+            assert min(Fraction(before), Fraction(repr(before))) < truth <= min(Fraction(found), Fraction(repr(found)))
 
 
 def test_bad_laplace_parameters() -> None:

@@ -547,5 +547,5 @@ def test_other_texts_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="delimiter must be one character"):
         prepare(path, "x", delimiter="\ud800")
     for name in ("\ud800.db", "\0.db"):
-        with pytest.raises(InputError, match="not there or may not be read"):
+        with pytest.raises(InputError, match="must name a file"):
             prepare((name, "visits"), "x")

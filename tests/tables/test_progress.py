@@ -37,6 +37,9 @@ class Watched:
         self.columns, self.types = self.relation.columns, self.relation.types
         self.seen: list[tuple[bool, ...]] = []
 
+    def explain(self) -> Any:
+        return self.relation.explain()
+
     def query(self, name: str, statement: str) -> Any:
         if "count(*)" in statement:
             self.seen.append(shown(self.con))
