@@ -429,7 +429,7 @@ BAD = [
     ((Weighted([0, 1], [[1, 2]]), [0]), {}, "weights of p must be a flat"),
     ((Weighted([0, 1], 3), [0]), {}, "weights of p must be a flat"),
     ((Weighted([0, 1], "12"), [0]), {}, "weights of p must be a flat"),
-    ((Weighted([0, 1], [[1, 2], [3]]), [0]), {}, "a weight of p must be a number"),
+    ((Weighted([0, 1], [[1, 2], [3]]), [0]), {}, "weights? of p must be a"),
     (([[0, 1]], [[0, 1, 2]]), {}, "one dimension; got 2 and 3"),
     (([0, 1], [[0, 1]]), {}, "one dimension; got 1 and 2"),
     (([[0, 1], [2]], [[0, 1]]), {}, "points of p must"),

@@ -19,6 +19,7 @@ from flexdp import InputError, Release, Releases, noise
 from flexdp.budgets import Budget, _growth, has_reach
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+LABELS = {"by_kind": "text", "unit_kind": "integer"}
 
 
 def documents() -> list[dict[str, Any]]:
@@ -39,9 +40,9 @@ def documents() -> list[dict[str, Any]]:
         flexdp.release(days, kind="date", width="1 week", **SPEND),
         flexdp.release(frame, "x", width=2, bounds=(0, 6), **SPEND),
         flexdp.release(frame, "x", relative="0.1", certify="0.3", **SPEND),
-        flexdp.release(frame, "x", edges=[0, 2, 7], by="t", groups=["a", "b"], **SPEND),
+        flexdp.release(frame, "x", edges=[0, 2, 7], by="t", by_kind="text", groups=["a", "b"], **SPEND),
         flexdp.release(frame, ["x", "y"], width=2, **SPEND),
-        flexdp.release(frame, "x", width=3, by="t", unit="u", max_buckets_per_unit=2, certify="0.5", **SPEND),
+        flexdp.release(frame, "x", width=3, by="t", unit="u", max_buckets_per_unit=2, certify="0.5", **LABELS, **SPEND),
     ]
     return [json.loads(released.to_json()) for released in made]
 

@@ -140,7 +140,7 @@ TABLE = pd.DataFrame(
     {"x": [1.0, 2.0] * 60, "y": [1.0, 1.0] * 60, "ward": ["A", "B"] * 60, "pid": [f"p{i}" for i in range(120)]}
 )
 WHOLE = flexdp.release([1.0, 2.0, 3.0] * 200, **RIGHT, width=1, bounds=(0, 9))
-GROUPED = flexdp.release(TABLE, "x", **RIGHT, width=1, by="ward", groups=["A", "B"], kind="number")
+GROUPED = flexdp.release(TABLE, "x", **RIGHT, width=1, by="ward", by_kind="text", groups=["A", "B"], kind="number")
 SEVERAL = flexdp.release(TABLE, ["x", "y"], **RIGHT, width=1)
 EACH = flexdp.release(TABLE, ["x", "y"], **RIGHT, width=1, separately=True)
 COUNTS = np.array([30, 20, 0, 5])
@@ -184,10 +184,12 @@ def releases(folder: Path) -> dict[str, Call]:
     TABLE.to_csv(path, index=False)
     one = [1.0, 2.0] * 60
     shape = none("column", "width", "relative", "edges", "beta", "bounds", "kind", "zone", "by", "groups", "unit")
-    rest = none("max_buckets_per_unit", "per_unit", "certify", "split", "engine", "format", "delimiter")
+    rest = none("by_kind", "unit_kind", "max_buckets_per_unit", "per_unit", "certify", "split", "engine", "format")
+    rest |= none("delimiter")
     table: dict[str, Any] = {
         "source": TABLE, "column": "x", **RIGHT, "kind": "number", "width": 1, "bounds": (0, 9), "by": "ward",
-        "groups": ["A", "B"], "unit": "pid", "max_buckets_per_unit": 1, "per_unit": None, "certify": 0.1,
+        "by_kind": "text", "groups": ["A", "B"], "unit": "pid", "unit_kind": "text", "max_buckets_per_unit": 1,
+        "per_unit": None, "certify": 0.1,
     }  # fmt: skip
     both: dict[str, Any] = {"source": TABLE, "column": ["x", "y"], **RIGHT}
     days = {"source": ["2024-01-01"] * 100, **RIGHT, "kind": "date", "width": "1 week"}

@@ -27,7 +27,8 @@ WORDS = [
 # A command that is right, of which one word after the other is replaced. The last two would do real work.
 RIGHT = [
     "release t.csv x --kind number --width 5 --bounds 0:100 --outside clamp --epsilon 1 --delta 1e-6 --stat max "
-    "--certify 0.1 --delimiter , --format csv --by w --groups A,B --unit p --max-buckets-per-unit 1 -o o.json",
+    "--certify 0.1 --delimiter , --format csv --by w --by-kind text --groups A,B --unit p --unit-kind text "
+    "--max-buckets-per-unit 1 -o o.json",
     "release t.csv x --also y --separately --split 1,2 --width 1,2 --relative 0.1 --edges 1,2 --beta 1 -e 1 -d 1e-6",
     "release t.csv x --per-unit max --unit p --zone UTC --table t --epsilon 1 --delta 1e-6",
     "columns t.csv --delimiter , --format csv --table t",

@@ -47,7 +47,12 @@ def json_text(document: dict[str, Any], indent: object) -> str:
 
 def parse(document: str | bytes) -> Any:
     """The JSON values of a document, in which no name comes twice, every number is finite and every text is Unicode."""
-    text = document if isinstance(document, str) else document.decode(json.detect_encoding(document))
+    if isinstance(document, str):
+        text = str.__str__(document)
+    elif isinstance(document, bytes | bytearray):
+        text = bytes(document).decode(json.detect_encoding(bytes(document)))
+    else:
+        raise TypeError("neither text nor bytes")
     values = json.loads(text, object_pairs_hook=_named_once, parse_constant=_refuse_constant)
     if _SURROGATE.search(text):
         json.dumps(values, ensure_ascii=False).encode()  # fails unless they come in pairs

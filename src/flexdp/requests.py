@@ -199,7 +199,9 @@ def column_names(column: object) -> list[str | None]:
     return names
 
 
-def per_column(name: str, value: Any, columns: Sequence[str | None]) -> list[Any]:
+def per_column(
+    name: str, value: Any, columns: Sequence[str | None], *, among: str = "the released columns"
+) -> list[Any]:
     """A parameter for each of the columns: given by name, in their order, or once for all."""
     count = len(columns)
     if isinstance(value, Mapping):
@@ -210,7 +212,7 @@ def per_column(name: str, value: Any, columns: Sequence[str | None]) -> list[Any
         for key, cell in given:
             known = key is None or isinstance(key, str)
             if not known or plain_scalar(key) not in columns:
-                raise InputError(f"{name} names {shown(key)}, which is not among the released columns.")
+                raise InputError(f"{name} names {shown(key)}, which is not among {among}.")
             found[None if key is None else str.__str__(key)] = cell
         return [found.get(column) for column in columns]
     if count == 1 or not isinstance(value, list | tuple):
@@ -247,17 +249,10 @@ def _by(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:
     if not names:
         raise InputError(f"by must be the name of a column, or a list of names; got {shown(by)}.")
     columns = [_named(table, "by", name) for name in names]
-    if isinstance(kinds, Mapping):
-        unknown = [key for key in kinds if key not in names]
-        if unknown:
-            raise InputError(f"by_kind names {shown(unknown[0])}, which is not in by.")
-        given = [kinds.get(name) for name in names]
-    elif isinstance(kinds, list | tuple):
-        if len(kinds) != len(names):
-            raise InputError(f"by_kind must be one kind for all columns of by, or {len(names)}; got {len(kinds)}.")
-        given = list(kinds)
-    else:
-        given = [kinds] * len(names)
+    listed = sequence(kinds)
+    if listed is not None and len(listed) != len(columns):
+        raise InputError(f"by_kind must be one kind for all columns of by, or {len(columns)}; got {len(listed)}.")
+    given = listed or per_column("by_kind", kinds, [column.name for column in columns], among="those in by")
     return [(column, _group_kind(column, kind)) for column, kind in zip(columns, given, strict=True)]
 
 

@@ -149,6 +149,7 @@ def label_reading(column: Column, kind: object, *, parameter: str, kinds: Sequen
 
     ``kind`` is what the caller says with ``parameter``, one of ``kinds``. Text files are read as texts by default.
     """
+    kind = plain_scalar(kind)
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
         raise InputError(f"{parameter} must be one of {', '.join(map(repr, kinds))}; got {shown(kind)}.")
     asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
