@@ -11,8 +11,9 @@ from _timing import race, say
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from flexdp import _line, _transport
 from flexdp.distances import Weighted, lossy_w1, lossy_winf
+from flexdp.distances import line as _line
+from flexdp.distances import transport as _transport
 
 POINTS, PLANE = 1_000_000, 2_000
 

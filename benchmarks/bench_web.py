@@ -12,7 +12,8 @@ from urllib.parse import urlencode
 
 from _timing import race, say
 
-from flexdp.planning import _calibration, _options
+from flexdp.noise import calibration as _calibration
+from flexdp.planning import options as _options
 from flexdp.web.entries import Entries
 from flexdp.web.example import flights
 from flexdp.web.page import page

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from flexdp._release.api import Request, prepare
 from flexdp.bars import Bars
-from flexdp.release import Request, prepare
 from flexdp.tables import count
 
 HANG = 1800  # seconds after which a process or a thread is taken to hang, on however busy a machine

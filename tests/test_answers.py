@@ -15,11 +15,11 @@ import pytest
 
 import flexdp
 from flexdp import Histogram, Release
+from flexdp._release.api import prepare
+from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.budgets import Budget
 from flexdp.distances import hausdorff
 from flexdp.noise import DropNoise
-from flexdp.release import prepare
 
 LEVELS = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
 

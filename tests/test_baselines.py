@@ -20,15 +20,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexdp import InputError, Privacy
-from flexdp.baselines import BASELINES, Baseline, _base, baseline
-from flexdp.baselines._base import Task, read_off
-from flexdp.baselines._stability import answer, answers, distance_to_instability, jump_costs, smooth_sensitivity
+from flexdp.baselines import BASELINES, Baseline, baseline
+from flexdp.baselines import base as _base
+from flexdp.baselines.base import Task, read_off
 from flexdp.baselines.bns import SUBSTITUTION, swap_threshold, threshold
 from flexdp.baselines.em import law
 from flexdp.baselines.esa import shift
 from flexdp.baselines.ptr import release_chance
 from flexdp.baselines.sanpoints import SanPoints
 from flexdp.baselines.ss import smoothness
+from flexdp.baselines.stability import answer, answers, distance_to_instability, jump_costs, smooth_sensitivity
 from flexdp.baselines.stlap import quantile, reach
 from flexdp.guarantees import ONE_RECORD
 from flexdp.noise import DropNoise

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdp import InputError
-from flexdp.bucketing import bucket_parameters, make_buckets
 from flexdp.buckets import Edges, Exact, LogWidth, Width
+from flexdp.buckets.parse import bucket_parameters, make_buckets
 
 numbers = st.floats(-1e12, 1e12, allow_nan=False)
 ULP = Fraction(1, 2**50)  # doubles are bucketed up to the rounding of a double

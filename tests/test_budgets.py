@@ -15,10 +15,10 @@ import pytest
 
 import flexdp
 from flexdp import Release
-from flexdp.budgets import Budget, _growth
+from flexdp._release.api import prepare
+from flexdp.accounting.budget import Budget, _growth
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bar
-from flexdp.release import prepare
 
 Law = dict[Any, Fraction]
 

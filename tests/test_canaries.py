@@ -21,9 +21,9 @@ from conftest import HANG
 
 import flexdp
 from flexdp import DataError, FlexdpError, InputError
-from flexdp.cli import _guarded, _Run
+from flexdp._release.api import prepare
+from flexdp.cli.app import _guarded, _Run
 from flexdp.noise import DropNoise
-from flexdp.release import prepare
 
 # Nothing of these can come up by chance. What is drawn is printed in digits or as hex, which has no such letters; and
 # of the fewer than 10^7 characters that a test looks at, some sixteen in a row are these digits with a chance below

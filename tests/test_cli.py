@@ -22,9 +22,9 @@ import pytest
 from conftest import HANG, wait_for
 
 from flexdp import InputError, Release
-from flexdp._output import AtomicFile
-from flexdp.cli import _guarded, _Run
-from flexdp.release import prepare
+from flexdp._release.api import prepare
+from flexdp.cli.app import _guarded, _Run
+from flexdp.cli.output import AtomicFile
 
 SPEND = ["--epsilon", "1", "--delta", "1e-6"]
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import flexdp
-from flexdp.cli import cli
-from flexdp.release import Release
+from flexdp._release.api import Release
+from flexdp.cli.app import cli
 
 DOCS = Path(__file__).parent.parent / "docs"
 PLANNING = (DOCS / "planning.md").read_text()

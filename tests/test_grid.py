@@ -25,8 +25,8 @@ from sklearn.svm import SVC
 
 import flexdp
 from flexdp import Histogram, InputError, Release
+from flexdp._release.api import Releases, prepare
 from flexdp.distances import hausdorff
-from flexdp.release import Releases, prepare
 from flexdp.tables import count
 
 finite = st.floats(-1e6, 1e6)

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import InputError, Release
+from flexdp._release.api import prepare
+from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.budgets import Budget
-from flexdp.release import prepare
 
 WARDS = ["A", "B", 'quote"d', "com,ma", "é", None]
 

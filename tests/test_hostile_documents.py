@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import InputError, Release, Releases, noise
-from flexdp.budgets import Budget, _growth, has_reach
+from flexdp.accounting.budget import Budget, _growth, has_reach
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 LABELS = {"by_kind": "text", "unit_kind": "integer"}

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import DataError, InputError, Release
+from flexdp._release.api import prepare
 from flexdp.bars import Bars
-from flexdp.release import prepare
 
 SURE = {"epsilon": 1, "delta": "1e-6"}
 

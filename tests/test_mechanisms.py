@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
 
 from flexdp import Histogram, InputError
-from flexdp._continuous import laplace, shifted_truncated_laplace
-from flexdp.bucketing import make_buckets, make_grid
+from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.calculus import identity, relax
 from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
 from flexdp.measure import flexible_error
@@ -35,6 +34,7 @@ from flexdp.mechanisms import (
 from flexdp.mechanisms.core import Setting
 from flexdp.mechanisms.histograms import _root_up
 from flexdp.noise import DropNoise
+from flexdp.noise.continuous import laplace, shifted_truncated_laplace
 from flexdp.statistics import (
     IQR,
     Count,

@@ -25,18 +25,18 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import flexdp
-from flexdp._output import AtomicFile, json_answer, print_answers
-from flexdp._parameters import float_up, lower_text, number_text, said, sum_up, upper_text, value_text
-from flexdp._rounding import next_below, smallest_where, to_double
+from flexdp._core.parameters import float_up, lower_text, number_text, said, sum_up, upper_text, value_text
+from flexdp._core.rounding import next_below, smallest_where, to_double
+from flexdp._release.checks import Shape
+from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.bucketing import make_buckets
 from flexdp.buckets import Width
-from flexdp.budgets import Budget
+from flexdp.buckets.parse import make_buckets
+from flexdp.cli.output import AtomicFile, json_answer, print_answers
 from flexdp.histogram import Histogram, canonical_keys
+from flexdp.report.charts.histograms import histogram
+from flexdp.report.charts.svg import named, ticks
 from flexdp.report.document import Document
-from flexdp.report.histograms import histogram
-from flexdp.report.svg import named, ticks
-from flexdp.requests import Shape
 
 COPIES = 40  # more than a bucket can lose
 BUDGET: dict[str, Any] = {"epsilon": 10, "delta": "1e-3"}
@@ -267,7 +267,7 @@ def test_the_sentences_that_were_false() -> None:
 def test_a_printer_of_twelve_digits_is_caught(
     monkeypatch: pytest.MonkeyPatch, values: list[Any], question: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("flexdp._parameters.number_text", lambda value: f"{float(value):.12g}")
+    monkeypatch.setattr("flexdp._core.parameters.number_text", lambda value: f"{float(value):.12g}")
     with pytest.raises(AssertionError):
         check(values, **question)
 
@@ -275,7 +275,7 @@ def test_a_printer_of_twelve_digits_is_caught(
 @pytest.mark.parametrize(
     ("target", "fault"),
     [
-        ("flexdp.buckets._distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
+        ("flexdp.buckets.partitions._distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
         ("flexdp.guarantees.upper_text", lambda value, digits=3: f"{float(value):.{digits}g}"),  # rounded to nearest
     ],
 )

@@ -24,8 +24,8 @@ from flexdp import Histogram, InputError
 from flexdp.buckets import Width
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bar
-from flexdp.planning._expected import Counts, expected, law_counts
-from flexdp.planning._laws import LAWS, parse_law
+from flexdp.planning.expected import Counts, expected, law_counts
+from flexdp.simulation.expected_laws import LAWS, parse_law
 
 AGES: dict[str, Any] = {"bounds": (0, 120), "width": 5, "records_about": 50_000}
 

@@ -27,11 +27,11 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import DataError, InputError, Release
+from flexdp._release.api import prepare
+from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.budgets import Budget
 from flexdp.histogram import Histogram
 from flexdp.noise import DropNoise
-from flexdp.release import prepare
 
 AGES = [float(40 + (i * i) % 37) for i in range(2000)] + [0.5, 119.0, 130.0, -3.0]
 BUCKETS: list[dict[str, Any]] = [

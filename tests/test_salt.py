@@ -9,8 +9,8 @@ import pytest
 
 import flexdp
 import flexdp.tables
+from flexdp._release.api import prepare
 from flexdp.noise import fresh_salt
-from flexdp.release import prepare
 from flexdp.tables.counting import SHOWN_SALT
 
 FRAME = pl.DataFrame({"x": [1.0, 2.0] * 50, "y": [3.0] * 100, "u": [i // 2 for i in range(100)]})

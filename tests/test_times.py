@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import InputError, Release
-from flexdp._zones import offsets
-from flexdp.bucketing import make_buckets
-from flexdp.release import prepare
+from flexdp._core.zones import offsets
+from flexdp._release.api import prepare
+from flexdp.buckets.parse import make_buckets
 
 START = dt.datetime(1970, 1, 1)
 MICRO = dt.timedelta(microseconds=1)

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import InputError, Release
-from flexdp.budgets import Budget
+from flexdp._release.api import prepare
+from flexdp.accounting.budget import Budget
 from flexdp.noise import DropNoise
-from flexdp.release import prepare
 
 SALT = "fixed"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from flexdp._words import in_options, options_of
+from flexdp.cli.wording import in_options, options_of
 
 NAMES = ["epsilon", "by", "unit", "per_unit", "bounds", "groups", "separately", "kind", "max_buckets_per_unit"]
 OPTIONS = {name: "--" + name.replace("_", "-") for name in NAMES}

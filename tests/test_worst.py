@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from flexdp import InputError
 from flexdp.baselines import BASELINES, baseline, exact_errors, exact_law
-from flexdp.baselines._laws import WholeBars, reading_law
+from flexdp.baselines.laws import WholeBars, reading_law
 from flexdp.experiments import WorstCase, WorstCases, search
 from flexdp.experiments.worst import COLUMNS, LAWFUL, QUICK, _all_histograms, _start, _step, csv_text
 from flexdp.noise import DropNoise

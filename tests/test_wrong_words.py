@@ -15,7 +15,7 @@ import click
 import pytest
 
 import flexdp
-from flexdp.cli import NOTHING_SURVIVED, _guarded, _Run, cli
+from flexdp.cli.app import NOTHING_SURVIVED, _guarded, _Run, cli
 
 DOCUMENTED = {0, 2, NOTHING_SURVIVED}
 WORDS = [

@@ -9,13 +9,13 @@ The maximum of the readable values is 17.5: exact after leaving out at most 27 r
 import importlib
 from typing import Any
 
-from flexdp.answers import Answer, Certificate
+from flexdp._release.answers import Answer, Certificate
+from flexdp._release.api import query, release
+from flexdp._release.published import Release, Releases
 from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.planning import plan
-from flexdp.published import Release, Releases
-from flexdp.release import query, release
 from flexdp.version import __version__
 
 __all__ = [

@@ -1,6 +1,6 @@
 """`python -m flexdp` is the command line."""
 
-from flexdp.cli import main
+from flexdp.cli.app import main
 
 __all__: list[str] = []
 

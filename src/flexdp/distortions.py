@@ -16,9 +16,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp import _line, _transport
-from flexdp._measures import Coupling, Transport, Weighted, are_dates, line_coordinates, read_weights, scaled
-from flexdp._parameters import Domain, Number, elements, function, sequence
+from flexdp._core.parameters import Domain, Number, elements, function, sequence
+from flexdp.distances import line as _line
+from flexdp.distances import transport as _transport
+from flexdp.distances.inputs import Coupling, Transport, Weighted, are_dates, line_coordinates, read_weights, scaled
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import (
+from flexdp._core.parameters import (
     ALPHA,
     BETA,
     DELTA,
@@ -92,7 +92,7 @@ class Privacy:
         return f"ε = {epsilon}, δ = {delta} for each {self.unit}{condition}: {self.odds}{exception}."
 
     def _repr_html_(self) -> str:
-        from flexdp.report.cards import card, sentence
+        from flexdp._core.display import card, sentence
 
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
         return card(f"Privacy: ε = {epsilon}, δ = {delta}", sentence(self))
@@ -220,7 +220,7 @@ class Accuracy:
         return f"Exact after leaving out {self.left_out}{self.margin}{exception}."
 
     def _repr_html_(self) -> str:
-        from flexdp.report.cards import card, facts, sentence
+        from flexdp._core.display import card, facts, sentence
 
         share = "not certified" if self.alpha is None else percent_text(self.alpha)
         if self.distortion == MOVE and self.alpha is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import elements, pairs, plain_scalar, shown
+from flexdp._core.parameters import elements, pairs, plain_scalar, shown
 from flexdp.errors import InputError
 
 __all__ = ["Histogram"]

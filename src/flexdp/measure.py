@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import (
+from flexdp._core.parameters import (
     ALPHA,
     GAMMA,
     Number,
@@ -39,7 +39,7 @@ from flexdp._parameters import (
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, object_keys
 from flexdp.statistics import plain
-from flexdp.statistics._base import histogram_given
+from flexdp.statistics.base import histogram_given
 
 __all__ = ["LARGEST_SEARCH", "AccuracyCurve", "Measurable", "accuracy_curve", "flexible_error"]
 

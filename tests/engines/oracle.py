@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from flexdp._release.checks import Question
 from flexdp.buckets import Edges, Exact, LogWidth, Months, Width
-from flexdp.requests import Question
 from flexdp.tables import Axis
 
 EPOCH = dt.datetime(1970, 1, 1)

@@ -18,7 +18,7 @@ from conftest import private_bars
 from engines.conftest import ARROW_TYPES, ENGINES, Cells, Engine
 from engines.oracle import expected
 from flexdp import InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 from flexdp.tables import count
 
 ROWS = 120

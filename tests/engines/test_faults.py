@@ -18,7 +18,7 @@ from conftest import counting_threads, private_bars, private_counts, sigint_when
 
 import flexdp
 from flexdp import DataError, InputError
-from flexdp.release import Request, prepare
+from flexdp._release.api import Request, prepare
 from flexdp.tables.postgres.run import own_session
 
 CANARY = "CANARY-QUOKKA"  # letters that no random text has: what is drawn is printed in digits, or as hex

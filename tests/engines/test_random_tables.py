@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines.conftest import Cells, Engine, make_engine
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 
 OTHERS = ("sqlite", "postgres", "spark", "lazy")
 TABLES = 12  # random tables to a loaded one: column t tells them apart

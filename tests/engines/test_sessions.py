@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from conftest import private_bars, private_counts
 
 from flexdp import InputError
-from flexdp.cli import cli
-from flexdp.release import prepare
+from flexdp._release.api import prepare
+from flexdp.cli.app import cli
 from flexdp.tables.spark.run import _quiet
 
 WORDS = ["a", "A", "a ", "\u00e9", "e\u0301", "ß", "ss"]

@@ -13,7 +13,7 @@ from conftest import private_bars
 import flexdp
 from engines.conftest import ARROW_TYPES, Cells, make_engine
 from flexdp import InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 
 FOLDER = Path(__file__).parent / "snapshots"
 RUN = ("duckdb", "postgres", "spark", "sqlite")

@@ -21,7 +21,7 @@ session = SparkSession.builder.remote("local[2]").getOrCreate()
 assert type(session).__module__.startswith("pyspark.sql.connect")
 import flexdp
 from flexdp import DataError, InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 from conftest import private_counts
 frame = session.sql("SELECT CAST(id % 20 AS DOUBLE) AS x, id % 50 AS u FROM range(4000)")
 assert private_counts(frame, "x", width=5) == {{2.5: 1000, 7.5: 1000, 12.5: 1000, 17.5: 1000}}
@@ -66,7 +66,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from conftest import private_counts, wait_for
 from flexdp import DataError, InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
 session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 assert private_counts(session.range(3), "id") == {{0: 1, 1: 1, 2: 1}}
@@ -114,7 +114,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 from conftest import private_counts, wait_for
 from flexdp import DataError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 builder = SparkSession.builder.master("local-cluster[1,1,512]").config("spark.executor.memory", "512m")
 builder = builder.config("spark.ui.enabled", "false").config("spark.task.maxFailures", "2")
 session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()

@@ -9,7 +9,7 @@ from conftest import private_bars
 
 from engines.conftest import ENGINES, Cells, Engine
 from engines.oracle import expected
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 
 RULES: dict[str, dict[str, Any]] = {
     "two buckets": {"max_buckets_per_unit": 2},

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import t as student
 
 from flexdp.experiments import CLAIMS, EXPERIMENTS, Cell, Settings, Study, chosen_mechanisms, judge, run
-from flexdp.experiments._cases import blind_error
-from flexdp.experiments._cells import cases
+from flexdp.experiments.cases import blind_error
+from flexdp.experiments.cells import cases
 from flexdp.experiments.checks import LEVEL, VISIBLE, Check
 from flexdp.experiments.claims import epsilon_list, verdict
 from flexdp.experiments.paper import chosen

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import HANG
 
-from flexdp.cli import _guarded, _Run
+from flexdp.cli.app import _guarded, _Run
 
 COMMAND = [sys.executable, "-m", "flexdp.cli"]
 STOPPED = """

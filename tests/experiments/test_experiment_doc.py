@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from flexdp.baselines import BASELINES, exact_law
-from flexdp.cli import _guarded, _Run
+from flexdp.cli.app import _guarded, _Run
 from flexdp.experiments import CLAIMS, EPSILONS, EXPERIMENTS, Settings, Study, chosen_mechanisms, judge, run
-from flexdp.experiments._cells import measure, named
-from flexdp.experiments._streams import stream
+from flexdp.experiments.cells import measure, named
 from flexdp.experiments.claims import epsilon_list, verdict
 from flexdp.experiments.results import rows
 from flexdp.noise import DropNoise
+from flexdp.simulation.streams import stream
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SEED = 1

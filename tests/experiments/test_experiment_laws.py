@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from flexdp import InputError
 from flexdp.experiments import EPSILONS, EXPERIMENTS, Law, PoissonBars, Sampled, StepNoise, Steps, parse_law
-from flexdp.experiments._streams import stream
 from flexdp.experiments.paper import ALPHA, DELTA, chosen
+from flexdp.simulation.streams import stream
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 TEXTS = ["cauchy:45,4", "normal:50,10", "lognormal:3,0.5", "uniform:0,100", "zipf:1.5", "poisson:250", "steps:540x50"]

@@ -18,13 +18,13 @@ from flexdp import Histogram, InputError
 from flexdp.baselines import BASELINES, exact_errors
 from flexdp.experiments import EXPERIMENTS, Settings, Study, chosen_mechanisms, run
 from flexdp.experiments import runner as runner_module
-from flexdp.experiments._cells import cases, epsilon_grid, measure, named
-from flexdp.experiments._files import output_folder, write_whole
-from flexdp.experiments._streams import stream
+from flexdp.experiments.cells import cases, epsilon_grid, measure, named
+from flexdp.experiments.files import output_folder, write_whole
 from flexdp.experiments.journal import NAME, Journal
 from flexdp.experiments.paper import chosen
 from flexdp.experiments.results import datasets_csv, results_csv, rows, short_table, timings_csv
 from flexdp.measure import accuracy_curve, flexible_error
+from flexdp.simulation.streams import stream
 
 SMALL = Settings(seed=5, runs=7, datasets=3)
 E = tuple(map(Fraction, ("0.1", "1")))

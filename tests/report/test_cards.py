@@ -11,9 +11,9 @@ from _markup import read_html
 
 import flexdp
 from flexdp import Accuracy, Privacy
+from flexdp._core.display import card, facts, sentence, short, table
 from flexdp.guarantees import MOVE
 from flexdp.planning import solve
-from flexdp.report.cards import card, facts, sentence, short, table
 
 CARDS = {
     "release": flexdp.release([3.0] * 200, epsilon=1, delta="1e-6", width=5),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import flexdp
 from flexdp import InputError
 from flexdp.report import Document, chart, tradeoff
-from flexdp.report.svg import compact, day_ticks, moment_ticks, ticks
+from flexdp.report.charts.svg import compact, day_ticks, moment_ticks, ticks
 
 SHAPES = {"ages": ages, "grouped": grouped, "grid": grid, "moments": moments, "texts": texts, "units": units}
 

@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from flexdp.baselines import ExactErrors, baseline, exact_errors
-from flexdp.baselines._laws import WholeBars, reading_law
+from flexdp.baselines.laws import WholeBars, reading_law
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Mode
 

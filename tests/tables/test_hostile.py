@@ -26,7 +26,7 @@ from conftest import private_bars, private_counts
 
 import flexdp
 from flexdp import DataError, InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 
 BUCKETINGS: list[dict[str, Any]] = [
     {"width": 5},

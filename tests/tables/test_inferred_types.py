@@ -22,7 +22,7 @@ from conftest import private_bars
 
 import flexdp
 from flexdp import InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 
 ROWS = 120
 CALM = {

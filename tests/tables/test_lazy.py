@@ -16,8 +16,8 @@ from conftest import counting_threads, private_counts, sigint_when, wait_for
 from polars.io.plugins import register_io_source
 
 from flexdp import DataError
-from flexdp.release import prepare
-from flexdp.tables.frames import _Batches
+from flexdp._release.api import prepare
+from flexdp.tables.frames.sources import _Batches
 
 ROWS = 300_000
 MONTH = pl.col("t").dt.truncate("1mo").dt.year().cast(pl.Int64).alias("y")  # panics far from the calendar

@@ -28,10 +28,10 @@ from conftest import private_bars, private_counts
 
 import flexdp
 from flexdp import DataError, InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 from flexdp.tables import arrow_stream
-from flexdp.tables.arrow_stream import TextBatch, text_stream
-from flexdp.tables.lines import LONGEST_LINE, Lines, split_lines
+from flexdp.tables.files.arrow_stream import TextBatch, text_stream
+from flexdp.tables.files.lines import LONGEST_LINE, Lines, split_lines
 
 ROUNDS = int(os.environ.get("FLEXDP_FUZZ_ROUNDS", "400"))
 CHUNK = 1 << 20

@@ -17,7 +17,7 @@ import pytest
 from conftest import private_bars
 
 import flexdp
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 from flexdp.tables import count
 from flexdp.tables.duckdb import run
 

@@ -10,7 +10,7 @@ import pytest
 
 import flexdp
 from flexdp import DataError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 from flexdp.tables.duckdb.source import open_relation
 
 SETTINGS = ("enable_progress_bar", "enable_progress_bar_print")

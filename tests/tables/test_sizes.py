@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import private_bars, private_counts
 
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 from flexdp.tables.duckdb import run as duckdb_run
 
 SIZES = [2047, 2048, 2049, 65_535, 65_536, 65_537, 122_879, 122_880, 122_881]  # vectors, our blocks, row groups

@@ -11,7 +11,7 @@ import pytest
 from conftest import private_bars
 
 from flexdp import InputError
-from flexdp.release import prepare
+from flexdp._release.api import prepare
 
 BUCKETINGS: list[dict[str, Any]] = [
     {"width": 5},

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from conftest import private_bars
 
+from flexdp._release.api import prepare
 from flexdp.buckets import LogWidth
-from flexdp.release import prepare
 from flexdp.tables import count
 
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import flexdp
-from flexdp.cli import cli
+from flexdp.cli.app import cli
 from flexdp.errors import InputError
 from flexdp.planning import Advice
 from flexdp.web.entries import CHOICES, DEFAULTS, STATISTICS, Entries, in_words

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexdp._escape import markup, visible
+from flexdp._core.text import markup, visible
 from flexdp.web.entries import CHOICES, DEFAULTS, STATISTICS, Entries
 from flexdp.web.example import MOST_LOST
 from flexdp.web.page import page

@@ -21,9 +21,9 @@ follows from it, with no Monte Carlo error. For experiments on simulated or publ
 Frank McSherry, Kunal Talwar (2007), Mechanism Design via Differential Privacy
 """
 
-from flexdp.baselines._base import Baseline, Citation
-from flexdp.baselines._exact import ExactErrors, attainable_places, exact_errors, exact_law
-from flexdp.baselines._registry import BASELINES, baseline
+from flexdp.baselines.base import Baseline, Citation
+from flexdp.baselines.exact import ExactErrors, attainable_places, exact_errors, exact_law
+from flexdp.baselines.registry import BASELINES, baseline
 
 __all__ = [
     "BASELINES",

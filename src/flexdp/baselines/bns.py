@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
-from flexdp.baselines._laws import LaplaceBars
+from flexdp._core.parameters import EPSILON, Number
+from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines.laws import LaplaceBars
 from flexdp.guarantees import ONE_RECORD, Privacy
 
 __all__ = ["SUBSTITUTION", "StabilityHistogram", "StabilityHistogramSwap", "swap_threshold", "threshold"]

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
-from flexdp.baselines._laws import WholeBars
+from flexdp._core.parameters import EPSILON, Number
+from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines.laws import WholeBars
 from flexdp.guarantees import Privacy
-from flexdp.noise import DropNoise
+from flexdp.noise.table import DropNoise
 
 __all__ = ["Dropping"]
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
-from flexdp.baselines._laws import NEGLIGIBLE, WholeBars, laplace_tail
+from flexdp._core.parameters import EPSILON, Number
+from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines.laws import NEGLIGIBLE, WholeBars, laplace_tail
 from flexdp.guarantees import Privacy
 
 __all__ = ["ShiftedLaplace", "shift"]

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import EPSILON, Number
-from flexdp.baselines._base import SMALL_DELTA, Citation, Mechanism, Question, Task
-from flexdp.baselines._stability import answers, distance_to_instability, drawn_answers
+from flexdp._core.parameters import EPSILON, Number
+from flexdp.baselines.base import SMALL_DELTA, Citation, Mechanism, Question, Task
+from flexdp.baselines.stability import answers, distance_to_instability, drawn_answers
 from flexdp.guarantees import Privacy
 
 __all__ = ["ProposeTestRelease", "release_chance"]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import EPSILON, Number, whole
-from flexdp.baselines._base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
-from flexdp.baselines._laws import BarLaw
+from flexdp._core.parameters import EPSILON, Number, whole
+from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines.laws import BarLaw
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 

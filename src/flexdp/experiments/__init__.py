@@ -6,14 +6,14 @@ On the command line they are ``flexdp compare`` and ``flexdp experiment``. Every
 answers: for simulated or public data only.
 """
 
-from flexdp.experiments._cells import Cell, Settings
+from flexdp.experiments.cells import Cell, Settings
 from flexdp.experiments.claims import CLAIMS, Judgement, judge
 from flexdp.experiments.comparison import Comparison, compare
-from flexdp.experiments.laws import Fixed, Law, PoissonBars, Sampled, StepNoise, Steps, parse_law
 from flexdp.experiments.paper import EPSILONS, EXPERIMENTS, Experiment
 from flexdp.experiments.results import Row
 from flexdp.experiments.runner import Study, chosen_mechanisms, run
 from flexdp.experiments.worst import WorstCase, WorstCases, search
+from flexdp.simulation.laws import Fixed, Law, PoissonBars, Sampled, StepNoise, Steps, parse_law
 
 __all__ = [
     "CLAIMS",

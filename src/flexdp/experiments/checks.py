@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.experiments._cases import blind_error
-from flexdp.experiments._cells import Settings, cases
+from flexdp.experiments.cases import blind_error
+from flexdp.experiments.cells import Settings, cases
 from flexdp.experiments.paper import Experiment
 from flexdp.experiments.runner import Study
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import (
+from flexdp._core.parameters import (
     Number,
     array,
     attribute,
@@ -38,19 +38,19 @@ from flexdp._parameters import (
     text,
     whole,
 )
-from flexdp._parameters import pairs as pairs_of
+from flexdp._core.parameters import pairs as pairs_of
 from flexdp.baselines import BASELINES, Baseline, baseline
-from flexdp.baselines._base import Readable
+from flexdp.baselines.base import Readable
 from flexdp.errors import FlexdpError, InputError
-from flexdp.experiments._cases import Case
-from flexdp.experiments._cells import Mechanism, Settings, epsilon_grid, named
-from flexdp.experiments._files import write_whole
-from flexdp.experiments._streams import Generator
-from flexdp.experiments.laws import Fixed, Law, parse_law
+from flexdp.experiments.cases import Case
+from flexdp.experiments.cells import Mechanism, Settings, epsilon_grid, named
+from flexdp.experiments.files import write_whole
 from flexdp.experiments.paper import ALPHA, DELTA, EPSILONS, Experiment
 from flexdp.experiments.results import Row, results_csv, rows, short_table
 from flexdp.experiments.runner import Progress, Study, run
 from flexdp.histogram import Histogram
+from flexdp.simulation.laws import Fixed, Law, parse_law
+from flexdp.simulation.streams import Generator
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 __all__ = ["Comparison", "compare", "parse_statistic"]

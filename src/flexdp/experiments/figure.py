@@ -11,9 +11,9 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from flexdp._parameters import number_text
+from flexdp._core.parameters import number_text
 from flexdp.errors import InputError
-from flexdp.experiments._cells import cases
+from flexdp.experiments.cells import cases
 from flexdp.experiments.results import mean_and_error
 from flexdp.experiments.runner import Study
 

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from flexdp._parameters import shown
+from flexdp._core.parameters import shown
 from flexdp.errors import InputError
-from flexdp.experiments._cells import Cell, Key, Settings
-from flexdp.experiments._files import writing
+from flexdp.experiments.cells import Cell, Key, Settings
+from flexdp.experiments.files import writing
 from flexdp.version import __version__
 
 __all__ = ["Journal", "fingerprint"]

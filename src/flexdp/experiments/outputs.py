@@ -10,10 +10,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from flexdp._parameters import number_text
-from flexdp.experiments._files import write_whole
+from flexdp._core.parameters import number_text
 from flexdp.experiments.checks import Check
 from flexdp.experiments.claims import CLAIMS, Judgement
+from flexdp.experiments.files import write_whole
 from flexdp.experiments.page import command, page
 from flexdp.experiments.results import datasets_csv, results_csv, rows, short_table, timings_csv
 from flexdp.experiments.runner import Study

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from flexdp._parameters import number_text
+from flexdp._core.parameters import number_text
 from flexdp.baselines import BASELINES
-from flexdp.experiments._cells import QUANTILES
+from flexdp.experiments.cells import QUANTILES
 from flexdp.experiments.checks import CLOSE, LEVEL, VISIBLE
 from flexdp.experiments.claims import MUCH, Judgement
 from flexdp.experiments.results import Row, rows

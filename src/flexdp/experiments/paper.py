@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
-from flexdp._parameters import is_short, shown
-from flexdp.baselines._base import Readable
+from flexdp._core.parameters import is_short, shown
+from flexdp.baselines.base import Readable
 from flexdp.errors import InputError
-from flexdp.experiments.laws import Binning, Law, PoissonBars, Sampled, StepNoise, Steps
+from flexdp.simulation.laws import Binning, Law, PoissonBars, Sampled, StepNoise, Steps
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 __all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "WORST", "Experiment", "chosen", "statistic_text"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from flexdp._release.api import prepare
 from flexdp.errors import InputError
-from flexdp.experiments.laws import Fixed
-from flexdp.release import prepare
+from flexdp.simulation.laws import Fixed
 
 __all__ = ["MOST_BARS", "public_column"]
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._parameters import number_text
-from flexdp.experiments._cells import Cell
+from flexdp._core.parameters import number_text
+from flexdp.experiments.cells import Cell
 from flexdp.experiments.runner import Study
 
 __all__ = ["Row", "datasets_csv", "mean_and_error", "results_csv", "rows", "short_table", "timings_csv"]

@@ -16,10 +16,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
-from flexdp._parameters import elements, shown, whole
+from flexdp._core.parameters import elements, shown, whole
 from flexdp.baselines import BASELINES, baseline
 from flexdp.errors import InputError
-from flexdp.experiments._cells import Cell, Mechanism, Settings, cases, measure, named
+from flexdp.experiments.cells import Cell, Mechanism, Settings, cases, measure, named
 from flexdp.experiments.journal import Journal
 from flexdp.experiments.paper import Experiment
 

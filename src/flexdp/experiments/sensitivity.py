@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from flexdp.experiments._cells import Mechanism, Settings
-from flexdp.experiments._files import output_folder
+from flexdp.experiments.cells import Mechanism, Settings
 from flexdp.experiments.claims import Judgement, epsilon_list, judge
+from flexdp.experiments.files import output_folder
 from flexdp.experiments.journal import Journal
-from flexdp.experiments.laws import StepNoise
 from flexdp.experiments.paper import Experiment
 from flexdp.experiments.runner import Progress, Study, run
+from flexdp.simulation.laws import StepNoise
 from flexdp.statistics import Mode
 
 __all__ = ["Flip", "Variant", "flips", "variants", "vary"]

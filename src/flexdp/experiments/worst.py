@@ -25,12 +25,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import EPSILON, GAMMA, Number, elements, number_text, shown, whole
+from flexdp._core.parameters import EPSILON, GAMMA, Number, elements, number_text, shown, whole
 from flexdp.baselines import Baseline, baseline, exact_errors
-from flexdp.baselines._base import LARGEST_TOTAL, SMALL_DELTA, Readable
+from flexdp.baselines.base import LARGEST_TOTAL, SMALL_DELTA, Readable
 from flexdp.errors import InputError
-from flexdp.experiments._streams import Generator, stream
-from flexdp.noise import DropNoise
+from flexdp.noise.table import DropNoise
+from flexdp.simulation.streams import Generator, stream
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 __all__ = ["COLUMNS", "LAWFUL", "QUICK", "WorstCase", "WorstCases", "csv_text", "search"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._parameters import GAMMA, Number, shown, sum_up, whole
-from flexdp.calculus import (
+from flexdp._core.parameters import GAMMA, Number, shown, sum_up, whole
+from flexdp.calculus.accuracy import (
     DistortionSensitivity,
     ErrorSensitivity,
     compose_accuracy,

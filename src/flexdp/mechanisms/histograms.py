@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._continuous import shifted_truncated_laplace
-from flexdp._parameters import EPSILON, Domain, Number, float_up, instance, said, shown, sum_up, whole
-from flexdp.bucketing import make_buckets
-from flexdp.buckets import EPOCH, Buckets, Grid, Kind, Partition, Width
-from flexdp.calculus import ErrorSensitivity, identity
+from flexdp._core.parameters import EPSILON, Domain, Number, float_up, instance, said, shown, sum_up, whole
+from flexdp.buckets.parse import make_buckets
+from flexdp.buckets.partitions import EPOCH, Buckets, Grid, Kind, Partition, Width
+from flexdp.calculus.accuracy import ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
-from flexdp.noise import DropNoise
-from flexdp.planning import smallest_delta
+from flexdp.noise.calibration import smallest_delta
+from flexdp.noise.continuous import shifted_truncated_laplace
+from flexdp.noise.table import DropNoise
 
 __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._continuous import laplace
-from flexdp._parameters import EPSILON, Domain, Number, number_text, sum_up, whole
-from flexdp.calculus import (
+from flexdp._core.parameters import EPSILON, Domain, Number, number_text, sum_up, whole
+from flexdp.calculus.accuracy import (
     SENSITIVITY,
     ErrorSensitivity,
     deterministic_error,
@@ -20,6 +19,7 @@ from flexdp.calculus import (
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, HAUSDORFF, ONE_RECORD, Accuracy, Privacy
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space, apply_error
+from flexdp.noise.continuous import laplace
 from flexdp.statistics import (
     Max,
     MaxAtLeast,
@@ -32,7 +32,7 @@ from flexdp.statistics import (
     Top,
     equal_size_sensitivity,
 )
-from flexdp.statistics._base import statistic_given
+from flexdp.statistics.base import statistic_given
 
 __all__ = ["Laplace", "ReadOff", "function_accuracy", "read_accuracy"]
 

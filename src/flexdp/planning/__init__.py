@@ -20,13 +20,13 @@ paper lets q grow with the number of records present, its privacy theorem fails.
 
 from __future__ import annotations
 
-from flexdp.planning._advice import Advice
-from flexdp.planning._calibration import most_buckets_per_unit, per_bar, smallest_delta, smallest_epsilon
-from flexdp.planning._expected import Expected
-from flexdp.planning._options import Option
-from flexdp.planning._plan import plan
-from flexdp.planning._regimes import REGIMES, regime
-from flexdp.planning._solve import Plan, solve
+from flexdp.noise.calibration import most_buckets_per_unit, per_bar, smallest_delta, smallest_epsilon
+from flexdp.planning.advice import Advice
+from flexdp.planning.api import plan
+from flexdp.planning.expected import Expected
+from flexdp.planning.options import Option
+from flexdp.planning.regimes import REGIMES, regime
+from flexdp.planning.solving import Plan, solve
 
 __all__ = [
     "REGIMES",

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._parameters import value_text
-from flexdp.bucketing import make_buckets
-from flexdp.buckets import Buckets, Exact, LogWidth
+from flexdp._core.parameters import value_text
+from flexdp.buckets.parse import make_buckets
+from flexdp.buckets.partitions import Buckets, Exact, LogWidth
 from flexdp.errors import InputError
 from flexdp.histogram import canonical_keys
 

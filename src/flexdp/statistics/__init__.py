@@ -20,10 +20,10 @@ unbounded at β = 0 (the metric ignores sizes)           Count, CountAbove, Sum,
 
 from __future__ import annotations
 
-from flexdp.statistics._bars import Count, CountAbove, Distinct, MaxAtLeast, Mode, Support, Top
-from flexdp.statistics._base import Statistic, equal_size_sensitivity, plain
-from flexdp.statistics._moments import Mean, SampleVariance, Std, Sum, TrimmedMean, Variance
-from flexdp.statistics._order import (
+from flexdp.statistics.base import Statistic, equal_size_sensitivity, plain
+from flexdp.statistics.frequency import Count, CountAbove, Distinct, MaxAtLeast, Mode, Support, Top
+from flexdp.statistics.moments import Mean, SampleVariance, Std, Sum, TrimmedMean, Variance
+from flexdp.statistics.order import (
     IQR,
     InterpolatedQuantile,
     KthLargest,

@@ -8,22 +8,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexdp._parameters import elements, path_text, shown
+from flexdp._core.parameters import elements, path_text, shown
 from flexdp.bars import Bars
-from flexdp.buckets import LARGEST_INDEX, Exact
+from flexdp.buckets.partitions import LARGEST_INDEX, Exact
 from flexdp.errors import DataError, FlexdpError, InputError
-from flexdp.tables.arrays import CellTable, open_array
-from flexdp.tables.columns import Column, label_reading, no_column, reading
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.dbapi.source import check_engine, open_dbapi
-from flexdp.tables.dialects import show
+from flexdp.tables.declared import Column, label_reading, no_column, reading
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
 from flexdp.tables.duckdb.source import open_connection, open_relation
-from flexdp.tables.files import open_files
-from flexdp.tables.frames import library_of, open_pandas, open_pandas_series, open_polars, open_pyarrow
+from flexdp.tables.files.source import open_files
+from flexdp.tables.frames.sources import library_of, open_pandas, open_pandas_series, open_polars, open_pyarrow
+from flexdp.tables.memory.arrays import CellTable, open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark
+from flexdp.tables.sql.translate import show
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import ENDINGS, open_sqlite
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from flexdp.buckets import Buckets, Kind
-from flexdp.tables.columns import Column
+from flexdp.buckets.partitions import Buckets, Kind
+from flexdp.tables.declared import Column
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdp._escape import markup
+from flexdp._core.text import markup
 from flexdp.web.entries import CHOICES, Entries
 
 __all__ = ["dial", "setting"]

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.buckets import Width
+from flexdp._release.api import prepare
+from flexdp.buckets.partitions import Width
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram
-from flexdp.noise import DropNoise
-from flexdp.release import prepare
+from flexdp.noise.table import DropNoise
 from flexdp.statistics import Statistic
 from flexdp.tables import count
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flexdp._escape import markup
-from flexdp._parameters import grouped, number_text, plural, upper_text
+from flexdp._core.display import key_text, table
+from flexdp._core.parameters import grouped, number_text, plural, upper_text
+from flexdp._core.text import markup
 from flexdp.errors import InputError
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
-from flexdp.report.cards import key_text, table
-from flexdp.report.plans import tradeoff
+from flexdp.report.charts.plans import tradeoff
 from flexdp.statistics import Statistic
 from flexdp.web.controls import dial, setting
 from flexdp.web.entries import STATISTICS, Entries, in_words

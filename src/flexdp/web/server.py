@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from flexdp.errors import InputError
-from flexdp.report.svg import PALETTE, STYLE
+from flexdp.report.charts.svg import PALETTE, STYLE
 from flexdp.web.entries import Entries
 from flexdp.web.example import flights
 from flexdp.web.page import page

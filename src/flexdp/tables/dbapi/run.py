@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from flexdp.tables.postgres.run import SETTINGS, Session
-from flexdp.tables.served import Ask
+from flexdp.tables.sql.served_table import Ask
 
 __all__ = ["ask_of", "cancel_of", "postgres_session"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from flexdp._parameters import shown
+from flexdp._core.parameters import shown
 from flexdp.errors import InputError
 from flexdp.tables.dbapi.run import postgres_session
 from flexdp.tables.postgres.source import table_of
-from flexdp.tables.served import ServedTable, check_name
+from flexdp.tables.sql.served_table import ServedTable, check_name
 
 __all__ = ["check_engine", "open_dbapi"]
 

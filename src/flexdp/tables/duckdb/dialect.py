@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from flexdp.buckets import LONGEST_TEXT
-from flexdp.tables.dialect import Dialect, Lookup
+from flexdp.buckets.partitions import LONGEST_TEXT
+from flexdp.tables.sql.dialect import Dialect, Lookup
 
 __all__ = ["DUCKDB"]
 

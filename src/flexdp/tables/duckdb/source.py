@@ -8,16 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from flexdp.buckets import Kind
+from flexdp.buckets.partitions import Kind
 from flexdp.errors import InputError
-from flexdp.tables.columns import Column, no_name, pick
 from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
-from flexdp.tables.running import counted, counted_together, run
-from flexdp.tables.served import check_name, no_table
-from flexdp.tables.sql import Reading, count_query, together_query
+from flexdp.tables.interrupts import counted, counted_together, run
+from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.served_table import check_name, no_table
 
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
 

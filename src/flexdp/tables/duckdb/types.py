@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from flexdp.buckets import FIRST_MOMENT, LAST_MOMENT, Kind
-from flexdp.tables.columns import Column
+from flexdp.buckets.partitions import FIRST_MOMENT, LAST_MOMENT, Kind
+from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.sql import Reading
+from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from flexdp.tables.dialect import Dialect
+from flexdp.tables.sql.dialect import Dialect
 
 __all__ = ["POSTGRES"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flexdp.errors import InputError
-from flexdp.tables.running import silenced
-from flexdp.tables.served import Ask
+from flexdp.tables.interrupts import silenced
+from flexdp.tables.sql.served_table import Ask
 
 __all__ = ["SETTINGS", "Session", "caller_session", "is_connection", "own_session"]
 

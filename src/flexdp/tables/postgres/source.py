@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from flexdp.errors import FlexdpError, InputError
+from flexdp.tables.interrupts import run
 from flexdp.tables.postgres.dialect import POSTGRES
 from flexdp.tables.postgres.run import Session, caller_session, own_session
 from flexdp.tables.postgres.types import declared, read_cell
-from flexdp.tables.running import run
-from flexdp.tables.served import Ask, Described, ServedTable, check_name, no_table
+from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 
 __all__ = ["describe", "is_address", "open_postgres", "table_of"]
 

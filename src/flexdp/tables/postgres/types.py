@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from flexdp.buckets import LARGEST_DOUBLE, MICROS_PER_DAY, Kind
-from flexdp.tables.columns import Column
+from flexdp.buckets.partitions import LARGEST_DOUBLE, MICROS_PER_DAY, Kind
+from flexdp.tables.declared import Column
 from flexdp.tables.postgres.dialect import POSTGRES
-from flexdp.tables.sql import Reading
+from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
 

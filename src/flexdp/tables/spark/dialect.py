@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from flexdp.errors import InputError
-from flexdp.tables.dialect import Dialect, Lookup
+from flexdp.tables.sql.dialect import Dialect, Lookup
 
 __all__ = ["SPARK"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from flexdp.tables.running import run, silenced
+from flexdp.tables.interrupts import run, silenced
 
 __all__ = ["VIEW", "execute"]
 

@@ -6,13 +6,13 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
-from flexdp._parameters import shown
+from flexdp._core.parameters import shown
 from flexdp.errors import InputError
-from flexdp.tables.columns import Column
-from flexdp.tables.served import ServedTable
+from flexdp.tables.declared import Column
 from flexdp.tables.spark.dialect import SPARK
 from flexdp.tables.spark.run import VIEW, execute
 from flexdp.tables.spark.types import declared, read_cell
+from flexdp.tables.sql.served_table import ServedTable
 
 __all__ = ["is_frame", "open_spark"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from flexdp.buckets import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
-from flexdp.tables.columns import Column
-from flexdp.tables.sql import Reading
+from flexdp.buckets.partitions import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
+from flexdp.tables.declared import Column
+from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from flexdp.buckets import LONGEST_TEXT
-from flexdp.tables.dialect import Dialect
+from flexdp.buckets.partitions import LONGEST_TEXT
+from flexdp.tables.sql.dialect import Dialect
 
 __all__ = ["LENGTH", "MD5", "MEAN", "SQLITE", "TEXT"]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from flexdp._parameters import shown
-from flexdp.buckets import LONGEST_TEXT
+from flexdp._core.parameters import shown
+from flexdp.buckets.partitions import LONGEST_TEXT
 from flexdp.errors import InputError
-from flexdp.tables.running import run, run_here
-from flexdp.tables.served import Ask
+from flexdp.tables.interrupts import run, run_here
+from flexdp.tables.sql.served_table import Ask
 from flexdp.tables.sqlite.dialect import LENGTH, MD5, MEAN, TEXT
 
 __all__ = ["is_connection", "on_caller", "on_file"]

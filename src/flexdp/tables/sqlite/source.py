@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flexdp._parameters import shown
+from flexdp._core.parameters import shown
 from flexdp.errors import FlexdpError, InputError
-from flexdp.tables.served import Ask, Described, ServedTable, check_name, no_table
+from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.sqlite.run import is_connection, on_caller, on_file
 from flexdp.tables.sqlite.types import declared, read_cell

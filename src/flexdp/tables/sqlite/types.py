@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from flexdp.buckets import Kind
+from flexdp.buckets.partitions import Kind
 from flexdp.errors import InputError
-from flexdp.tables.columns import Column
-from flexdp.tables.sql import Reading
+from flexdp.tables.declared import Column
+from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
 

@@ -1,0 +1,3 @@
+"""What everything may import, and what knows nothing of privacy."""
+
+__all__: list[str] = []

@@ -1,0 +1,45 @@
+"""Every compared mechanism of this package, by its name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from flexdp._core.parameters import plain_scalar, shown
+from flexdp.baselines.base import Baseline
+from flexdp.baselines.bns import StabilityHistogram, StabilityHistogramSwap
+from flexdp.baselines.dropping import Dropping
+from flexdp.baselines.em import Exponential
+from flexdp.baselines.esa import ShiftedLaplace
+from flexdp.baselines.ptr import ProposeTestRelease
+from flexdp.baselines.sanpoints import SanPoints
+from flexdp.baselines.ss import SmoothSensitivity
+from flexdp.baselines.stlap import ShiftedTruncatedLaplace
+from flexdp.errors import InputError
+
+__all__ = ["BASELINES", "baseline"]
+
+_ALL: tuple[Baseline, ...] = (
+    Dropping(),
+    ShiftedTruncatedLaplace(),
+    ShiftedLaplace(),
+    StabilityHistogram(),
+    StabilityHistogramSwap(),
+    Exponential(),
+    ProposeTestRelease(),
+    SmoothSensitivity(),
+    SanPoints(),
+)
+BASELINES: Mapping[str, Baseline] = MappingProxyType({each.name: each for each in _ALL})
+
+
+def baseline(name: str) -> Baseline:
+    """The mechanism of that name, or an error that suggests the nearest one."""
+    asked = plain_scalar(name)
+    if isinstance(asked, str) and asked in BASELINES:
+        return BASELINES[asked]
+    known = ", ".join(BASELINES)
+    near = difflib.get_close_matches(asked.lower(), BASELINES, n=1, cutoff=0.5) if isinstance(asked, str) else []
+    hint = f"Did you mean {shown(near[0])}?" if near else f"Choose one of {known}."
+    raise InputError(f"mechanism {shown(name)} does not exist. {hint}")

@@ -1,0 +1,274 @@
+"""From parameters to a partition, and back: everything a caller may say of buckets is checked here."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, get_args
+
+import numpy as np
+
+from flexdp._core.parameters import Domain, Number, choice, plain_scalar, sequence, shown
+from flexdp.buckets.partitions import (
+    EPOCH,
+    FIRST_MOMENT,
+    LARGEST_INDEX,
+    LAST_MOMENT,
+    MEASURES,
+    MICROS_PER_DAY,
+    Buckets,
+    Edges,
+    Exact,
+    Grid,
+    Kind,
+    LogWidth,
+    Months,
+    Outside,
+    Width,
+    times,
+)
+from flexdp.errors import InputError
+
+__all__ = ["bound_given", "bucket_parameters", "make_buckets", "make_grid"]
+
+MOST_EDGES = 1001
+WIDTH = Domain(
+    name="width",
+    low=Fraction(1, 10**300),
+    low_included=True,
+    high=Fraction(10**300),
+    high_included=True,
+    remedy="Give the width of a bucket in the column's own unit, for example width=5.",
+)
+RELATIVE = Domain(
+    name="relative",
+    low=Fraction(1, 10**4),
+    low_included=True,
+    high=Fraction(9, 10),
+    high_included=True,
+    remedy="Give the relative half-width, for example relative=0.05 for 5%.",
+)
+_WIDEST = {"integer": 2**62, "date": 10**7, "moment": 10**7 * MICROS_PER_DAY}
+_DURATION = re.compile(r"\s*(?:([0-9]{1,18})\s*)?([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
+_LENGTHS = {name[:-1]: micros for name, micros in MEASURES.items()} | {"week": 7 * MICROS_PER_DAY}
+_CALENDAR = {"month": 1, "quarter": 3, "year": 12}
+_MOST_MONTHS = 12 * 9999
+
+
+_LIKE_A_DAY = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def _limits(name: str, power: int) -> Domain:
+    return Domain(
+        name=name,
+        low=Fraction(-(10**power)),
+        low_included=True,
+        high=Fraction(10**power),
+        high_included=True,
+        remedy="Leave it out for an open domain.",
+    )
+
+
+def make_buckets(
+    kind: Kind,
+    *,
+    width: Number | None = None,
+    relative: Number | None = None,
+    edges: Sequence[Any] | None = None,
+    bounds: Sequence[Any] | None = None,
+    outside: str = "clamp",
+) -> Buckets:
+    """The partition that the parameters describe, for a column of the given kind."""
+    asked = [name for name, value in (("width", width), ("relative", relative), ("edges", edges)) if value is not None]
+    if len(asked) > 1:
+        raise InputError(f"{asked[0]} and {asked[1]} exclude each other; give one of them.")
+    side: Outside = "clamp" if choice("outside", outside, ("clamp", "drop")) == "clamp" else "drop"
+    width = plain_scalar(width)  # type: ignore[assignment]
+    kind = choice("kind", kind, get_args(Kind))  # type: ignore[assignment]
+    if kind in ("text", "boolean"):
+        for name in (*asked, *(["bounds"] if bounds is not None else [])):
+            hint = ", or say kind='number' where texts hold numbers" if kind == "text" else ""
+            raise InputError(
+                f"{name} needs a column of numbers or dates, and this one is declared or read as {kind}. "
+                f"Leave {name} out{hint}."
+            )
+        return Exact(kind)
+    if edges is not None:
+        if bounds is not None:
+            raise InputError("edges and bounds exclude each other; the outermost edges are the bounds.")
+        return Edges(kind, _edges(kind, edges), side)
+    limits = None if bounds is None else _bounds(kind, bounds)
+    if relative is not None:
+        if kind in ("date", "moment"):
+            raise InputError("relative needs a column of numbers, and this one holds times. Give width='1 day'.")
+        return LogWidth(kind, RELATIVE.check(relative), limits, side)
+    if width is None:
+        return Exact(kind, limits, side)
+    if kind in ("date", "moment") and (kind == "moment" or isinstance(width, str | dt.timedelta)):
+        timed = _timed(kind, width, limits, side)
+        if timed is not None:
+            return timed
+    match = _DURATION.fullmatch(width) if kind in ("integer", "number") and isinstance(width, str) else None
+    if match and match.group(2).lower() in {*_LENGTHS, *_CALENDAR}:
+        raise InputError(
+            f"width is a length of time, and the column is read as {kind}; got {shown(width)}. "
+            "Say kind='date' or kind='moment' where it holds times."
+        )
+    step = WIDTH.check(width)
+    if kind != "number":
+        unit, hint = ("days", "") if kind == "date" else ("integers", ", or say kind='number'")
+        if step.denominator != 1:
+            raise InputError(f"width must be a whole number on a column of {unit}; got {shown(width)}. Round it{hint}.")
+        if step > _WIDEST[kind]:
+            raise InputError(f"width must be at most {_WIDEST[kind]} on a column of {unit}; got {shown(width)}.")
+    buckets = Width(kind, step, limits, side)
+    furthest = max((abs(bound) for bound in limits or ()), default=Fraction(0))
+    if (buckets.count or 0) > LARGEST_INDEX or (kind == "number" and furthest > LARGEST_INDEX * step):
+        raise InputError(f"width is too small for these bounds; got {shown(width)}. Give a larger width.")
+    return buckets
+
+
+def _timed(kind: Kind, width: Any, limits: tuple[Fraction, Fraction] | None, side: Outside) -> Width | Months | None:
+    """Buckets of a length of time; None where a date's width is a plain number of days, written as text."""
+    whole_days = kind == "date"
+    given = f"{width // dt.timedelta(microseconds=1)} microseconds" if isinstance(width, dt.timedelta) else width
+    match = _DURATION.fullmatch(given) if isinstance(given, str) else None
+    word = match.group(2).lower() if match else ""
+    if match is None or (word not in _LENGTHS and word not in _CALENDAR):
+        if whole_days and isinstance(given, str) and given.strip()[:1].isdigit() and not match:
+            return None
+        example = "'1 day', '1 week' or '1 month'" if whole_days else "'15 minutes', '1 day' or '1 month'"
+        raise InputError(f"width must be a length of time such as {example}; got {shown(width)}.")
+    number = int(match.group(1) or 1)
+    if number < 1:
+        raise InputError(f"width must be longer than nothing; got {shown(width)}.")
+    if word in _CALENDAR:
+        if number * _CALENDAR[word] > _MOST_MONTHS:
+            raise InputError(f"width must be at most 9999 years; got {shown(width)}.")
+        return Months(kind, number * _CALENDAR[word], limits, side)
+    length = Fraction(number * _LENGTHS[word], MICROS_PER_DAY if whole_days else 1)
+    if length.denominator != 1:
+        raise InputError(f"width must be whole days on a column of dates; got {shown(width)}.")
+    if length > _WIDEST[kind]:
+        raise InputError(f"width must be at most 10000000 days; got {shown(width)}.")
+    return Width(kind, length, limits, side, weekly=word == "week")
+
+
+def make_grid(axes: Sequence[Buckets]) -> Grid:
+    """Cells of several columns, which must be of numbers for distances between points to mean anything."""
+    for axis in axes:
+        if axis.kind not in ("integer", "number") or not isinstance(axis, Exact | Width | Edges):
+            raise InputError(
+                "several columns must be of numbers, in buckets of a width, of beta, or between edges; "
+                "use by= for texts and dates, or separately=True."
+            )
+    return Grid(tuple(axis for axis in axes if isinstance(axis, Exact | Width | Edges)))
+
+
+def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
+    """The parameters of :func:`make_buckets` that give this partition again, as plain JSON values."""
+    if isinstance(buckets, Edges):
+        return {
+            "edges": [_point_text(buckets.kind, edge) for edge in buckets.edges],
+            "outside": buckets.outside,
+        }
+    out: dict[str, Any] = {}
+    if isinstance(buckets, Months) or (isinstance(buckets, Width) and (buckets.weekly or buckets.kind == "moment")):
+        out["width"] = buckets.width_text
+    elif isinstance(buckets, Width):
+        out["width"] = str(buckets.width)
+    if isinstance(buckets, LogWidth):
+        out["relative"] = str(buckets.rho)
+    if buckets.bounds is not None:
+        low, high = buckets.bounds
+        out["bounds"] = [_point_text(buckets.kind, low), _point_text(buckets.kind, bound_given(buckets.kind, high))]
+        out["outside"] = buckets.outside
+    return out
+
+
+def bound_given(kind: Kind, upper: Fraction) -> Fraction:
+    """The upper bound as it was given: of moments, what is stored is the last one before it."""
+    return min(upper + 1, Fraction(LAST_MOMENT)) if kind == "moment" else upper
+
+
+def _point_text(kind: Kind, point: Fraction) -> str:
+    if kind in ("date", "moment"):
+        return str(times(kind, np.array([int(point)]))[0].isoformat())
+    return str(point)
+
+
+def _point(name: str, kind: Kind, value: Any) -> Fraction:
+    """A bound or an edge as a number; dates as days, moments as microseconds since 1970-01-01."""
+    value = plain_scalar(value)
+    if kind == "moment":
+        return _moment(name, value)
+    if kind != "date":
+        if isinstance(value, str) and _LIKE_A_DAY.match(value):
+            raise InputError(
+                f"{name} holds times, and the column is read as {kind}; got {shown(value)}. "
+                "Say kind='date' or kind='moment' where it holds them, too."
+            )
+        return _limits(name, 37 if kind == "integer" else 300).check(value)
+    if isinstance(value, str):
+        try:
+            value = dt.date.fromisoformat(value.strip())
+        except ValueError:
+            raise InputError(f"{name} must be dates such as 2024-12-31; got {shown(value)}.") from None
+    if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
+        raise InputError(f"{name} must be dates such as 2024-12-31; got {shown(value)}.")
+    return Fraction(value.toordinal() - EPOCH)
+
+
+def _moment(name: str, value: Any) -> Fraction:
+    wrong = InputError(
+        f"{name} must be moments such as 2024-12-31T18:30, without a time zone (zone= says which); got {shown(value)}."
+    )
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise wrong from None
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    if not isinstance(value, dt.datetime) or value.tzinfo is not None:
+        raise wrong
+    return Fraction((value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
+
+
+def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
+    pair = sequence(bounds)
+    if pair is None or len(pair) != 2:
+        raise InputError("bounds must be a pair (lower, upper), for example bounds=(0, 120).")
+    lower, upper = (_point("bounds", kind, bound) for bound in pair)
+    if lower >= upper:
+        order, remedy = ("equal", "Move them apart") if lower == upper else ("reversed", "Give the smaller one first")
+        raise InputError(
+            f"bounds must be a lower one and a larger upper one; got {order} bounds, {shown(pair[0])} and "
+            f"{shown(pair[1])}. {remedy}."
+        )
+    if kind == "moment":  # from the lower one up to, and without, the upper one
+        return max(lower, Fraction(FIRST_MOMENT)), upper - 1
+    if kind == "integer":  # the integers inside
+        lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
+        if lower > upper:
+            raise InputError("bounds must hold at least one integer on a column of integers; widen them.")
+    return lower, upper
+
+
+def _edges(kind: Kind, edges: Sequence[Any]) -> tuple[Fraction, ...]:
+    listed = sequence(edges)
+    if listed is None or not 2 <= len(listed) <= MOST_EDGES:
+        raise InputError(f"edges must be 2 to {MOST_EDGES} ascending values, for example edges=[0, 18, 65, 120].")
+    points = tuple(_point("edges", kind, edge) for edge in listed)
+    if any(not low < high for low, high in pairwise(points)):
+        raise InputError("edges must be strictly ascending; sort them and leave out repeated ones.")
+    if kind == "integer" and any(point.denominator != 1 for point in points):
+        raise InputError("edges must be whole numbers on a column of integers; round them, or say kind='number'.")
+    centres = {float((low + high) / 2) for low, high in pairwise(points)}
+    if kind == "number" and (len({float(p) for p in points}) < len(points) or len(centres) < len(points) - 1):
+        raise InputError("edges must differ as doubles, and so must the middles between them; these are too close.")
+    return points

@@ -1,0 +1,336 @@
+"""Transport under any metric: cost matrices, threshold flows, and partial optimal transport.
+
+The flow and the programme are scipy's, loaded when first needed. Masses are whole numbers throughout; the couplings
+that come back are exact, whatever the solver rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.distances.inputs import Measure, line_coordinates
+from flexdp.distances.line import Pieces
+from flexdp.errors import InputError
+
+__all__ = ["Edges", "Threshold", "cheapest", "check_pairs", "cost_matrix", "least_threshold"]
+
+_LARGEST_FLOW = 2**31 - 1  # scipy's flow is in 32-bit integers and wraps beyond
+_MOST_PAIRS = 50_000_000  # cells of a cost matrix
+_MOST_VARIABLES = 4_000_000  # cells of a linear programme
+
+
+def check_pairs(rows: int, columns: int, most: int = _MOST_PAIRS) -> None:
+    """Refuse what would fill the memory."""
+    if rows * columns > most:
+        raise InputError(f"p and q have more than {most} pairs of points; gather equal points, or thin them out.")
+
+
+def cost_matrix(p: Measure, q: Measure, metric: Any) -> NDArray[np.float64]:
+    """The distance of every pair: ``metric`` a name that scipy's ``cdist`` knows, or a function of two points."""
+    check_pairs(len(p), len(q))
+    if callable(metric):
+        return _called(p.points, q.points, metric)
+    if not isinstance(metric, str):
+        raise InputError("metric must be a name, a function of two points or a two-dimensional array of distances.")
+    from scipy.spatial.distance import cdist
+
+    x, y = (p.points, q.points) if p.points.ndim == 2 else line_coordinates(p.points, q.points)
+    try:
+        cost: NDArray[np.float64] = cdist(
+            *(np.asarray(z, dtype=np.float64).reshape(len(z), -1) for z in (x, y)), metric
+        )
+    except (ValueError, TypeError):
+        raise InputError(
+            "metric must be a name that scipy.spatial.distance.cdist knows, such as 'cityblock'."
+        ) from None
+    return checked_costs(cost)
+
+
+def checked_costs(cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances that are numbers of at least 0, or an error."""
+    if not np.isfinite(cost).all() or (cost < 0).any():
+        raise InputError("metric must give finite distances of at least 0; it gave something else on these points.")
+    return cost
+
+
+def _called(x: NDArray[Any], y: NDArray[Any], metric: Any) -> NDArray[np.float64]:
+    here, there = list(x) if x.ndim == 2 else x.tolist(), list(y) if y.ndim == 2 else y.tolist()
+    try:
+        cost = np.array([[float(metric(u, v)) for v in there] for u in here])
+        back = np.array([[float(metric(v, u)) for v in there] for u in here])
+        own = [float(metric(u, u)) for u in (*here, *there)]
+    except (TypeError, ValueError):
+        raise InputError("metric must take two of the points and return a number; it did not.") from None
+    checked_costs(cost)
+    if any(own):
+        raise InputError("metric must be 0 from a point to itself; it is not on these points.")
+    if not np.allclose(cost, back, rtol=1e-9, atol=0):  # the order of a sum may cost a function its last digits
+        raise InputError("metric must be symmetric; it is not on these points.")
+    return cost
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Edges:
+    """The pairs that a threshold admits, row by row: where, and at what cost."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, cost: NDArray[np.float64], bound: float) -> Edges:
+        """The cells of a matrix that hold at most ``bound``."""
+        flat = cost.reshape(-1)
+        places = np.flatnonzero(flat <= bound)
+        rows, columns = np.divmod(places, cost.shape[1])
+        return cls(rows, columns, flat[places])
+
+    def within(self, bound: float) -> Edges:
+        """Those that cost at most ``bound``."""
+        kept = np.flatnonzero(self.costs <= bound)
+        return Edges(self.rows[kept], self.columns[kept], self.costs[kept])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Threshold:
+    """The least bound that lets enough mass flow, and a maximal flow within it."""
+
+    value: float
+    pieces: Pieces
+
+
+def least_threshold(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], needed: int) -> Threshold:
+    """The least bound within which mass ``needed`` can flow, and the most that flows within it.
+
+    The bound is 0 or one of the costs. Rows that reach nothing bound it from below; from there the number of admitted
+    pairs is doubled until enough flows, and the costs in between are bisected. Every flow narrows by what it used.
+    """
+    low = max(0.0, _least_reach(cost.min(axis=1), a, needed), _least_reach(cost.min(axis=0), b, needed))
+    flat = cost.reshape(-1)
+    ranks = np.append(np.sort(flat[:: max(1, len(flat) // 65536)]), flat.max())
+    edges = Edges.of(cost, low)
+    best = flow(edges, a, b)
+    if _total(best) >= needed:
+        return Threshold(low, best)
+    high = low
+    while _total(best) < needed:
+        reached = int(np.searchsorted(ranks, high, side="right"))
+        high = float(ranks[min(2 * reached + 1, len(ranks) - 1)])
+        low, edges = max(low, edges.costs.max(initial=low)), Edges.of(cost, high)
+        best = flow(edges, a, b)
+    high = float(cost[best.sources, best.targets].max())
+    candidates = np.unique(edges.costs[(edges.costs > low) & (edges.costs <= high)])
+    first, last = 0, len(candidates) - 1  # the answer lies at one of first..last, and last is enough
+    while first < last:
+        middle = (first + last) // 2
+        edges_within = edges.within(candidates[middle])
+        carried = flow(edges_within, a, b)
+        if _total(carried) >= needed:
+            best, edges = carried, edges_within
+            last = int(np.searchsorted(candidates, cost[carried.sources, carried.targets].max()))
+        else:
+            first = middle + 1
+    return Threshold(float(candidates[last]), best)
+
+
+def _total(pieces: Pieces) -> int:
+    return int(pieces.masses.sum())
+
+
+def _least_reach(nearest: NDArray[np.float64], masses: NDArray[Any], needed: int) -> float:
+    """The bound below which points of mass ``needed`` do not even have a partner."""
+    if needed <= 0:
+        return 0.0
+    order = np.argsort(nearest)
+    return float(nearest[order[np.searchsorted(np.cumsum(masses[order]), needed)]])
+
+
+def flow(edges: Edges, a: NDArray[Any], b: NDArray[Any]) -> Pieces:
+    """A maximal flow from supplies ``a`` to demands ``b`` over the edges, in whole numbers of any size."""
+    total = min(int(a.sum()), int(b.sum()))
+    if max(int(a.max()), int(b.max()), total) <= _LARGEST_FLOW:
+        return _one_flow(edges, a.astype(np.int32), b.astype(np.int32))
+    return _flow_by_digits(edges, a.astype(object), b.astype(object), total)
+
+
+def _one_flow(edges: Edges, a: NDArray[np.int32], b: NDArray[np.int32]) -> Pieces:
+    """One call of scipy's flow on x → y, source → x, y → sink, with the rows already in order."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    n, m, links = len(a), len(b), len(edges.rows)
+    starts = np.empty(n + m + 3, dtype=np.int32)
+    starts[0] = 0
+    starts[1 : n + 1] = np.cumsum(np.bincount(edges.rows, minlength=n))
+    starts[n + 1 : n + m + 1] = np.arange(links + 1, links + m + 1)
+    starts[n + m + 1 :] = links + m + n
+    ends = np.empty(links + m + n, dtype=np.int32)
+    ends[:links] = edges.columns
+    ends[:links] += n
+    ends[links : links + m] = n + m + 1
+    ends[links + m :] = np.arange(n)
+    graph = csr_array((np.concatenate((a[edges.rows], b, a)), ends, starts), shape=(n + m + 2, n + m + 2))
+    carried = maximum_flow(graph, n + m, n + m + 1).flow
+    used = np.flatnonzero(carried.data[: carried.indptr[n]] > 0)
+    sources = np.searchsorted(carried.indptr[: n + 1], used, side="right") - 1
+    return Pieces(sources, carried.indices[used].astype(np.int64) - n, carried.data[used].astype(np.int64))
+
+
+def _flow_by_digits(edges: Edges, a: NDArray[Any], b: NDArray[Any], total: int) -> Pieces:
+    """A maximal flow beyond 32 bits: the leading digits first, then what the next ones add.
+
+    After a phase in units of 2^s no more than one unit per edge of its minimal cut can still flow, which bounds the
+    next phase; capacities above that bound may be cut to it.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    n, m, links = len(a), len(b), len(edges.rows)
+    roof = 2**29
+    digits = 29 - (links + n + m).bit_length()
+    x, y = edges.rows, edges.columns + n
+    starts = np.concatenate((x, y, np.arange(n, n + m), np.full(n, n + m)))
+    ends = np.concatenate((y, x, np.full(m, n + m + 1), np.arange(n)))
+    on_edge = np.zeros(links, dtype=object)
+    supply, demand = a.copy(), b.copy()
+    shift = max(0, total.bit_length() - 29)
+    while True:
+        room = np.concatenate((np.full(links, roof, dtype=object), on_edge, demand, supply))
+        room = np.minimum(room // 2**shift, roof)
+        room[:links] = roof
+        graph = csr_array((room.astype(np.int32), (starts, ends)), shape=(n + m + 2, n + m + 2))
+        carried = maximum_flow(graph, n + m, n + m + 1).flow
+        sent = np.asarray(carried[x, y]).reshape(-1).astype(object) * 2**shift
+        np.add.at(on_edge, np.arange(links), sent)
+        np.subtract.at(supply, edges.rows, sent)
+        np.subtract.at(demand, edges.columns, sent)
+        if not shift:
+            break
+        shift = max(0, shift - digits)
+    used = np.flatnonzero(on_edge > 0)
+    return Pieces(edges.rows[used], edges.columns[used], on_edge[used])
+
+
+def cheapest(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], lost: int) -> Pieces:
+    """Partial optimal transport: the cheapest coupling that leaves mass ``lost`` behind on either side.
+
+    A row and a column of cost 0 take what is left behind, so that the problem is a balanced one. Whole masses have
+    a whole optimal coupling at a vertex; the solver's vertex gives the pairs, and their masses follow exactly.
+    """
+    n, m = cost.shape
+    if n == m and a.min() == a.max() == b.min() == b.max() and lost % int(a[0]) == 0:
+        return _assigned(cost, int(a[0]), lost // int(a[0]))
+    supply, demand = [*a.tolist(), lost], [*b.tolist(), lost]
+    padded = np.zeros((n + 1, m + 1))
+    padded[:n, :m] = cost
+    rows, columns = np.divmod(np.arange(padded.size - 1), m + 1)  # all but the corner: nothing is left behind twice
+    if not lost:
+        inside = (rows < n) & (columns < m)
+        rows, columns = rows[inside], columns[inside]
+    mass = _vertex(padded[rows, columns], rows, columns, supply, demand)
+    used = np.flatnonzero(mass > 1e-12 * max(n, m))
+    pieces = _exactly(rows[used].tolist(), columns[used].tolist(), mass[used].tolist(), supply, demand)
+    kept = [(i, j, piece) for (i, j), piece in pieces.items() if piece and i < n and j < m]
+    sources, targets, masses = zip(*kept, strict=True) if kept else ((), (), ())
+    return Pieces(np.array(sources, dtype=np.int64), np.array(targets, dtype=np.int64), np.array(masses, dtype=object))
+
+
+def _assigned(cost: NDArray[np.float64], mass: int, unmatched: int) -> Pieces:
+    """Equal masses: an assignment, with ``unmatched`` points left behind on either side."""
+    from scipy.optimize import linear_sum_assignment
+
+    n = len(cost)
+    padded = np.zeros((n + unmatched, n + unmatched))
+    padded[:n, :n] = cost
+    padded[n:, n:] = math.inf
+    rows, columns = linear_sum_assignment(padded)
+    inside = (rows < n) & (columns < n)
+    return Pieces(rows[inside], columns[inside], np.full(int(inside.sum()), mass, dtype=object))
+
+
+def _vertex(
+    costs: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    supply: list[int],
+    demand: list[int],
+) -> NDArray[np.float64]:
+    """An optimal vertex of the transportation polytope, in doubles, by the dual simplex method of HiGHS."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    check_pairs(len(costs), 1, _MOST_VARIABLES)
+    size, total = max(len(supply), len(demand)), sum(supply)
+    places = np.arange(len(costs))
+    balance = csr_array(
+        (np.ones(2 * len(costs)), (np.concatenate((rows, columns + len(supply))), np.concatenate((places, places)))),
+        shape=(len(supply) + len(demand), len(costs)),
+    )
+    solved = linprog(
+        costs / (costs.max(initial=0) or 1.0),
+        A_eq=balance,
+        b_eq=[size * mass / total for mass in (*supply, *demand)],
+        method="highs-ds",
+        options={  # presolving costs minutes here and gains nothing
+            "presolve": False,
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
+    )
+    if not solved.success:
+        raise InputError("p and q span too many magnitudes for the linear programme; round their weights.")
+    mass: NDArray[np.float64] = solved.x
+    return mass
+
+
+def _exactly(
+    rows: list[int], columns: list[int], guesses: list[float], supply: list[int], demand: list[int]
+) -> dict[tuple[int, int], int]:
+    """Exact masses on the pairs of a vertex: they form a forest, and a leaf's edge carries all that the leaf has.
+
+    What rounding left unplaced, if anything, is placed in order: less than the solver's own tolerance.
+    """
+    have = [*supply, *demand]
+    beside: dict[int, dict[int, float]] = defaultdict(dict)
+    for i, j, guess in zip(rows, columns, guesses, strict=True):
+        beside[i][j + len(supply)] = guess
+        beside[j + len(supply)][i] = guess
+    leaves = [node for node, others in beside.items() if len(others) == 1]
+    pieces: dict[tuple[int, int], int] = defaultdict(int)
+    while True:
+        while leaves:
+            leaf = leaves.pop()
+            if not beside[leaf]:
+                continue
+            (other,) = beside[leaf]
+            piece = min(have[leaf], have[other])
+            pieces[min(leaf, other), max(leaf, other) - len(supply)] += piece
+            have[leaf] -= piece
+            have[other] -= piece
+            del beside[leaf][other], beside[other][leaf]
+            if len(beside[other]) == 1:
+                leaves.append(other)
+        stuck = [(guess, i, j) for i, others in beside.items() for j, guess in others.items()]
+        if not stuck:
+            break
+        _, i, j = min(stuck)  # a cycle, where the solver stopped between vertices: give up its lightest pair
+        del beside[i][j], beside[j][i]
+        leaves = [node for node in (i, j) if len(beside[node]) == 1]
+    left = [i for i in range(len(supply)) if have[i]]
+    wanting = [j for j in range(len(demand)) if have[j + len(supply)]]
+    while left and wanting:
+        piece = min(have[left[-1]], have[wanting[-1] + len(supply)])
+        pieces[left[-1], wanting[-1]] += piece
+        have[left[-1]] -= piece
+        have[wanting[-1] + len(supply)] -= piece
+        if not have[left[-1]]:
+            left.pop()
+        if not have[wanting[-1] + len(supply)]:
+            wanting.pop()
+    return pieces

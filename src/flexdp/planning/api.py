@@ -1,0 +1,141 @@
+"""`flexdp.plan`: which ε, how wide the buckets, what will be lost. It reads no data and spends nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, get_args
+
+from flexdp._core.parameters import DELTA, EPSILON, Number, plain_scalar, shown, whole
+from flexdp.buckets.partitions import Buckets, Exact, Kind, Width
+from flexdp.errors import InputError
+from flexdp.planning.advice import Advice
+from flexdp.planning.expected import Counts, law_counts, sample_counts
+from flexdp.planning.options import Setting, smallest_delta_for
+from flexdp.planning.target import Affordable, Target, partition_for, proposed_delta
+from flexdp.simulation.expected_laws import parse_law
+
+__all__ = ["plan"]
+
+_MOST_RECORDS = 10**18
+
+
+def plan(
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    records_about: Number | None = None,
+    lose_per_bucket: Number | None = None,
+    lose_in_all: Number | None = None,
+    lose_share: Number | None = None,
+    width: Number | None = None,
+    relative: Number | None = None,
+    bounds: Any = None,
+    buckets: Number | None = None,
+    kind: str = "number",
+    max_buckets_per_unit: Number | None = None,
+    releases: Number = 1,
+    simulate: str | None = None,
+    public_sample: Any = None,
+) -> Advice:
+    """Choose parameters before any data is read: give what you know, get the rest, with options beside it.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The privacy loss of everything that is planned. Left out, ε is the smallest that meets the target; δ is the
+        smallest that ε and the target allow, or else one that suits ``records_about``.
+    records_about
+        How many records there are, roughly, from public knowledge. It is never read from data.
+    lose_per_bucket, lose_in_all, lose_share
+        The target: the most records you can bear to lose from each bucket, in all, or as a share of all.
+    width, relative, bounds, buckets, kind
+        As in :func:`flexdp.release`. Bounds and ``buckets`` give the width; bounds, ε and what may be lost in all give
+        the most buckets that can be afforded.
+    max_buckets_per_unit
+        Where one person may be in several records: the most buckets that one person may count in.
+    releases
+        How many releases share ε and δ, equally.
+    simulate, public_sample
+        A law, such as "normal" or "lognormal:median=30000,sigma=0.8", or values that are public already: shows what is
+        to be expected, by computation.
+
+    >>> advice = plan(epsilon=1, delta="1e-6", bounds=(0, 120), width=5, records_about=50_000)
+    >>> advice.chosen.max_drop, advice.chosen.survives_from, float(advice.chosen.alpha), advice.chosen.certainty
+    (27, 28, 0.01296, '73.2%')
+    >>> advice.command
+    'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --width 5 --bounds 0:120'
+    >>> plan(delta="1e-6", lose_per_bucket=30).epsilon
+    Fraction(861, 1000)
+    """
+    loss = None if epsilon is None else EPSILON.check(epsilon)
+    chance = None if delta is None else DELTA.check(delta)
+    records = None if records_about is None else whole("records_about", records_about, at_most=_MOST_RECORDS)
+    target = Target.read(lose_per_bucket, lose_in_all, lose_share)
+    parts, units = whole("releases", releases), 1
+    if max_buckets_per_unit is not None:
+        units = whole("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
+    affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
+    partition = partition_for(
+        _kind(kind),
+        width=width,
+        relative=relative,
+        bounds=bounds,
+        buckets=None if buckets is None else whole("buckets", buckets, at_most=_MOST_RECORDS),
+        affordable=affordable,
+    )
+    many = partition.count if partition is not None else None
+    many = whole("buckets", buckets) if many is None and buckets is not None else many
+    limit = target.limit(records, many)
+    origin = "given"
+    afforded = buckets is None and width is None and relative is None and affordable.buckets() is not None
+    if chance is None and loss is not None and limit is not None and not afforded:
+        chance, origin = smallest_delta_for(loss, limit + 1, releases=parts, buckets_per_unit=units), "solved"
+    elif chance is None:
+        chance, origin = proposed_delta(records), "proposed"
+    setting = Setting(
+        delta=chance, releases=parts, buckets_per_unit=units, buckets=many, records_about=records, limit=limit
+    )
+    chosen = loss if loss is not None or limit is None else setting.smallest_epsilon()
+    return Advice(
+        setting=setting,
+        epsilon=chosen,
+        epsilon_origin="open" if chosen is None else "given" if loss is not None else "solved",
+        delta_origin=origin,
+        by_unit=max_buckets_per_unit is not None,
+        partition=partition,
+        target=target,
+        options=setting.options(chosen),
+        counts=_counts(simulate, public_sample, records, partition, many),
+    )
+
+
+def _kind(kind: object) -> Kind:
+    given = plain_scalar(kind)
+    found: Kind | None = next((k for k in get_args(Kind) if isinstance(given, str) and k == given), None)
+    if found is None:
+        raise InputError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {shown(kind)}.")
+    return found
+
+
+def _counts(
+    simulate: object, sample: Any, records: int | None, partition: Buckets | None, buckets: int | None
+) -> Counts | None:
+    """Records by bucket to compute expectations with, if there is a law or a public sample."""
+    if simulate is None and sample is None:
+        return None
+    if simulate is not None and sample is not None:
+        raise InputError("simulate and public_sample exclude each other; give one of them.")
+    if partition is None and buckets is None:
+        partition = Exact("number")
+    elif partition is None:  # only their number is known: they are counted off from zero
+        partition = Width("number", Fraction(1), (Fraction(0), Fraction(buckets or 1)))
+    if simulate is None:
+        return sample_counts(sample, records, partition)
+    if partition.kind not in ("integer", "number"):
+        raise InputError(f"simulate makes numbers, and kind is {partition.kind!r}. Give a public sample instead.")
+    low, high = partition.bounds or (Fraction(0), 100 * (partition.width if isinstance(partition, Width) else 1))
+    span = high - low + int(partition.kind == "integer")  # integers are numbers rounded down
+    law = parse_law(simulate, low=low, span=span, buckets=buckets)
+    if records is None:
+        raise InputError("simulate needs the number of records; give also records_about.")
+    return law_counts(law, records, partition)

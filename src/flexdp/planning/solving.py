@@ -1,0 +1,283 @@
+"""Completing a plan: three relations, and whatever they leave open must be given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from flexdp._core.parameters import DELTA, EPSILON, Domain, Number, number_text, plural, upper_text, whole
+from flexdp.errors import InputError
+from flexdp.guarantees import Accuracy, Privacy
+from flexdp.noise.calibration import (
+    most_buckets_per_unit,
+    needed_reach,
+    per_bar,
+    reach_given,
+    smallest_delta,
+    smallest_epsilon,
+)
+from flexdp.noise.table import LARGEST_REACH
+
+__all__ = ["Plan", "solve"]
+
+_SHARE = Domain(
+    name="alpha",
+    low=Fraction(0),
+    high=Fraction(1),
+    high_included=True,
+    remedy="It is the fraction of the records that may be left out.",
+)
+_HALF_WIDTH = Domain(name="beta", low=Fraction(0), remedy="It is half a bucket's width.")
+_SPAN = Domain(name="span", low=Fraction(0), remedy="It is the length of the public interval that holds all values.")
+_RELATIONS = (  # any one of a relation's quantities follows from the others
+    frozenset({"epsilon", "delta", "q"}),
+    frozenset({"span", "beta", "buckets"}),
+    frozenset({"alpha", "records_at_least", "buckets", "q"}),
+)
+_NEEDED = ("epsilon", "delta", "records_at_least", "buckets", "alpha", "q")  # in the order of asking
+_OPTIONAL = ("beta", "span")  # numbers only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A complete set of parameters, all public, and what they promise.
+
+    ``epsilon`` and ``delta`` are those of one unit, which may change ``buckets_per_unit`` buckets; ``q`` is the reach
+    of the noise in each of ``buckets`` buckets; ``alpha`` bounds the share left out wherever at least
+    ``records_at_least`` records are counted. ``beta`` and ``span`` are None where values are not numbers.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    buckets_per_unit: int
+    q: int
+    buckets: int
+    records_at_least: int
+    alpha: Fraction
+    beta: Fraction | None
+    span: Fraction | None
+
+    @property
+    def max_drop(self) -> int:
+        """D = q − 1, the most records that a bucket can lose."""
+        return self.q - 1
+
+    @property
+    def width(self) -> Fraction | None:
+        """2β, the width of a bucket."""
+        return None if self.beta is None else 2 * self.beta
+
+    @property
+    def privacy(self) -> Privacy:
+        """What one unit is promised."""
+        return Privacy(epsilon=self.epsilon, delta=self.delta)
+
+    @property
+    def bar_privacy(self) -> Privacy:
+        """What the noise of each bucket must provide: the parameters for ``DropNoise``."""
+        return per_bar(self.epsilon, self.delta, self.buckets_per_unit)
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """What readers are promised, of data with at least ``records_at_least`` records."""
+        return Accuracy(alpha=self.alpha, beta=self.beta or 0, max_drop=self.max_drop)
+
+    def __str__(self) -> str:
+        unit = "" if self.buckets_per_unit == 1 else f" for a unit in at most {plural(self.buckets_per_unit, 'bucket')}"
+        width = "" if self.width is None else f" of width {number_text(self.width)}"
+        share = (
+            "which may be all there are: nothing is promised about the share"
+            if self.alpha == 1
+            else f"at most {upper_text(100 * self.alpha)}% of the records "
+            f"where there are at least {self.records_at_least}"
+        )
+        odds = self.privacy.odds if self.buckets_per_unit == 1 else self.privacy.odds.replace("record", "unit")
+        within = "" if self.beta is None else f" Values move by at most {upper_text(self.beta, 6)}."
+        return (
+            f"With ε = {upper_text(self.epsilon, 6)} and δ = {upper_text(self.delta)}{unit}, each of "
+            f"{plural(self.buckets, 'bucket')}{width} loses at most {plural(self.max_drop, 'record')}, "
+            f"together at most {self.max_drop * self.buckets}, {share}.{within} {odds[0].upper()}{odds[1:]}, "
+            f"except with chance {upper_text(self.delta)}."
+        )
+
+    def _repr_html_(self) -> str:
+        from flexdp._core.display import card, facts, sentence
+
+        pairs = [
+            ("ε, δ", f"{upper_text(self.epsilon, 6)}, {upper_text(self.delta)}"),
+            ("most lost per bucket", self.max_drop),
+            ("buckets", self.buckets),
+            ("share left out, at most", f"{upper_text(100 * self.alpha)}%"),
+        ]
+        return card("Plan", facts(pairs), sentence(self))
+
+
+def solve(
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    q: Number | None = None,
+    max_drop: Number | None = None,
+    buckets: Number | None = None,
+    records_at_least: Number | None = None,
+    alpha: Number | None = None,
+    beta: Number | None = None,
+    span: Number | None = None,
+    buckets_per_unit: Number | None = 1,
+) -> Plan:
+    """Complete a plan from any subset of its parameters that determines the others.
+
+    >>> print(solve(epsilon=1, delta="1e-6", span=120, beta="2.5", records_at_least=50_000))
+    With ε = 1 and δ = 1e-06, each of 24 buckets of width 5 loses at most 27 records, together at most 648, at most \
+1.296% of the records where there are at least 50000. Values move by at most 2.5. An observer who was 50% sure that a \
+given record is in the data is at most 73.2% sure afterwards, except with chance 1e-06.
+    >>> solve(epsilon=1, delta="1e-6", span=120, beta="2.5", alpha="0.01").records_at_least
+    64800
+
+    ``epsilon``, ``delta``, ``q`` (or ``max_drop`` = q − 1), ``alpha`` and ``beta`` mean "at most". Where that
+    leaves room for several plans, unknowns are chosen at their best: the smallest ε, δ, n, α and β, the largest q that
+    α and n allow, the most buckets, the longest span. ``buckets_per_unit=None`` asks for the most buckets that one unit
+    may change, given ε, δ and q.
+    """
+    reach = _reach(q, max_drop)
+    if buckets_per_unit is not None:
+        units = whole("buckets_per_unit", buckets_per_unit)
+    elif epsilon is not None and delta is not None and reach is not None:
+        units = most_buckets_per_unit(epsilon, delta, reach)
+    else:
+        raise InputError("buckets_per_unit=None is solved from epsilon, delta and q (or max_drop); give all three.")
+    asked: dict[str, Any] = {
+        "epsilon": None if epsilon is None else EPSILON.check(epsilon),
+        "delta": None if delta is None else DELTA.check(delta),
+        "q": reach,
+        "buckets": None if buckets is None else whole("buckets", buckets),
+        "records_at_least": None if records_at_least is None else whole("records_at_least", records_at_least),
+        "alpha": None if alpha is None else _SHARE.check(alpha),
+        "beta": None if beta is None else _HALF_WIDTH.check(beta),
+        "span": None if span is None else _SPAN.check(span),
+    }
+    known = {name: value for name, value in asked.items() if value is not None}
+    _refuse_incomplete(frozenset(known))
+    _settle_reach(known, units)
+    while _step(known, units):
+        _settle_reach(known, units)
+    return _attained(known, units)
+
+
+def _reach(q: Number | None, max_drop: Number | None) -> int | None:
+    reach = None if q is None else reach_given(q)
+    drop = None if max_drop is None else whole("max_drop", max_drop)
+    if drop is None:
+        return reach
+    if reach is not None and reach != drop + 1:
+        raise InputError(f"q and max_drop contradict each other: max_drop is q − 1; got q={reach}, max_drop={drop}.")
+    return reach_given(drop + 1)
+
+
+def _closure(known: frozenset[str]) -> frozenset[str]:
+    while True:
+        more = known.union(*(relation for relation in _RELATIONS if len(relation - known) == 1))
+        if more == known:
+            return known
+        known = more
+
+
+def _refuse_incomplete(known: frozenset[str]) -> None:
+    """Name what else is needed, in the fewest words."""
+    wanted = {*_NEEDED, *_OPTIONAL} if known & {*_OPTIONAL} else {*_NEEDED}
+    if wanted <= _closure(known):
+        return
+    candidates = [name for name in (*_NEEDED, *_OPTIONAL) if name not in known]
+    for size in range(1, len(candidates) + 1):
+        choices = [more for more in combinations(candidates, size) if wanted <= _closure(known | set(more))]
+        if choices and size == 1:
+            listed = " or ".join(name for (name,) in choices)
+            raise InputError(f"these parameters do not determine a plan; give also {listed}.")
+        if choices:
+            raise InputError(
+                f"these parameters do not determine a plan; give {size} more, for example {', '.join(choices[0])}."
+            )
+
+
+def _step(known: dict[str, Any], units: int) -> bool:
+    """Derive one more quantity from a relation that lacks just one; False where there is none."""
+    derive: dict[tuple[int, str], Callable[[], Any]] = {
+        (0, "q"): lambda: needed_reach(known["epsilon"], known["delta"], units),
+        (0, "epsilon"): lambda: smallest_epsilon(known["q"], known["delta"], buckets_per_unit=units),
+        (0, "delta"): lambda: smallest_delta(known["epsilon"], known["q"], buckets_per_unit=units),
+        (1, "buckets"): lambda: math.ceil(known["span"] / (2 * known["beta"])),
+        (1, "beta"): lambda: known["span"] / (2 * known["buckets"]),
+        (1, "span"): lambda: 2 * known["beta"] * known["buckets"],
+        (2, "alpha"): lambda: min(
+            Fraction(1), Fraction((known["q"] - 1) * known["buckets"], known["records_at_least"])
+        ),
+        (2, "records_at_least"): lambda: math.ceil((known["q"] - 1) * known["buckets"] / known["alpha"]),
+        (2, "buckets"): lambda: _affordable(known, "buckets", known["q"] - 1),
+        (2, "q"): lambda: min(LARGEST_REACH, 1 + _affordable(known, "max_drop", known["buckets"])),
+    }
+    for place, relation in enumerate(_RELATIONS):
+        lacking = relation - known.keys()
+        if len(lacking) == 1:
+            (name,) = lacking
+            known[name] = derive[place, name]()
+            return True
+    return False
+
+
+def _settle_reach(known: dict[str, Any], units: int) -> None:
+    """Once ε and δ are known the reach is what the noise has, and a reach that was asked for must allow it."""
+    if not _RELATIONS[0] <= known.keys():
+        return
+    reach = needed_reach(known["epsilon"], known["delta"], units)
+    if reach > known["q"]:
+        raise InputError(
+            f"q={known['q']} and delta={number_text(known['delta'])} exclude each other at "
+            f"epsilon={number_text(known['epsilon'])}: q would have to be {reach}. Raise one of the three."
+        )
+    known["q"] = reach
+
+
+def _affordable(known: dict[str, Any], name: str, each: int) -> int:
+    """⌊αn / each⌋: how many buckets can lose that many records, or how many records that many buckets can lose."""
+    found: int = math.floor(known["alpha"] * known["records_at_least"] / each)
+    if found < 1:
+        raise InputError(
+            f"alpha and records_at_least leave no room for {name}: αn = "
+            f"{number_text(known['alpha'] * known['records_at_least'])}, and {each} are needed. Raise either."
+        )
+    return found
+
+
+def _attained(known: dict[str, Any], units: int) -> Plan:
+    """The plan that the parameters really give, or the two of them that exclude each other."""
+    reach, buckets, records, beta = known["q"], known["buckets"], known["records_at_least"], known.get("beta")
+    if beta is not None:
+        width_needs = math.ceil(known["span"] / (2 * beta))
+        if width_needs > buckets:
+            raise InputError(
+                f"beta={number_text(beta)} and buckets={buckets} exclude each other: "
+                f"a span of {number_text(known['span'])} would need {width_needs} buckets. Raise either."
+            )
+        if width_needs < buckets:
+            beta = known["span"] / (2 * buckets)
+    alpha = min(Fraction(1), Fraction((reach - 1) * buckets, records))
+    if alpha > known["alpha"]:
+        raise InputError(
+            f"alpha={number_text(known['alpha'])} and records_at_least={records} exclude each other: {buckets} buckets "
+            f"that lose up to {reach - 1} records each may lose a share of {upper_text(alpha)}. Raise either."
+        )
+    return Plan(
+        epsilon=known["epsilon"],
+        delta=known["delta"],
+        buckets_per_unit=units,
+        q=reach,
+        buckets=buckets,
+        records_at_least=records,
+        alpha=alpha,
+        beta=beta,
+        span=known.get("span"),
+    )

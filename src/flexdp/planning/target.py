@@ -1,0 +1,151 @@
+"""From what a planner was told to a setting: how many buckets, how much may be lost, which δ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.parameters import Domain, Number, number_text, plural, whole
+from flexdp.buckets.parse import make_buckets
+from flexdp.buckets.partitions import Buckets, Exact, Kind
+from flexdp.errors import InputError
+from flexdp.noise.calibration import needed_reach
+from flexdp.noise.table import LARGEST_REACH
+from flexdp.planning.options import digits_up
+
+__all__ = ["Affordable", "Target", "partition_for", "proposed_delta"]
+
+_SHARE = Domain(
+    name="lose_share",
+    low=Fraction(0),
+    high=Fraction(1),
+    remedy="It is the share of the records that may be left out, for example 0.02.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the planner can bear to lose: records of each bucket, records in all, a share of all records."""
+
+    per_bucket: int | None
+    in_all: int | None
+    share: Fraction | None
+
+    @classmethod
+    def read(cls, per_bucket: Number | None, in_all: Number | None, share: Number | None) -> Target:
+        return cls(
+            None if per_bucket is None else whole("lose_per_bucket", per_bucket),
+            None if in_all is None else whole("lose_in_all", in_all),
+            None if share is None else _SHARE.check(share),
+        )
+
+    def total(self, records: int | None) -> int | None:
+        """The most records that all buckets may lose together."""
+        if self.share is not None and records is None:
+            raise InputError("lose_share is a share of the records; give also records_about.")
+        parts = [] if self.in_all is None else [self.in_all]
+        parts += [] if self.share is None or records is None else [math.floor(self.share * records)]
+        return min(parts, default=None)
+
+    def limit(self, records: int | None, buckets: int | None) -> int | None:
+        """The most records that one bucket may lose, so that every target is met."""
+        total = self.total(records)
+        limits = [] if self.per_bucket is None else [self.per_bucket]
+        if total is not None:
+            name = "lose_in_all" if self.share is None else "lose_share"
+            if buckets is None:
+                raise InputError(
+                    f"{name} needs the number of buckets: give width (or relative) and bounds, or buckets, or bounds "
+                    "and epsilon."
+                )
+            if total < buckets:
+                raise InputError(
+                    f"{name} leaves less than one record for each of {plural(buckets, 'bucket')}: {total} in all. "
+                    "Raise it, or choose fewer buckets."
+                )
+            limits.append(total // buckets)
+        return min((*limits, LARGEST_REACH - 1)) if limits else None  # no noise takes more
+
+    def __str__(self) -> str:
+        parts = []
+        if self.per_bucket is not None:
+            parts.append(f"at most {plural(self.per_bucket, 'record')} lost per bucket")
+        if self.in_all is not None:
+            parts.append(f"at most {plural(self.in_all, 'record')} lost in all")
+        if self.share is not None:
+            parts.append(f"at most {number_text(100 * self.share)}% of the records lost")
+        return ", ".join(parts)
+
+
+def proposed_delta(records: int | None) -> Fraction:
+    """A hundredth of one in the number of records, as a power of ten, and never above a millionth.
+
+    >>> float(proposed_delta(50_000)), float(proposed_delta(10**6))
+    (1e-07, 1e-08)
+    """
+    zeros = 0 if records is None else len(str(records - 1)) + 2
+    return Fraction(1, 10 ** max(6, zeros))
+
+
+def partition_for(
+    kind: Kind,
+    *,
+    width: Number | None,
+    relative: Number | None,
+    bounds: Any,
+    buckets: int | None,
+    affordable: Affordable,
+) -> Buckets | None:
+    """The partition that a release would use; None where nothing is said of it but the number of buckets.
+
+    Bounds and a number of buckets give the width. Bounds, ε and a total that may be lost give it too: as many buckets
+    as the total affords.
+    """
+    if width is not None or relative is not None:
+        found = make_buckets(kind, width=width, relative=relative, bounds=bounds)
+        if buckets is not None and found.count is not None and found.count != buckets:
+            named = "width" if width is not None else "relative"
+            raise InputError(
+                f"buckets={buckets} and {named} contradict each other: the bounds hold {found.count} such buckets. "
+                "Leave one of them out."
+            )
+        return found
+    if bounds is None:
+        return None if buckets is not None or kind == "number" else Exact(kind)
+    bounded = make_buckets(kind, bounds=bounds)
+    many = buckets if buckets is not None else affordable.buckets()
+    if many is None or bounded.bounds is None:
+        return bounded
+    if kind == "moment":
+        raise InputError("width must be given on a column of moments, for example '1 day'; it is not solved for.")
+    low, high = bounded.bounds
+    step = (high - low + int(kind != "number")) / many
+    if kind != "number":
+        step = Fraction(math.ceil(step))
+    elif buckets is None:
+        step = digits_up(step)
+    return make_buckets(kind, width=step, bounds=bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Affordable:
+    """How many buckets a total affords, where ε, δ and the total are known."""
+
+    epsilon: Fraction | None
+    delta: Fraction | None
+    total: int | None
+    releases: int
+    buckets_per_unit: int
+
+    def buckets(self) -> int | None:
+        if self.epsilon is None or self.delta is None or self.total is None:
+            return None
+        drop = needed_reach(self.epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit) - 1
+        if self.total < drop:
+            raise InputError(
+                f"epsilon={number_text(self.epsilon)} lets one bucket lose {drop} records, more than the {self.total} "
+                "that may be lost in all. Raise either."
+            )
+        return self.total // drop

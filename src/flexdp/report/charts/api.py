@@ -1,0 +1,31 @@
+"""The picture of a release, drawn from its public JSON alone: whichever kind of picture the document calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flexdp._core.parameters import flag
+from flexdp.report.charts.histograms import categories, histogram, multiples
+from flexdp.report.charts.maps import cell_map, map_multiples
+from flexdp.report.charts.svg import picture_name
+from flexdp.report.document import Document
+
+__all__ = ["chart"]
+
+
+def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "fd", alone: bool = True) -> str:
+    """A release as SVG: bars with their band, a map of two columns, a small one of either for each group,
+    or a list.
+
+    ``name`` begins the ids inside; ``alone`` brings the style along, and is False inside a page that has it.
+    """
+    name, alone = picture_name(name), flag("alone", alone)
+    release = document if isinstance(document, Document) else Document.read(document)
+    if len(release.axes) == 2:
+        draw_map = cell_map if release.groups is None else map_multiples
+        return draw_map(release, name=name, alone=alone)
+    if len(release.axes) == 1 and release.groups is not None:
+        return multiples(release, name=name, alone=alone)
+    draw = histogram if len(release.axes) == 1 and release.axes[0].ordered else categories
+    return draw(release, name=name, alone=alone)

@@ -1,0 +1,91 @@
+"""Plans as pictures: the trade-off between privacy and records lost."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.parameters import flag, upper_text, whole
+from flexdp.errors import InputError
+from flexdp.report.charts.svg import Scale, compact, coordinate, picture, picture_name, text
+
+__all__ = ["tradeoff"]
+
+
+def tradeoff(
+    document: str | Mapping[str, Any], *, name: str = "p", alone: bool = True, width: int = 640, height: int = 300
+) -> str:
+    """The most records that a bucket loses against ε, both in equal ratios; the options, and the chosen one.
+
+    ``document`` is the JSON of a plan (:meth:`flexdp.planning.Advice.to_json`).
+    """
+    name, alone = picture_name(name), flag("alone", alone)
+    width, height = (
+        whole(side, size, at_least=100, at_most=10_000) for side, size in (("width", width), ("height", height))
+    )
+    try:
+        plan = json.loads(document) if isinstance(document, str) else document
+        options, limit, delta = plan["options"], plan["target"]["max_drop"], str(plan["delta"])
+        points = [(float(epsilon), int(drop)) for epsilon, drop in plan["curve"]]
+        dots = [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
+    except Exception:  # noqa: BLE001  (a document may be anything)
+        raise InputError("document must be the JSON of a plan, as Advice.to_json() writes it.") from None
+    drops = [drop for _, drop in points] + [drop for _, drop, _ in dots]
+    losses = [epsilon for epsilon, _ in points] + [float(epsilon) for epsilon, _, _ in dots]
+    if not losses:
+        words = "No usual ε keeps the loss within reason."
+        return picture(
+            width, 70, "Privacy against records lost", words, [text(width / 2, 40, words)], name=name, alone=alone
+        )
+    left, right, top, bottom = 58.0, width - 18.0, 24.0, height - 44.0
+    across = Scale(math.log(min(losses)), math.log(max(losses)), left, right)
+    up = Scale(math.log(max(1, min(drops)) / 1.3), math.log(max(drops) * 1.2), bottom, top)
+    body = []
+    if limit is not None and up.low < math.log(limit):
+        y = max(top, up(math.log(limit)))
+        corner = f"{coordinate(right)}V{coordinate(bottom)}H{coordinate(left)}"
+        body.append(f'<path class="ok" d="M{coordinate(left)} {coordinate(y)}H{corner}z"/>')
+        body.append(text(left + 6, bottom - 8, f"target: at most {limit}", anchor="start", kind="s"))
+    for tick in _powers(math.exp(up.low), math.exp(up.high)):
+        y = up(math.log(tick))
+        body.append(f'<path class="grid" d="M{coordinate(left)} {coordinate(y)}H{coordinate(right)}"/>')
+        body.append(text(left - 6, y + 4, compact(tick), anchor="end", kind="s"))
+    for tick in _powers(math.exp(across.low), math.exp(across.high)):
+        x = across(math.log(tick))
+        body.append(f'<path class="axis" d="M{coordinate(x)} {coordinate(bottom)}v4"/>')
+        body.append(text(x, bottom + 17, compact(tick), kind="s"))
+    line = " ".join(f"{coordinate(across(math.log(e)))} {coordinate(up(math.log(d)))}" for e, d in points)
+    body.append(f'<path class="axis" d="M{coordinate(left)} {coordinate(bottom)}H{coordinate(right)}"/>')
+    body.append(f'<path class="curve" d="M{line}"/>' if points else "")
+    for epsilon, drop, chosen in dots:
+        x, y = across(math.log(epsilon)), up(math.log(drop))
+        kind, size = ("now", 6) if chosen else ("dot", 3.5)
+        body.append(f'<circle class="{kind}" cx="{coordinate(x)}" cy="{coordinate(y)}" r="{size}"/>')
+        if chosen:
+            words = f"ε = {upper_text(epsilon, 6)}: at most {drop} lost"
+            room = x + 12 + 7 * len(words) < right  # the curve falls: above and to the right of a point is free
+            body.append(
+                text(
+                    x + 10 if room else right,
+                    max(30.0, y - (9 if room else 26)),  # below the caption of the axis
+                    words,
+                    anchor="start" if room else "end",
+                    kind="m",
+                )
+            )
+    body.append(text((left + right) / 2, height - 8, "ε: less privacy to the right", kind="s"))
+    body.append(text(left, 13, "most records that a bucket loses", anchor="start", kind="s"))
+    said = "; ".join(f"ε {option['epsilon']}: {option['max_drop']}" for option in options)
+    words = f"The most records that a bucket loses, by ε, at δ = {delta}: {said}."
+    return picture(width, height, "Privacy against records lost", words, body, name=name, alone=alone)
+
+
+def _powers(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten between two numbers; only powers of ten where those are many."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(decades) < 5 else (1,)
+    found = [factor * 10.0**decade for decade in decades for factor in steps]
+    return [value for value in found if low <= value <= high]

@@ -1,0 +1,260 @@
+"""Drawing in SVG: scales, ticks, paths, and the style of all pictures. No script, no request, no inline style.
+
+Colours are custom properties, so that a page or a card may set them; a picture that stands alone brings its own, for
+light and dark. They are told apart by people who see few colours, and by lightness and hatching in print.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._core.parameters import number_text, said, shown
+from flexdp._core.text import markup
+from flexdp.errors import InputError
+
+__all__ = [
+    "PALETTE",
+    "STYLE",
+    "LogScale",
+    "Scale",
+    "compact",
+    "coordinate",
+    "day_ticks",
+    "moment_ticks",
+    "named",
+    "picture",
+    "shades",
+    "steps",
+    "text",
+    "ticks",
+]
+
+_CHARACTER = 7  # pixels, about
+_CLOCK = (1, 2, 5, 15, 30, 60, 120, 300, 900, 1800, 3600, 10800, 21600, 43200)  # seconds between round times
+_LIGHT = (
+    "--fd-paper:#fff;--fd-ink:#1b1f24;--fd-soft:#57606a;--fd-line:#c9d1d9;--fd-bar:#0072b2;--fd-band:#e69f00;--fd-mark:#b3400a;"
+    "--fd-1:#d5e5f3;--fd-2:#9fc5e3;--fd-3:#5b9ecd;--fd-4:#1f74ae;--fd-5:#08406b"
+)
+_DARK = (
+    "--fd-paper:#0f1419;--fd-ink:#e6edf3;--fd-soft:#9aa5b1;--fd-line:#3a424c;--fd-bar:#56b4e9;--fd-band:#e69f00;--fd-mark:#ff9e6b;"
+    "--fd-1:#12324a;--fd-2:#1f5a85;--fd-3:#3b87bd;--fd-4:#74b5e3;--fd-5:#c9e4f7"
+)
+PALETTE = f":root{{{_LIGHT}}}@media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
+STYLE = (
+    ".fd text{font:12px system-ui,sans-serif;fill:var(--fd-ink)}.fd .s{fill:var(--fd-soft)}"
+    ".fd .m{fill:var(--fd-mark);font-weight:600;paint-order:stroke;stroke:var(--fd-paper);stroke-width:4px}"
+    ".fd .bar{fill:var(--fd-bar)}.fd .tint{fill:var(--fd-band);opacity:.45}"
+    ".fd .hatch{stroke:var(--fd-band);stroke-width:1.2}.fd .grid{stroke:var(--fd-line);stroke-width:1;fill:none}"
+    ".fd .axis{stroke:var(--fd-soft);stroke-width:1;fill:none}"
+    ".fd .halo{stroke:var(--fd-paper);stroke-width:4;opacity:.75;fill:none}"
+    ".fd .mark{stroke:var(--fd-mark);stroke-width:1.5;fill:none}.fd .dash{stroke-dasharray:4 3}"
+    ".fd .curve{stroke:var(--fd-bar);stroke-width:2;fill:none}.fd .dot{fill:var(--fd-bar)}"
+    ".fd .now{fill:var(--fd-mark)}.fd .ok{fill:var(--fd-band);opacity:.18}"
+    + "".join(f".fd .c{shade}{{fill:var(--fd-{shade})}}" for shade in range(1, 6))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A linear map from values to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        if self.high == self.low:
+            return (self.start + self.end) / 2
+        # Halved first, so that the widest doubles do not overflow.
+        share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
+        return self.start + share * (self.end - self.start)
+
+    def all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The map, for an array."""
+        if self.high == self.low:
+            return np.full(values.shape, (self.start + self.end) / 2)
+        share = (values / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
+        return self.start + share * (self.end - self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class LogScale:
+    """A map from counts to pixels in equal ratios, by log(1 + count), so that nothing stays nothing."""
+
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        return self.start + math.log1p(value) / math.log1p(self.high) * (self.end - self.start)
+
+    def all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The map, for an array."""
+        return self.start + np.log1p(values) / math.log1p(self.high) * (self.end - self.start)
+
+
+def coordinate(value: float) -> str:
+    """A coordinate with one decimal, in as few characters as that takes."""
+    return f"{value:.1f}".removesuffix(".0").replace("-0.", "-.") if value else "0"
+
+
+def text(x: float, y: float, content: object, *, anchor: str = "middle", kind: str = "") -> str:
+    """A piece of text, escaped."""
+    style = f' class="{kind}"' if kind else ""
+    return f'<text x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}"{style}>{markup(content)}</text>'
+
+
+def steps(spans: Iterable[tuple[float, float, float, float]]) -> str:
+    """Path data of rectangles, each as left, right, top, bottom."""
+    parts = []
+    for left, right, top, bottom in spans:
+        x, y = coordinate(left), coordinate(top)
+        width, height = coordinate(right - left), coordinate(bottom - top)
+        parts.append(f"M{x} {y}h{width}v{height}H{x}z")
+    return "".join(parts)
+
+
+def outline(
+    left: NDArray[np.float64], right: NDArray[np.float64], top: NDArray[np.float64], bottom: NDArray[np.float64]
+) -> str:
+    """Path data of rectangles side by side, drawn as one outline for each run of them that touch."""
+    x, end, upper, lower = ([coordinate(value) for value in row.tolist()] for row in (left, right, top, bottom))
+    parts, first = [], 0
+    for last in range(len(x)):
+        if last + 1 < len(x) and left[last + 1] - right[last] < 0.15:
+            continue
+        there = "".join(f"V{upper[i]}H{end[i]}" for i in range(first, last + 1))
+        level = len(set(lower[first : last + 1])) == 1
+        back = f"V{lower[last]}" if level else "".join(f"V{lower[i]}H{x[i]}" for i in range(last, first - 1, -1))
+        parts.append(f"M{x[first]} {lower[first]}{there}{back}z")
+        first = last + 1
+    return "".join(parts)
+
+
+def picture_name(name: object) -> str:
+    """The beginning of the ids of a picture: letters, digits and hyphens, so that it cannot end an attribute."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,99}", str.__str__(name)):
+        raise InputError(f"name must be letters, digits and hyphens, beginning with a letter; got {shown(name)}.")
+    return str.__str__(name)
+
+
+def picture(
+    width: int, height: int, title: str, description: str, body: Iterable[str], *, name: str, alone: bool = True
+) -> str:
+    """A whole SVG, with a title and a description for those who do not see it.
+
+    ``name`` begins the ids inside, so that several pictures fit on a page. ``alone`` brings the style along.
+    """
+    style = f"<style>{PALETTE}{STYLE}</style>" if alone else ""
+    space = ' xmlns="http://www.w3.org/2000/svg"'
+    hatch = (
+        f'<defs><pattern id="{name}-h" width="5" height="5" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><path d="M0 0H5V5H0z" class="tint"/><path d="M0 0V5" class="hatch"/>'
+        "</pattern></defs>"
+    )
+    return (
+        f'<svg{space} class="fd" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-labelledby="{name}-t {name}-d"><title id="{name}-t">{markup(title)}</title>'
+        f'<desc id="{name}-d">{markup(description)}</desc>{style}{hatch}{"".join(body)}</svg>'
+    )
+
+
+def ticks(low: float, high: float, about: int = 6, *, whole: bool = False) -> list[float]:
+    """Round numbers that divide an interval into about as many parts as asked for."""
+    if not low < high or not math.isfinite(high / 2 - low / 2):
+        return [low]
+    rough = (high / about - low / about) or (high - low)
+    power = Fraction(10) ** math.floor(math.log10(rough))
+    step = next((m * power for m in (1, 2, 5) if m * power >= rough), 10 * power)
+    if whole:
+        step = max(Fraction(1), step)
+    slack = Fraction(1, 10**9)
+    first, last = math.ceil(Fraction(low) / step - slack), math.floor(Fraction(high) / step + slack)
+    return list(dict.fromkeys(float(place * step) for place in range(first, last + 1)))
+
+
+def named(places: Sequence[float], room: float) -> list[tuple[float, str]]:
+    """Ticks and their names: short ones if they tell where the ticks are, else as many whole ones as have room.
+
+    >>> named([0.0, 20000.0], 600), named([9007199254740992.0, 9007199254740994.0], 200)
+    ([(0.0, '0'), (20000.0, '20k')], [(9007199254740992.0, '9007199254740992')])
+    """
+    gap = min((after - before for before, after in pairwise(places)), default=0.0)
+    if all(abs(_meant(compact(place)) - said(place)) <= gap / 20 for place in places):
+        return [(place, compact(place)) for place in places]
+    longest = max(len(number_text(place)) for place in places)
+    every = math.ceil(len(places) * _CHARACTER * (longest + 1) / room)
+    return [(place, number_text(place)) for place in places[::every]]
+
+
+def _meant(name: str) -> Fraction:
+    """The number that a short name says."""
+    return Fraction(name.rstrip("kMG")) * {"k": 10**3, "M": 10**6, "G": 10**9}.get(name[-1], 1)
+
+
+def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Days since 1970 at which a year, a month or a week begins, and how they are called."""
+    first, last = (dt.date(1970, 1, 1) + dt.timedelta(days=int(d)) for d in _within_calendar(low, high))
+    span = (last - first).days
+    origin = dt.date(1970, 1, 1).toordinal()
+    if span > 3 * 365:
+        years = ticks(first.year, last.year, 7, whole=True)
+        found = [(dt.date(int(year), 1, 1), str(int(year))) for year in years if 1 <= year <= 9999]
+    elif span > 75:
+        months = [
+            (first.year + (first.month - 1 + m) // 12, (first.month - 1 + m) % 12 + 1) for m in range(span // 28 + 2)
+        ]
+        every = max(1, math.ceil(span / 30 / 8))
+        found = [(dt.date(y, m, 1), f"{y}-{m:02}") for y, m in months if y <= 9999 and (m - 1) % every == 0]
+    else:
+        found = [
+            (day := first + dt.timedelta(days=int(step)), day.isoformat()) for step in ticks(0, span, 6, whole=True)
+        ]
+    return [(float(day.toordinal() - origin), name) for day, name in found if first <= day <= last]
+
+
+def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Seconds since 1970 at round times of the day, or the beginnings of days, and how they are called."""
+    day = 86400.0
+    if high - low > 5 * day:
+        return [(place * day, name) for place, name in day_ticks(math.ceil(low / day), math.floor(high / day))]
+    step = next((s for s in _CLOCK if (high - low) / s <= 5), day)
+    places = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    clock = "%m-%d %H:%M:%S" if step < 60 else "%m-%d %H:%M"
+    return [(float(place), f"{dt.datetime.fromtimestamp(place, tz=dt.UTC):{clock}}") for place in places]
+
+
+def _within_calendar(low: float, high: float) -> tuple[float, float]:
+    origin = dt.date(1970, 1, 1).toordinal()
+    return max(low, dt.date.min.toordinal() - origin), min(high, dt.date.max.toordinal() - origin)
+
+
+def compact(value: float) -> str:
+    """A number in few characters.
+
+    >>> compact(12000), compact(3400000), compact(0.25), compact(-15)
+    ('12k', '3.4M', '0.25', '-15')
+    """
+    size = abs(value)
+    if size >= 1e15 or 0 < size < 1e-4:
+        return f"{value:.3g}"
+    for limit, scale, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if size >= limit:
+            return f"{number_text(float(f'{value / scale:.4g}'))}{letter}"
+    return number_text(float(f"{value:.6g}"))
+
+
+def shades(counts: Sequence[int]) -> list[int]:
+    """Limits of five shades, in equal ratios from the smallest to the largest count."""
+    low, high = max(1, min(counts)), max(counts)
+    return [math.ceil(low * (high / low) ** (step / 5)) for step in range(1, 5)]

@@ -1,0 +1,3 @@
+"""Pages and notebook cards."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Simulated data: laws to draw it from, and seeded streams."""
+
+__all__: list[str] = []

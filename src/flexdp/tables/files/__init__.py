@@ -1,0 +1,3 @@
+"""Files: Parquet, CSV and JSON lines."""
+
+__all__: list[str] = []

@@ -1,0 +1,174 @@
+"""Physical lines of text files, split here and handed to the engine in batches.
+
+No engine's own reader decides where a line ends, so no line can be counted twice, joined to another or lost at the edge
+of a buffer. A line ends at a line feed, a carriage return or both (the empty line between those two is no record). A
+line that is not UTF-8 or exceeds :data:`LONGEST_LINE` bytes is blanked: it spoils itself and no other.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from gzip import GzipFile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexdp.tables.files.arrow_stream import TextBatch, text_stream
+
+__all__ = ["LONGEST_LINE", "STDIN", "CutOffError", "Lines", "open_bytes", "split_lines"]
+
+STDIN = "/dev/stdin"
+LONGEST_LINE = 1 << 20  # bytes, the end of the line not included
+_CHUNK = 1 << 20  # bytes read at a time
+_LINE_FEED, _CARRIAGE_RETURN = 10, 13
+_FIRST_NOT_ASCII = 128
+_POLL_SECONDS = 0.1
+
+ReadInto = Callable[[memoryview], int | None]
+
+
+class CutOffError(OSError):
+    """A gzip file ends too early, wherever that is, also before its first byte."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of several files as one Arrow stream with the column ``line``, read while a query asks for them.
+
+    Each line is followed by ``mark``, one byte in place of its line end. With ``header``, the first line of every file
+    is left out; that of standard input has been taken already. Once ``stopped`` is set, reading fails.
+    """
+
+    files: Sequence[str]
+    mark: bytes
+    header: bool
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return text_stream("line", self._batches)
+
+    def _batches(self) -> Iterator[TextBatch]:
+        for file in self.files:
+            with open_bytes(file, self.stopped) as read_into:
+                for batch in split_lines(read_into, self.mark, skip_first=self.header and file != STDIN):
+                    if self.stopped.is_set():
+                        raise InterruptedError
+                    yield batch
+
+
+@contextmanager
+def open_bytes(file: str, stopped: threading.Event | None = None) -> Iterator[ReadInto]:
+    """Read a file into buffers, unpacked where its name ends in .gz; standard input goes on where it was left."""
+    if file == STDIN:
+        yield partial(_read_stdin, stopped or threading.Event())
+    elif file.lower().endswith(".gz"):
+        with Path(file).open("rb") as packed, GzipFile(fileobj=packed) as unpacked:
+            if len(packed.peek(2)) < 2:
+                raise CutOffError
+            yield partial(_unpack, unpacked)
+    else:
+        with Path(file).open("rb", buffering=0) as plain:
+            yield plain.readinto
+
+
+def _read_stdin(stopped: threading.Event, buffer: memoryview) -> int:
+    """Wait for bytes in short steps, so that waiting can be stopped."""
+    while not select.select([0], [], [], _POLL_SECONDS)[0]:
+        if stopped.is_set():
+            raise InterruptedError
+    return os.readv(0, [buffer])
+
+
+def _unpack(unpacked: GzipFile, buffer: memoryview) -> int:
+    try:
+        return unpacked.readinto(buffer)
+    except EOFError:
+        raise CutOffError from None
+    except zlib.error:
+        raise OSError("a damaged gzip file") from None
+
+
+def split_lines(
+    read_into: ReadInto, mark: bytes, *, skip_first: bool, chunk: int = _CHUNK, longest: int = LONGEST_LINE
+) -> Iterator[TextBatch]:
+    """Whole lines in batches, each line followed by ``mark``. What comes out does not depend on ``chunk``.
+
+    ``skip_first`` leaves out the first line, whatever it is; else a byte order mark before it.
+    """
+    carry = np.empty(0, np.uint8)
+    first, skipping = True, False  # skipping: inside a line that is too long already
+    while True:
+        data: Any = np.empty(len(carry) + chunk, np.uint8)
+        data[: len(carry)] = carry
+        got = read_into(memoryview(data)[len(carry) :])
+        if not got:
+            break
+        data = data[: len(carry) + got]
+        low = np.flatnonzero(data <= _CARRIAGE_RETURN)
+        ends = low[(data[low] == _LINE_FEED) | (data[low] == _CARRIAGE_RETURN)]
+        whole, carry = np.split(data, [ends[-1] + 1 if len(ends) else 0])
+        if len(ends):
+            batch = _batch(whole, ends, mark, longest)
+            if skipping:
+                _blank(batch, 0, mark)
+            if first:
+                _begin(batch, mark, skip_first=skip_first)
+            yield batch
+            first = skipping = False
+        if skipping or len(carry) > longest:
+            carry, skipping = carry[:0], True
+    if len(carry):
+        batch = _batch(np.append(carry, np.uint8(_LINE_FEED)), np.array([len(carry)]), mark, longest)
+        if first:
+            _begin(batch, mark, skip_first=skip_first)
+        yield batch
+
+
+def _batch(data: Any, ends: Any, mark: bytes, longest: int) -> TextBatch:
+    data[ends] = mark[0]
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends + 1
+    batch = TextBatch(data, offsets)
+    for line in np.flatnonzero(np.diff(offsets) - 1 > longest).tolist():
+        _blank(batch, line, mark)
+    if data.max() >= _FIRST_NOT_ASCII:
+        _blank_what_is_no_text(batch, mark)
+    return batch
+
+
+def _blank_what_is_no_text(batch: TextBatch, mark: bytes) -> None:
+    raw = batch.data.tobytes()
+    if _is_text(raw):
+        return
+    strange = np.flatnonzero(batch.data >= _FIRST_NOT_ASCII)
+    for line in np.unique(np.searchsorted(batch.offsets, strange, side="right") - 1).tolist():
+        if not _is_text(raw[batch.offsets[line] : batch.offsets[line + 1]]):
+            _blank(batch, line, mark)
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _begin(batch: TextBatch, mark: bytes, *, skip_first: bool) -> None:
+    """Blank the first line, or the byte order mark before it."""
+    if skip_first:
+        _blank(batch, 0, mark)
+    elif batch.data[:3].tobytes() == b"\xef\xbb\xbf":
+        batch.data[:3] = mark[0]
+
+
+def _blank(batch: TextBatch, line: int, mark: bytes) -> None:
+    batch.data[batch.offsets[line] : batch.offsets[line + 1]] = mark[0]

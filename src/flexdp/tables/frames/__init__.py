@@ -1,0 +1,3 @@
+"""Frames: pandas, polars, pyarrow."""
+
+__all__: list[str] = []
