@@ -1,14 +1,25 @@
-# Two commands do everything on a machine that has python3 and make: `make demo` and `make test`.
+# Two commands do everything on a machine that has python3 and make: `make demo` and `make test`. `make help` lists all.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check doctest bench clean
+.PHONY: help demo test quick check bench clean
+
+help:
+	@echo "make demo     publish the delays of real flights, beside the truth"
+	@echo "make test     set up everything and run all tests; as root it installs Debian's chromium for the browser tests"
+	@echo "make quick    the tests that need no server, no browser and no long runs"
+	@echo "make check    format, lint, types, doctests"
+	@echo "make bench    the benchmarks, beside their peers"
+	@echo "make clean    remove .venv and caches"
 
 demo: .venv/core
 	$(BIN)/flexdp demo
 
 test: .venv/test .venv/browser
 	$(BIN)/python -m pytest -n auto
+
+quick: .venv/test
+	$(BIN)/python -m pytest -n auto -m "not engine and not browser and not slow"
 
 check: .venv/test
 	$(BIN)/ruff format --check .
@@ -30,12 +41,13 @@ bench: .venv/bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
 	touch $@ .venv/core
 
-# A browser for tests/browser, where it is there or may be installed; else those tests are skipped, and say so.
+# A browser for tests/browser: the one that is there, else Debian's, installed as root, or with SUDO="sudo -n" by others.
+# Without one those tests are skipped, and say so.
 .venv/browser: .venv/bin/python
-	@as=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); export DEBIAN_FRONTEND=noninteractive; \
-	get="apt-get install -qq -y --no-install-recommends chromium"; \
-	if ! command -v chromium > /dev/null; then \
-		{ $$as $$get || { $$as apt-get update -qq && $$as $$get; }; } > /dev/null 2>&1 || true; \
+	@export DEBIAN_FRONTEND=noninteractive; get="apt-get install -qq -y --no-install-recommends chromium"; \
+	if ! command -v chromium > /dev/null && { [ "$$(id -u)" = 0 ] || [ -n "$(SUDO)" ]; }; then \
+		echo "*** Installing Debian's chromium for the browser tests ($$get)"; \
+		{ $(SUDO) $$get || { $(SUDO) apt-get update -qq && $(SUDO) $$get; }; } > /dev/null 2>&1 || true; \
 	fi; \
 	if command -v chromium > /dev/null; then touch $@; \
 	else echo "No chromium, and it could not be installed: the browser tests will be skipped."; fi

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from flexdp._release.api import Request, prepare
 from flexdp.bars import Bars
 from flexdp.tables import count
 
+FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow"}
 HANG = 1800  # seconds after which a process or a thread is taken to hang, on however busy a machine
 
 # Hypothesis measures time in two places; both would fail on a busy machine.
@@ -82,6 +84,14 @@ def private_bars(request: Request, salt: str = "fixed") -> Bars:
 def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by where they lie, for ``make quick``."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in FOLDERS:
+            item.add_marker(FOLDERS[folder])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.extras import extra
 from flexdp.distances.inputs import Measure, line_coordinates
 from flexdp.distances.line import Pieces
 from flexdp.errors import InputError
 
 __all__ = ["Edges", "Threshold", "cheapest", "check_pairs", "cost_matrix", "least_threshold"]
 
+_USE = "a distance in several dimensions or with a metric"
 _LARGEST_FLOW = 2**31 - 1  # scipy's flow is in 32-bit integers and wraps beyond
 _MOST_PAIRS = 50_000_000  # cells of a cost matrix
 _MOST_VARIABLES = 4_000_000  # cells of a linear programme
@@ -38,7 +40,8 @@ def cost_matrix(p: Measure, q: Measure, metric: Any) -> NDArray[np.float64]:
         return _called(p.points, q.points, metric)
     if not isinstance(metric, str):
         raise InputError("metric must be a name, a function of two points or a two-dimensional array of distances.")
-    from scipy.spatial.distance import cdist
+    with extra("lab", "scipy", _USE):
+        from scipy.spatial.distance import cdist
 
     x, y = (p.points, q.points) if p.points.ndim == 2 else line_coordinates(p.points, q.points)
     try:
@@ -161,8 +164,9 @@ def flow(edges: Edges, a: NDArray[Any], b: NDArray[Any]) -> Pieces:
 
 def _one_flow(edges: Edges, a: NDArray[np.int32], b: NDArray[np.int32]) -> Pieces:
     """One call of scipy's flow on x → y, source → x, y → sink, with the rows already in order."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_flow
+    with extra("lab", "scipy", _USE):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
 
     n, m, links = len(a), len(b), len(edges.rows)
     starts = np.empty(n + m + 3, dtype=np.int32)
@@ -188,8 +192,9 @@ def _flow_by_digits(edges: Edges, a: NDArray[Any], b: NDArray[Any], total: int) 
     After a phase in units of 2^s no more than one unit per edge of its minimal cut can still flow, which bounds the
     next phase; capacities above that bound may be cut to it.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_flow
+    with extra("lab", "scipy", _USE):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import maximum_flow
 
     n, m, links = len(a), len(b), len(edges.rows)
     roof = 2**29
@@ -243,7 +248,8 @@ def cheapest(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], lost: 
 
 def _assigned(cost: NDArray[np.float64], mass: int, unmatched: int) -> Pieces:
     """Equal masses: an assignment, with ``unmatched`` points left behind on either side."""
-    from scipy.optimize import linear_sum_assignment
+    with extra("lab", "scipy", _USE):
+        from scipy.optimize import linear_sum_assignment
 
     n = len(cost)
     padded = np.zeros((n + unmatched, n + unmatched))
@@ -262,8 +268,9 @@ def _vertex(
     demand: list[int],
 ) -> NDArray[np.float64]:
     """An optimal vertex of the transportation polytope, in doubles, by the dual simplex method of HiGHS."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
+    with extra("lab", "scipy", _USE):
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array
 
     check_pairs(len(costs), 1, _MOST_VARIABLES)
     size, total = max(len(supply), len(demand)), sum(supply)

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.extras import extra
 from flexdp.experiments.cases import blind_error
 from flexdp.experiments.cells import Settings, cases
 from flexdp.experiments.paper import Experiment
@@ -71,7 +72,8 @@ class Check:
 @lru_cache(maxsize=8)
 def _quantile(freedom: int) -> float:
     """The two-sided t-quantile at ``LEVEL``."""
-    from scipy.special import stdtrit
+    with extra("lab", "scipy", "judging an experiment"):
+        from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 1 - LEVEL / 2))
 

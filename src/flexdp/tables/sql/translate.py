@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from flexdp._core.extras import extra
 from flexdp._core.parameters import plain_scalar, shown
 from flexdp.buckets.partitions import Kind
 from flexdp.errors import InputError
@@ -49,7 +50,8 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     dialect = plain_scalar(dialect)
     if isinstance(dialect, str) and dialect in RUN:
         return _written(countings, dialect)
-    import sqlglot
+    with extra("sql", "sqlglot", "showing a query in a dialect that flexdp does not run"):
+        import sqlglot
 
     known = sorted(name for name in sqlglot.Dialect.classes if name)
     if not isinstance(dialect, str) or dialect not in known:
