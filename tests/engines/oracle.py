@@ -125,7 +125,11 @@ def bar_of(value: Any, axis: Axis) -> Any:
         return (value - int(buckets.origin)) // int(buckets.width)
     if bounds is None and abs(value) > buckets.reach:
         return None
-    index = math.floor((value - float(buckets.origin)) / float(buckets.width))
+    origin, width, below = float(buckets.origin), float(buckets.width), -buckets.origin / buckets.width
+    if below > 0 and below.denominator == 1 and math.floor(origin / width) == -below:  # whole buckets below zero
+        index = math.floor(value / width) + int(below)
+    else:
+        index = math.floor((value - origin) / width)
     return index if buckets.count is None else min(index, buckets.count - 1)
 
 
