@@ -9,7 +9,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
-import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ LABELS = {"by_kind": "text", "unit_kind": "integer"}
 def documents() -> list[dict[str, Any]]:
     """Valid documents of all shapes, small ones."""
     rows = 400
-    frame = pd.DataFrame(
+    frame = pl.DataFrame(
         {
             "x": [float(i % 7) for i in range(rows)],
             "y": [float(i % 3) for i in range(rows)],

@@ -228,6 +228,32 @@ def test_standard_input_beside_files_publishes_no_header(tmp_path: Path) -> None
     assert keys(run_flexdp(["-", "x", "--kind", "text"], input=piped)) == {"p"}
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_standard_input_that_is_closed_is_refused(form: str) -> None:
+    command = [sys.executable, "-m", "flexdp", "release", "-", "x", "--format", form, "-e", "1", "-d", "1e-6"]
+    out = subprocess.run(["sh", "-c", '"$@" <&-', "sh", *command], capture_output=True, text=True, check=False)
+    assert out.returncode == 2
+    assert out.stderr.count("\n") == 1
+    assert "nothing is piped" in out.stderr
+
+
+def test_a_header_and_blanked_lines_are_no_values_with_any_delimiter(tmp_path: Path) -> None:
+    for delimiter in (",", " ", "§", "😀"):
+        path = tmp_path / "t.csv"
+        mark = delimiter.encode()
+        rows = [
+            b"x" + mark + b"name",
+            b"a" + mark + b"1",
+            b"\xff\xff" + mark + b"1",
+            b"q" * (LONGEST_LINE + 1),
+            b"",
+            b"b",
+        ]
+        for end in (b"\n", b"\r\n", b"\r"):
+            path.write_bytes(end.join(rows))
+            assert private_counts(str(path), "x", kind="text", delimiter=delimiter) == {"a": 1, "b": 1}
+
+
 def test_ctrl_c_ends_waiting_for_standard_input() -> None:
     command = [sys.executable, "-m", "flexdp.cli", "release", "-", "x", "--epsilon", "1", "--delta", "1e-6"]
     with subprocess.Popen(

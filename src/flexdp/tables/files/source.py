@@ -95,6 +95,8 @@ def _refuse_repeated(files: Sequence[str]) -> None:
 def _expand(path: Any, label: str) -> list[str]:
     """The files that a path or a pattern names, each of them there, regular and readable."""
     if path == "-":
+        if not _something_is_piped():
+            raise InputError("source is standard input, and nothing is piped into it.")
         return [STDIN]
     if not isinstance(path, str) or not path or len(path) > _LONGEST_PATH or not path.isprintable():
         raise InputError(f"{label} must be a path; give the name of a file.")
@@ -107,6 +109,14 @@ def _expand(path: Any, label: str) -> list[str]:
     for match in found:
         _check_readable(match, _label(match))
     return found
+
+
+def _something_is_piped() -> bool:
+    try:
+        os.fstat(0)
+    except OSError:
+        return False
+    return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()
 
 
 def _label(file: str) -> str:
@@ -341,11 +351,12 @@ def _file_list(files: Sequence[str]) -> str:
 
 def _mark(delimiter: str) -> bytes:
     """What stands for the line end: the delimiter, so that the last cell ends like the others, if it is one byte."""
-    return delimiter.encode() if delimiter.isascii() else b" "
+    return delimiter.encode() if delimiter.isascii() else b"\n"
 
 
 def _unmarked(lines: str, delimiter: str) -> str:
-    return lines if delimiter.isascii() else f"(SELECT line[:-2] AS line FROM {lines})"
+    """Lines without their marks, where those end no cell; what is left of a line that was blanked is empty."""
+    return lines if delimiter.isascii() else f"(SELECT trim(line, chr(10)) AS line FROM {lines})"
 
 
 def _field(place: int, delimiter: str) -> str:
@@ -388,8 +399,6 @@ def _first_bytes(file: str) -> bytes:
 
 
 def _first_line_of_stdin() -> bytes:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise InputError("source is standard input, and nothing is piped into it.")
     line = bytearray()
     while len(line) < _LONGEST_HEADER and (byte := os.read(0, 1)) not in (b"", b"\n", b"\r"):
         line += byte
