@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.display import answer_card, card, sentence
-from flexdp._core.parameters import float_up, grouped, lower_text, number_text, plural, said, upper_text, value_text
-from flexdp._core.rounding import to_double
+from flexdp._core.exact import float_up, lower_text, number_text, said, to_double, upper_text, value_text
+from flexdp._core.text import grouped, plural
 from flexdp.buckets.parse import bound_given
 from flexdp.buckets.partitions import (
     LONGEST_TEXT,

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from flexdp._core.parameters import is_short, shown, whole
+from flexdp._core.domains import whole
+from flexdp._core.text import is_short, shown
 from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
 from flexdp.accounting.budget import Budget, has_reach
 from flexdp.bars import Bars

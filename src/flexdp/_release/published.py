@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.display import from_report
-from flexdp._core.parameters import attribute, elements, instance, path_text, plain_scalar, plural, shown, upper_text
+from flexdp._core.domains import attribute, elements, instance, path_text
+from flexdp._core.exact import upper_text
+from flexdp._core.text import plain_scalar, plural, shown
 from flexdp._release.answers import Answer, Certificate, Reader, Scope
 from flexdp._release.checks import Shape, group_index
 from flexdp._release.groups import Groups, Readable, View, frame_of, group_column

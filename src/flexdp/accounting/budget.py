@@ -13,7 +13,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 
-from flexdp._core.parameters import DELTA, EPSILON, Domain, Number, number_text, whole
+from flexdp._core.domains import DELTA, EPSILON, Domain, whole
+from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import per_bar

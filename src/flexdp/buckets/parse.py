@@ -12,7 +12,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from flexdp._core.parameters import Domain, Number, choice, plain_scalar, sequence, shown
+from flexdp._core.domains import Domain, choice, sequence
+from flexdp._core.exact import Number
+from flexdp._core.text import plain_scalar, shown
 from flexdp.buckets.partitions import (
     EPOCH,
     FIRST_MOMENT,

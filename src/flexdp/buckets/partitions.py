@@ -31,8 +31,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import exact_text, plural, said, upper_text
-from flexdp._core.rounding import as_read, next_below, smallest_where, to_double
+from flexdp._core.exact import as_read, exact_text, next_below, said, smallest_where, to_double, upper_text
+from flexdp._core.text import plural
 from flexdp.histogram import canonical_keys, object_keys
 
 __all__ = ["Bucket", "Buckets", "Edges", "Exact", "Grid", "Kind", "LogWidth", "Months", "Outside", "Partition", "Width"]

@@ -25,7 +25,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import EPSILON, GAMMA, Number, elements, number_text, shown, whole
+from flexdp._core.domains import EPSILON, GAMMA, elements, whole
+from flexdp._core.exact import Number, number_text
+from flexdp._core.text import shown
 from flexdp.baselines import Baseline, baseline, exact_errors
 from flexdp.baselines.base import LARGEST_TOTAL, SMALL_DELTA, Readable
 from flexdp.errors import InputError

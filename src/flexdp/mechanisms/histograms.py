@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import EPSILON, Domain, Number, float_up, instance, said, shown, sum_up, whole
+from flexdp._core.domains import EPSILON, Domain, instance, whole
+from flexdp._core.exact import Number, float_up, said, sum_up
+from flexdp._core.text import shown
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partitions import EPOCH, Buckets, Grid, Kind, Partition, Width
 from flexdp.calculus.accuracy import ErrorSensitivity, identity

@@ -31,7 +31,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import DELTA, EPSILON, Number, array, number_text, sequence, whole
+from flexdp._core.domains import DELTA, EPSILON, array, sequence, whole
+from flexdp._core.exact import Number, number_text
 from flexdp.errors import CertificateError, InputError
 
 __all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "DropNoise", "Evidence", "fresh_salt", "prove", "smallest_reach"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._core.parameters import DELTA, EPSILON, Number, plain_scalar, shown, whole
+from flexdp._core.domains import DELTA, EPSILON, whole
+from flexdp._core.exact import Number
+from flexdp._core.text import plain_scalar, shown
 from flexdp.buckets.partitions import Buckets, Exact, Kind, Width
 from flexdp.errors import InputError
 from flexdp.planning.advice import Advice

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import array, grouped, plural, shown, value_text
+from flexdp._core.domains import array
+from flexdp._core.exact import value_text
+from flexdp._core.text import grouped, plural, shown
 from flexdp.buckets.partitions import EPOCH, Buckets, Exact, LogWidth, Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram

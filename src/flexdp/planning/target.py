@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.parameters import Domain, Number, number_text, plural, whole
+from flexdp._core.domains import Domain, whole
+from flexdp._core.exact import Number, number_text
+from flexdp._core.text import plural
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partitions import Buckets, Exact, Kind
 from flexdp.errors import InputError

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexdp._core.parameters import elements, path_text, shown
+from flexdp._core.domains import elements, path_text
+from flexdp._core.text import shown
 from flexdp.bars import Bars
 from flexdp.buckets.partitions import LARGEST_INDEX, Exact
 from flexdp.errors import DataError, FlexdpError, InputError

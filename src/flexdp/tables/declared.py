@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from flexdp._core.parameters import is_short, is_unicode, plain_scalar, shown
+from flexdp._core.text import is_short, is_unicode, plain_scalar, shown
 from flexdp.buckets.partitions import Kind
 from flexdp.errors import InputError
 

@@ -20,7 +20,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from flexdp._core.parameters import choice, is_unicode, path_text, shown
+from flexdp._core.domains import choice, path_text
+from flexdp._core.text import is_unicode, shown
 from flexdp.buckets.partitions import Kind
 from flexdp.errors import DataError, InputError
 from flexdp.tables.counting import Counted, Counting

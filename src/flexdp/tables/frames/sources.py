@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import shown
+from flexdp._core.text import shown
 from flexdp.buckets.partitions import Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column, no_column

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.zones import offsets
+from flexdp._core.calendar import offsets
 from flexdp.buckets.partitions import (
     EPOCH,
     FIRST_DAY,

@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from flexdp._core.zones import offsets
+from flexdp._core.calendar import offsets
 from flexdp.buckets.partitions import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Exact, Kind, Width
 from flexdp.tables.counting import Axis, Counting, Units
 from flexdp.tables.declared import Column

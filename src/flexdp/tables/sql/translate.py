@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from flexdp._core.parameters import plain_scalar, shown
+from flexdp._core.text import plain_scalar, shown
 from flexdp.buckets.partitions import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Axis, Counting
