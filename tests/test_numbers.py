@@ -285,7 +285,7 @@ def test_a_printer_of_twelve_digits_is_caught(
 @pytest.mark.parametrize(
     ("target", "fault"),
     [
-        ("flexdp.buckets.partitions._distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
+        ("flexdp.buckets.width.largest_distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
         ("flexdp.guarantees.upper_text", lambda value, digits=3: f"{float(value):.{digits}g}"),  # rounded to nearest
     ],
 )

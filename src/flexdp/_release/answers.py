@@ -20,19 +20,14 @@ import numpy as np
 from flexdp._core.display import answer_card, card, sentence
 from flexdp._core.exact import float_up, lower_text, number_text, said, to_double, upper_text, value_text
 from flexdp._core.text import grouped, plural
+from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL, Kind, times
+from flexdp.buckets.edges import Edges
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.months import Months
 from flexdp.buckets.parse import bound_given
-from flexdp.buckets.partitions import (
-    LONGEST_TEXT,
-    SMALLEST_NORMAL,
-    Edges,
-    Grid,
-    Kind,
-    LogWidth,
-    Months,
-    Partition,
-    Width,
-    times,
-)
+from flexdp.buckets.partition import Partition
+from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.width import Width
 from flexdp.calculus.accuracy import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text

@@ -18,7 +18,8 @@ from flexdp._release.checks import Question, Shape, column_names, make_question,
 from flexdp._release.published import Release, Releases
 from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.buckets.partitions import Kind, Partition
+from flexdp.buckets.base import Kind
+from flexdp.buckets.partition import Partition
 from flexdp.errors import DataError, InputError
 from flexdp.noise.table import fresh_salt
 

@@ -28,7 +28,9 @@ from flexdp._release.groups import Groups, Readable, View, frame_of, group_colum
 from flexdp._release.json import SCHEMA_OF_SEVERAL, Content, group_columns, json_text, labels, parse, read, write
 from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.buckets.partitions import Bucket, Exact, Kind, Partition
+from flexdp.buckets.base import Bucket, Kind
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.partition import Partition
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram

@@ -28,7 +28,7 @@ from flexdp._core.text import visible as safe
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.groups import Readable
-from flexdp.buckets.partitions import Kind
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 

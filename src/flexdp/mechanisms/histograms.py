@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from flexdp._core.domains import EPSILON, Domain, instance, whole
 from flexdp._core.exact import Number, float_up, said, sum_up
 from flexdp._core.text import shown
+from flexdp.buckets.base import EPOCH, Kind
+from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import make_buckets
-from flexdp.buckets.partitions import EPOCH, Buckets, Grid, Kind, Partition, Width
+from flexdp.buckets.partition import Buckets, Partition
+from flexdp.buckets.width import Width
 from flexdp.calculus.accuracy import ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy

@@ -15,7 +15,7 @@ from flexdp._core.domains import MUCH_EPSILON, whole
 from flexdp._core.exact import exact_text, number_text, upper_text
 from flexdp._core.text import grouped, plural
 from flexdp.buckets.parse import bucket_parameters
-from flexdp.buckets.partitions import Buckets
+from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.table import DropNoise

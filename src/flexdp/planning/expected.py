@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from flexdp._core.domains import array
 from flexdp._core.exact import value_text
 from flexdp._core.text import grouped, plural, shown
-from flexdp.buckets.partitions import EPOCH, Buckets, Exact, LogWidth, Width
+from flexdp.buckets.base import EPOCH
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.partition import Buckets
+from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
 from flexdp.noise.table import DropNoise

@@ -11,7 +11,8 @@ import numpy as np
 from flexdp._core.domains import elements, path_text
 from flexdp._core.text import shown
 from flexdp.bars import Bars
-from flexdp.buckets.partitions import LARGEST_INDEX, Exact
+from flexdp.buckets.base import LARGEST_INDEX
+from flexdp.buckets.exact import Exact
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.dbapi.source import check_engine, open_dbapi

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.text import shown
-from flexdp.buckets.partitions import Kind
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.run import connection

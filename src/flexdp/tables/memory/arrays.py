@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import offsets
-from flexdp.buckets.partitions import (
+from flexdp.buckets.base import (
     EPOCH,
     FIRST_DAY,
     FIRST_MOMENT,
@@ -30,8 +30,8 @@ from flexdp.buckets.partitions import (
     LONGEST_TEXT,
     MICROS_PER_DAY,
     Kind,
-    Width,
 )
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys, object_keys
 from flexdp.tables.counting import Counted, Counting

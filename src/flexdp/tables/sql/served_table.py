@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from flexdp._core.text import shown
-from flexdp.buckets.partitions import Kind
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
