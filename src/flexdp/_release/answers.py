@@ -33,7 +33,8 @@ from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
 from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.mechanisms.readings import function_accuracy, read_accuracy
-from flexdp.noise.table import DropNoise, Evidence
+from flexdp.noise.certificate import Evidence
+from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, Range, Statistic, Top, plain
 
 __all__ = ["Answer", "Certificate", "Reader", "Scope"]

@@ -21,7 +21,7 @@ from flexdp.bars import Bars
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
 from flexdp.errors import DataError, InputError
-from flexdp.noise.table import fresh_salt
+from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
 

@@ -35,7 +35,7 @@ from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms import Bucketing, Dropping, Mechanism
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 
 __all__ = ["Release", "Releases"]
 

@@ -18,7 +18,8 @@ from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import per_bar
-from flexdp.noise.table import LARGEST_REACH, DropNoise, smallest_reach
+from flexdp.noise.drop import DropNoise
+from flexdp.noise.table import LARGEST_REACH, smallest_reach
 
 __all__ = ["Budget", "has_reach"]
 

@@ -31,7 +31,7 @@ from flexdp._core.text import shown
 from flexdp.baselines import Baseline, baseline, exact_errors
 from flexdp.baselines.base import LARGEST_TOTAL, SMALL_DELTA, Readable
 from flexdp.errors import InputError
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 from flexdp.simulation.streams import Generator, stream
 from flexdp.statistics import Max, MaxAtLeast, Mode
 

@@ -29,7 +29,7 @@ from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
 from flexdp.noise.calibration import smallest_delta
 from flexdp.noise.continuous import shifted_truncated_laplace
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 
 __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 

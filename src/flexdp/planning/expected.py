@@ -22,7 +22,7 @@ from flexdp.buckets.relative import LogWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 from flexdp.simulation.expected_laws import Law
 
 __all__ = ["Counts", "Expected", "expected", "law_counts", "sample_counts"]

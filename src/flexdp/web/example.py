@@ -23,7 +23,7 @@ from flexdp._release.api import prepare
 from flexdp.buckets.width import Width
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Statistic
 from flexdp.tables import count
 
