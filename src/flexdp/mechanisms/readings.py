@@ -37,7 +37,6 @@ from flexdp.statistics.base import statistic_given
 
 __all__ = ["Laplace", "ReadOff", "function_accuracy", "read_accuracy"]
 
-
 NUMBERS = Space("numbers", DIFFERENCE)
 SETS = Space("finite sets", HAUSDORFF)
 VALUES = Space("values", "equality")

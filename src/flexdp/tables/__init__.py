@@ -21,7 +21,8 @@ from flexdp.tables.duckdb.source import is_connection as is_duckdb
 from flexdp.tables.duckdb.source import open_connection, open_relation
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.sources import library_of, open_pandas, open_pandas_series, open_polars, open_pyarrow
-from flexdp.tables.memory.arrays import CellTable, open_array
+from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.table import open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark

@@ -23,7 +23,9 @@ from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.interrupts import run
-from flexdp.tables.memory.arrays import ArrayTable, CellTable, MemoryTable, open_array
+from flexdp.tables.memory.arrays import ArrayTable
+from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.table import MemoryTable, open_array
 
 __all__ = [
     "library_of",
