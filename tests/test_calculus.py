@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, InputError, Privacy
-from flexdp._core.parameters import float_up, sum_up
+from flexdp._core.exact import float_up, sum_up
 from flexdp.calculus import (
     ErrorSensitivity,
     bijection,

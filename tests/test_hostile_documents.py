@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import flexdp
-from flexdp import InputError, Release, Releases, noise
+from flexdp import InputError, Release, Releases
 from flexdp.accounting.budget import Budget, _growth, has_reach
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -160,7 +160,7 @@ def test_a_claim_of_another_reach_is_refused_before_its_table_is_made(monkeypatc
     def made(*_: Any) -> NoReturn:
         raise AssertionError("a table was made")
 
-    monkeypatch.setattr(noise, "_table", made)
+    monkeypatch.setattr("flexdp.noise.drop.noise_table", made)
     for privacy in ({"epsilon": "1/1000000000"}, {"epsilon": "1/100000"}, {"delta": "1/1000000000000000000000"}):
         document = {**DOCUMENTS[0], "privacy": {**DOCUMENTS[0]["privacy"], **privacy}}
         with pytest.raises(InputError, match="complete and unchanged"):

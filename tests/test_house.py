@@ -109,14 +109,14 @@ def test_every_engine_has_the_same_files() -> None:
     assert {path.name for path in (SOURCE / "tables" / "dbapi").glob("*.py")} == {"__init__.py", "run.py", "source.py"}
 
 
-def test_randomness_lives_in_the_noise_module_alone() -> None:
+def test_randomness_lives_in_the_noise_room_alone() -> None:
     for name, path in modules().items():
         text = path.read_text()
         if name == "baselines.base":  # experiments take the caller's generator: the type may be named, none is made
             text = text.replace("from numpy.random import Generator\n", "")
             assert not re.search(r"\bGenerator\(|PCG64|Philox|SeedSequence", text)
         # Studies on simulated or public data are seeded: one module makes their streams, and no release can reach it.
-        if name not in ("noise.table", "noise.continuous", "simulation.streams"):
+        if name not in ("noise.sampler", "noise.continuous", "simulation.streams"):
             assert not re.search(r"urandom|default_rng|np\.random|numpy\.random", text), name
 
 
@@ -131,7 +131,7 @@ def test_releases_know_no_seeded_streams() -> None:
     makers = {
         name for name, path in modules().items() if re.search(r"SeedSequence|PCG64|Generator\(", path.read_text())
     }
-    assert makers <= {"noise.table", "noise.continuous", "simulation.streams"}, makers
+    assert makers <= {"noise.continuous", "simulation.streams"}, makers
 
 
 def test_noise_in_doubles_is_for_study_only() -> None:

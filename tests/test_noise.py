@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 from flexdp import CertificateError, InputError
 from flexdp.noise import LARGEST_REACH, DropNoise, prove, smallest_reach
 from flexdp.noise import table as noise_module
+from flexdp.noise.sampler import Sampler
 
 TABLE = {  # the reach for (ε, δ), from the closed form
     ".01": (1714, 1705, 3086, 4468),
@@ -134,7 +135,7 @@ def test_any_uncapped_weight_moved_by_one_breaks_the_proof(epsilon: str, delta: 
 
 def test_certify_refuses_a_broken_table(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = DropNoise(1, "1e-6")
-    broken = noise_module._Table(
+    broken = noise_module.Table(
         (noise.weights[0] + 1, *noise.weights[1:-1], noise.weights[-1] - 1), 64, noise._table.growth, 96
     )
     monkeypatch.setattr(noise, "_table", broken)
@@ -339,7 +340,7 @@ def test_every_prefix_decides_as_all_of_its_bits_would(table: str) -> None:
     """
     weights, bits = TABLES[table]
     assert sum(weights) == 1 << bits
-    sampler = noise_module._Sampler(weights, bits)
+    sampler = Sampler(weights, bits)
     prefixes = np.arange(1 << 16, dtype="<u2")
     sums = list(accumulate(weights))[:-1]
     for fill in (0x00, 0xFF):
@@ -356,7 +357,7 @@ def test_every_prefix_decides_as_all_of_its_bits_would(table: str) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_the_sampler_turns_over_at_every_boundary_of_any_table(table: str) -> None:
     weights, bits = TABLES[table]
-    sampler = noise_module._Sampler(weights, bits)
+    sampler = Sampler(weights, bits)
     sums = list(accumulate(weights))[:-1]
     for boundary in sums[:: max(1, len(sums) // 200)]:
         for u in {max(boundary - 1, 0), boundary, min(boundary + 1, (1 << bits) - 1)}:
@@ -428,7 +429,7 @@ def test_no_table_is_used_that_is_not_proved(spoil: str, monkeypatch: pytest.Mon
             weights[end], weights[q // 2] = weights[q // 2], weights[end]
         return tuple(weights)
 
-    noise_module._table.cache_clear()
+    noise_module.noise_table.cache_clear()
     monkeypatch.setattr(noise_module._Growth, "weights", spoilt)
     with pytest.raises(CertificateError):
         DropNoise(1, "1e-3")

@@ -25,8 +25,18 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import flexdp
-from flexdp._core.parameters import float_up, lower_text, number_text, said, sum_up, upper_text, value_text
-from flexdp._core.rounding import next_below, smallest_where, to_double
+from flexdp._core.exact import (
+    float_up,
+    lower_text,
+    next_below,
+    number_text,
+    said,
+    smallest_where,
+    sum_up,
+    to_double,
+    upper_text,
+    value_text,
+)
 from flexdp._release.checks import Shape
 from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
@@ -267,7 +277,7 @@ def test_the_sentences_that_were_false() -> None:
 def test_a_printer_of_twelve_digits_is_caught(
     monkeypatch: pytest.MonkeyPatch, values: list[Any], question: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("flexdp._core.parameters.number_text", lambda value: f"{float(value):.12g}")
+    monkeypatch.setattr("flexdp._core.exact.number_text", lambda value: f"{float(value):.12g}")
     with pytest.raises(AssertionError):
         check(values, **question)
 
@@ -275,7 +285,7 @@ def test_a_printer_of_twelve_digits_is_caught(
 @pytest.mark.parametrize(
     ("target", "fault"),
     [
-        ("flexdp.buckets.partitions._distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
+        ("flexdp.buckets.width.largest_distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
         ("flexdp.guarantees.upper_text", lambda value, digits=3: f"{float(value):.{digits}g}"),  # rounded to nearest
     ],
 )

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import InputError, Release
-from flexdp._core.zones import offsets
+from flexdp._core.calendar import offsets
 from flexdp._release.api import prepare
 from flexdp.buckets.parse import make_buckets
 

@@ -16,7 +16,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import Domain, Number, elements, function, sequence
+from flexdp._core.domains import Domain, elements, function, sequence
+from flexdp._core.exact import Number
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
 from flexdp.distances.inputs import Coupling, Transport, Weighted, are_dates, line_coordinates, read_weights, scaled

@@ -7,23 +7,9 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.parameters import (
-    ALPHA,
-    BETA,
-    DELTA,
-    EPSILON,
-    GAMMA,
-    Domain,
-    Number,
-    flag,
-    float_up,
-    plain_scalar,
-    plural,
-    said,
-    text,
-    upper_text,
-    whole,
-)
+from flexdp._core.domains import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, flag, text, whole
+from flexdp._core.exact import Number, float_up, said, upper_text
+from flexdp._core.text import plain_scalar, plural
 from flexdp.errors import InputError
 
 __all__ = [

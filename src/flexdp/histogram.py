@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import elements, pairs, plain_scalar, shown
+from flexdp._core.domains import elements, pairs
+from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
 
 __all__ = ["Histogram"]

@@ -24,18 +24,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import (
-    ALPHA,
-    GAMMA,
-    Number,
-    attribute,
-    elements,
-    function,
-    number_text,
-    plain_scalar,
-    shown,
-    upper_text,
-)
+from flexdp._core.domains import ALPHA, GAMMA, attribute, elements, function
+from flexdp._core.exact import Number, number_text, upper_text
+from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, object_keys
 from flexdp.statistics import plain

@@ -14,7 +14,7 @@ from _chromium import chromium, grave, opened, planning_page
 from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 
-from flexdp._core.parameters import number_text
+from flexdp._core.exact import number_text
 from flexdp.cli.app import cli
 from flexdp.planning import plan
 

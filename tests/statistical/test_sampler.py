@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from flexdp.noise import DropNoise, _Sampler
+from flexdp.noise import DropNoise
+from flexdp.noise.sampler import Sampler
 
 FALSE_ALARM = 1e-9
 DRAWS = 2_000_000
@@ -48,7 +49,7 @@ def test_control_a_shifted_guide_is_rejected() -> None:
     moved = sum(weights) // 400
     weights[half] -= moved
     weights[half + 5] += moved
-    faulty = _Sampler(weights, noise.bits)
+    faulty = Sampler(weights, noise.bits)
     drops = faulty.draw(DRAWS, np.random.default_rng(7).bytes)
     assert misfit(drops, noise.pmf) < FALSE_ALARM
 

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from flexdp._core.parameters import value_text
+from flexdp._core.exact import value_text
 from flexdp._core.text import markup
 
 __all__ = [

@@ -1,14 +1,34 @@
-"""Names and keys are somebody else's text: made harmless for a terminal, for HTML and SVG, and for spreadsheets."""
+"""Texts for people: short words about values, and somebody else's names and keys made harmless.
+
+Names and keys are somebody else's text, so they are made safe for a terminal, for HTML and SVG, and for spreadsheets.
+"""
 
 from __future__ import annotations
 
 import html
 import re
 import unicodedata
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
 from typing import Any
 
-__all__ = ["for_spreadsheet", "markup", "visible"]
+import numpy as np
 
+__all__ = [
+    "for_spreadsheet",
+    "grouped",
+    "is_short",
+    "is_unicode",
+    "markup",
+    "plain_scalar",
+    "plural",
+    "shown",
+    "visible",
+]
+
+_LONGEST_SHOWN = 60  # characters of a value that is echoed
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (bidi overrides too), lone surrogates, line separators
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?")
@@ -46,3 +66,54 @@ def for_spreadsheet(cell: Any) -> Any:
         return cell
     risky = _FORMULA.match(cell.lstrip(" ")) and not _NUMBER.fullmatch(cell)
     return f"'{visible(cell)}" if risky else visible(cell)
+
+
+def is_short(text: str, longest: int = _LONGEST_SHOWN) -> bool:
+    """Whether a text is short and printable, so that a message may echo it."""
+    return len(text) <= longest and text.isprintable()
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it has no half of a surrogate pair."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
+    """The value as an error message may echo it: short scalars as they are, anything else by its type."""
+    value = plain_scalar(value)
+    if isinstance(value, str):
+        return repr(value) if is_short(value, longest) else "a long or unprintable text"
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        parts = Fraction(value)
+        if max(parts.numerator.bit_length(), parts.denominator.bit_length()) > 4 * _LONGEST_SHOWN:
+            return "a very long number"
+    if value is None or isinstance(value, bool | int | float | Fraction | Decimal):
+        text = str(value)
+        return text if len(text) <= _LONGEST_SHOWN else "a very long number"
+    if isinstance(value, np.number) and isinstance(value, Real):
+        return str(float(value))
+    name = type(value).__name__
+    return f"an object of type {name if is_short(name) else 'with a strange name'}"
+
+
+def plain_scalar(value: object) -> object:
+    """A text or a number as Python's own type has it: what a subclass says of itself is not asked."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int.__int__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
+def grouped(number: int) -> str:
+    """A count for people: thousands set apart."""
+    return f"{number:,}".replace(",", " ")
+
+
+def plural(count: int, noun: str, write: Callable[[int], str] = str) -> str:
+    """So many of a thing.
+
+    >>> plural(1, "bucket"), plural(12000, "record"), plural(12000, "record", grouped)
+    ('1 bucket', '12000 records', '12 000 records')
+    """
+    return f"{write(count)} {noun}{'' if count == 1 else 's'}"

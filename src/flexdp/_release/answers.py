@@ -18,27 +18,23 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.display import answer_card, card, sentence
-from flexdp._core.parameters import float_up, grouped, lower_text, number_text, plural, said, upper_text, value_text
-from flexdp._core.rounding import to_double
+from flexdp._core.exact import float_up, lower_text, number_text, said, to_double, upper_text, value_text
+from flexdp._core.text import grouped, plural
+from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL, Kind, times
+from flexdp.buckets.edges import Edges
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.months import Months
 from flexdp.buckets.parse import bound_given
-from flexdp.buckets.partitions import (
-    LONGEST_TEXT,
-    SMALLEST_NORMAL,
-    Edges,
-    Grid,
-    Kind,
-    LogWidth,
-    Months,
-    Partition,
-    Width,
-    times,
-)
+from flexdp.buckets.partition import Partition
+from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.width import Width
 from flexdp.calculus.accuracy import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
 from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.mechanisms.readings import function_accuracy, read_accuracy
-from flexdp.noise.table import DropNoise, Evidence
+from flexdp.noise.certificate import Evidence
+from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, Range, Statistic, Top, plain
 
 __all__ = ["Answer", "Certificate", "Reader", "Scope"]

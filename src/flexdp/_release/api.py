@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-from flexdp._core.parameters import Domain, Number, flag, plain_scalar, sequence
+from flexdp._core.domains import Domain, flag, sequence
+from flexdp._core.exact import Number
+from flexdp._core.text import plain_scalar
 from flexdp._release.checks import Question, Shape, column_names, make_question, per_column
 from flexdp._release.published import Release, Releases
 from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.buckets.partitions import Kind, Partition
+from flexdp.buckets.base import Kind
+from flexdp.buckets.partition import Partition
 from flexdp.errors import DataError, InputError
-from flexdp.noise.table import fresh_salt
+from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
 

@@ -15,23 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexdp._core.parameters import (
-    Domain,
-    choice,
-    elements,
-    grouped,
-    is_unicode,
-    pairs,
-    plain_scalar,
-    plural,
-    sequence,
-    shown,
-    text,
-    whole,
-)
-from flexdp._core.zones import check_zone
+from flexdp._core.calendar import check_zone
+from flexdp._core.domains import Domain, choice, elements, pairs, sequence, text, whole
+from flexdp._core.text import grouped, is_unicode, plain_scalar, plural, shown
+from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Kind
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
-from flexdp.buckets.partitions import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Buckets, Exact, Kind, Partition
+from flexdp.buckets.partition import Buckets, Partition
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:

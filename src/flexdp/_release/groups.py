@@ -13,20 +13,10 @@ from itertools import islice
 from typing import Any
 
 from flexdp._core.display import card, key_text, listed, sentence, short, table
-from flexdp._core.parameters import (
-    Number,
-    attribute,
-    choice,
-    exact,
-    flag,
-    float_up,
-    number_text,
-    plural,
-    said,
-    shown,
-    text,
-)
-from flexdp._core.parameters import function as callable_given
+from flexdp._core.domains import attribute, choice, flag, text
+from flexdp._core.domains import function as callable_given
+from flexdp._core.exact import Number, exact, float_up, number_text, said
+from flexdp._core.text import plural, shown
 from flexdp._release.answers import Answer, Reader
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram

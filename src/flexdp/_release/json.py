@@ -12,12 +12,15 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from flexdp._core.parameters import is_short, shown, whole
+from flexdp._core.domains import whole
+from flexdp._core.text import is_short, shown
 from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
 from flexdp.accounting.budget import Budget, has_reach
 from flexdp.bars import Bars
+from flexdp.buckets.base import LONGEST_TEXT, Kind, times
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import bucket_parameters, make_buckets
-from flexdp.buckets.partitions import LONGEST_TEXT, Buckets, Exact, Kind, times
+from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
 from flexdp.version import __version__
 

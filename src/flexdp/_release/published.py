@@ -19,19 +19,23 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.display import from_report
-from flexdp._core.parameters import attribute, elements, instance, path_text, plain_scalar, plural, shown, upper_text
+from flexdp._core.domains import attribute, elements, instance, path_text
+from flexdp._core.exact import upper_text
+from flexdp._core.text import plain_scalar, plural, shown
 from flexdp._release.answers import Answer, Certificate, Reader, Scope
 from flexdp._release.checks import Shape, group_index
 from flexdp._release.groups import Groups, Readable, View, frame_of, group_column
 from flexdp._release.json import SCHEMA_OF_SEVERAL, Content, group_columns, json_text, labels, parse, read, write
 from flexdp.accounting.budget import Budget
 from flexdp.bars import Bars
-from flexdp.buckets.partitions import Bucket, Exact, Kind, Partition
+from flexdp.buckets.base import Bucket, Kind
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.partition import Partition
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms import Bucketing, Dropping, Mechanism
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 
 __all__ = ["Release", "Releases"]
 

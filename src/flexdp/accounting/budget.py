@@ -13,11 +13,13 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 
-from flexdp._core.parameters import DELTA, EPSILON, Domain, Number, number_text, whole
+from flexdp._core.domains import DELTA, EPSILON, Domain, whole
+from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import per_bar
-from flexdp.noise.table import LARGEST_REACH, DropNoise, smallest_reach
+from flexdp.noise.drop import DropNoise
+from flexdp.noise.table import LARGEST_REACH, smallest_reach
 
 __all__ = ["Budget", "has_reach"]
 

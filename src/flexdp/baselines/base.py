@@ -15,7 +15,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import DELTA, EPSILON, Number, array, choice, shown, whole
+from flexdp._core.domains import DELTA, EPSILON, array, choice, whole
+from flexdp._core.exact import Number
+from flexdp._core.text import shown
 from flexdp.baselines.laws import BarLaw, reading_law
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy

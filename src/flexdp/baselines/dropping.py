@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import EPSILON, Number
+from flexdp._core.domains import EPSILON
+from flexdp._core.exact import Number
 from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
 from flexdp.baselines.laws import WholeBars
 from flexdp.guarantees import Privacy
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 
 __all__ = ["Dropping"]
 

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import ALPHA, GAMMA, Number, attribute, shown
+from flexdp._core.domains import ALPHA, GAMMA, attribute
+from flexdp._core.exact import Number
+from flexdp._core.text import shown
 from flexdp.baselines.base import Baseline, Empty, Mechanism, Question, Readable, Ties, question
 from flexdp.baselines.registry import baseline
 from flexdp.baselines.stability import answers

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from flexdp._core.parameters import plain_scalar, shown
+from flexdp._core.text import plain_scalar, shown
 from flexdp.baselines.base import Baseline
 from flexdp.baselines.bns import StabilityHistogram, StabilityHistogramSwap
 from flexdp.baselines.dropping import Dropping

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import EPSILON, Number, whole
+from flexdp._core.domains import EPSILON, whole
+from flexdp._core.exact import Number
 from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
 from flexdp.baselines.laws import BarLaw
 from flexdp.errors import InputError

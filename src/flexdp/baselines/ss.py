@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import EPSILON, Number
+from flexdp._core.domains import EPSILON
+from flexdp._core.exact import Number
 from flexdp.baselines.base import SMALL_DELTA, Citation, Mechanism, Question, Task
 from flexdp.baselines.stability import drawn_answers, smooth_sensitivity
 from flexdp.errors import InputError

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from flexdp.buckets.base import Bucket, Kind, Outside
+from flexdp.buckets.edges import Edges
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.months import Months
 from flexdp.buckets.parse import bound_given, bucket_parameters, make_buckets, make_grid
-from flexdp.buckets.partitions import (
-    Bucket,
-    Buckets,
-    Edges,
-    Exact,
-    Grid,
-    Kind,
-    LogWidth,
-    Months,
-    Outside,
-    Partition,
-    Width,
-)
+from flexdp.buckets.partition import Buckets, Partition
+from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.width import Width
 
 __all__ = [
     "Bucket",

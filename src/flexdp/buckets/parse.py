@@ -12,25 +12,27 @@ from typing import Any, get_args
 
 import numpy as np
 
-from flexdp._core.parameters import Domain, Number, choice, plain_scalar, sequence, shown
-from flexdp.buckets.partitions import (
+from flexdp._core.domains import Domain, choice, sequence
+from flexdp._core.exact import Number
+from flexdp._core.text import plain_scalar, shown
+from flexdp.buckets.base import (
     EPOCH,
     FIRST_MOMENT,
     LARGEST_INDEX,
     LAST_MOMENT,
     MEASURES,
     MICROS_PER_DAY,
-    Buckets,
-    Edges,
-    Exact,
-    Grid,
     Kind,
-    LogWidth,
-    Months,
     Outside,
-    Width,
     times,
 )
+from flexdp.buckets.edges import Edges
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.months import Months
+from flexdp.buckets.partition import Buckets
+from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 
 __all__ = ["bound_given", "bucket_parameters", "make_buckets", "make_grid"]

@@ -9,22 +9,9 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from flexdp._core.parameters import (
-    BETA,
-    EPSILON,
-    Domain,
-    Number,
-    exact,
-    flag,
-    float_up,
-    function,
-    instance,
-    plain_scalar,
-    sequence,
-    sum_up,
-    text,
-    whole,
-)
+from flexdp._core.domains import BETA, EPSILON, Domain, flag, function, instance, sequence, text, whole
+from flexdp._core.exact import Number, exact, float_up, sum_up
+from flexdp._core.text import plain_scalar
 from flexdp.errors import InputError
 from flexdp.guarantees import DROP, DROP_MOVE, MOVE, Accuracy, Privacy
 

@@ -26,7 +26,9 @@ from typing import Any, TypeVar
 
 import click
 
-from flexdp._core.parameters import MUCH_EPSILON, number_text, shown
+from flexdp._core.domains import MUCH_EPSILON
+from flexdp._core.exact import number_text
+from flexdp._core.text import shown
 from flexdp.cli.lab import compare, experiment
 from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
 from flexdp.cli.plan import pair_of, plan_command, report_command

@@ -111,7 +111,7 @@ def experiment(
     DIR gets results.csv, datasets.csv, verdicts.csv, timings.csv, figure.svg, figure.png and index.html. A run that was
     stopped goes on where it was. Number 7 is our own: worst cases found by search (worst.csv), by default at ε = 1.
     """
-    from flexdp._core.parameters import whole
+    from flexdp._core.domains import whole
     from flexdp.experiments.claims import judge
     from flexdp.experiments.files import output_folder
     from flexdp.experiments.journal import Journal
@@ -252,7 +252,7 @@ def _worst(
 
 
 def _worst_text(rows: Sequence[WorstCase]) -> str:
-    from flexdp._core.parameters import number_text
+    from flexdp._core.exact import number_text
     from flexdp.experiments.worst import WorstCases
 
     lines = ["Worst β found, in % of the bars, at the α that dropping guarantees"]
@@ -263,7 +263,7 @@ def _worst_text(rows: Sequence[WorstCase]) -> str:
 
 
 def _worst_document(rows: Sequence[WorstCase]) -> dict[str, Any]:
-    from flexdp._core.parameters import number_text
+    from flexdp._core.exact import number_text
 
     if not rows:
         return {}

@@ -21,13 +21,14 @@ from types import TracebackType
 from typing import Any, TextIO, TypeVar
 
 from flexdp._core.display import key_text, short
-from flexdp._core.parameters import number_text, path_text, shown
-from flexdp._core.text import for_spreadsheet
+from flexdp._core.domains import path_text
+from flexdp._core.exact import number_text
+from flexdp._core.text import for_spreadsheet, shown
 from flexdp._core.text import visible as safe
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.groups import Readable
-from flexdp.buckets.partitions import Kind
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 

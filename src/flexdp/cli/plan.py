@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from flexdp._core.parameters import shown
-from flexdp._core.text import visible
+from flexdp._core.text import shown, visible
 from flexdp._release.api import Release, prepare
 from flexdp._release.json import parse
 from flexdp.cli.output import AtomicFile, json_answer

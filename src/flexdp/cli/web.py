@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from flexdp._core.parameters import whole
+from flexdp._core.domains import whole
 from flexdp.errors import InputError
 
 __all__ = ["web_command"]

@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import Domain, Number, plain_scalar, shown
+from flexdp._core.domains import Domain
+from flexdp._core.exact import Number
+from flexdp._core.text import plain_scalar, shown
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
 from flexdp.distances.inputs import (

@@ -15,8 +15,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import array as array_given
-from flexdp._core.parameters import elements, exact, plain_scalar
+from flexdp._core.domains import array as array_given
+from flexdp._core.domains import elements
+from flexdp._core.exact import exact
+from flexdp._core.text import plain_scalar
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys, object_keys
 

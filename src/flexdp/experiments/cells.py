@@ -17,8 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import ALPHA as ALPHA_RANGE
-from flexdp._core.parameters import EPSILON, Number, elements, number_text, plain_scalar, shown, whole
+from flexdp._core.domains import ALPHA as ALPHA_RANGE
+from flexdp._core.domains import EPSILON, elements, whole
+from flexdp._core.exact import Number, number_text
+from flexdp._core.text import plain_scalar, shown
 from flexdp.baselines import Baseline
 from flexdp.baselines.base import SMALL_DELTA, Empty, Ties
 from flexdp.errors import InputError

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from flexdp._core.parameters import number_text
+from flexdp._core.exact import number_text
 from flexdp.experiments.checks import (
     CLOSE,
     VISIBLE,

@@ -24,21 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import (
-    Number,
-    array,
-    attribute,
-    elements,
-    function,
-    is_short,
-    path_text,
-    plain_scalar,
-    sequence,
-    shown,
-    text,
-    whole,
-)
-from flexdp._core.parameters import pairs as pairs_of
+from flexdp._core.domains import array, attribute, elements, function, path_text, sequence, text, whole
+from flexdp._core.domains import pairs as pairs_of
+from flexdp._core.exact import Number
+from flexdp._core.text import is_short, plain_scalar, shown
 from flexdp.baselines import BASELINES, Baseline, baseline
 from flexdp.baselines.base import Readable
 from flexdp.errors import FlexdpError, InputError

@@ -11,7 +11,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from flexdp._core.parameters import number_text
+from flexdp._core.exact import number_text
 from flexdp.errors import InputError
 from flexdp.experiments.cells import cases
 from flexdp.experiments.results import mean_and_error

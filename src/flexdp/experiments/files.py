@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flexdp._core.parameters import path_text, shown
+from flexdp._core.domains import path_text
+from flexdp._core.text import shown
 from flexdp.errors import InputError
 
 __all__ = ["output_folder", "write_whole", "writing"]

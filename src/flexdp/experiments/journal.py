@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from flexdp._core.parameters import shown
+from flexdp._core.text import shown
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Cell, Key, Settings
 from flexdp.experiments.files import writing

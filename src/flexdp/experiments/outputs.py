@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from flexdp._core.parameters import number_text
+from flexdp._core.exact import number_text
 from flexdp.experiments.checks import Check
 from flexdp.experiments.claims import CLAIMS, Judgement
 from flexdp.experiments.files import write_whole

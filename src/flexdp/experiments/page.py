@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from flexdp._core.parameters import number_text
+from flexdp._core.exact import number_text
 from flexdp.baselines import BASELINES
 from flexdp.experiments.cells import QUANTILES
 from flexdp.experiments.checks import CLOSE, LEVEL, VISIBLE

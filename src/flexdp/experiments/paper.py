@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
-from flexdp._core.parameters import is_short, shown
+from flexdp._core.text import is_short, shown
 from flexdp.baselines.base import Readable
 from flexdp.errors import InputError
 from flexdp.simulation.laws import Binning, Law, PoissonBars, Sampled, StepNoise, Steps

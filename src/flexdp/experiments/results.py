@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._core.parameters import number_text
+from flexdp._core.exact import number_text
 from flexdp.experiments.cells import Cell
 from flexdp.experiments.runner import Study
 

@@ -16,7 +16,8 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
-from flexdp._core.parameters import elements, shown, whole
+from flexdp._core.domains import elements, whole
+from flexdp._core.text import shown
 from flexdp.baselines import BASELINES, baseline
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Cell, Mechanism, Settings, cases, measure, named

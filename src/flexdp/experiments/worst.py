@@ -25,11 +25,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import EPSILON, GAMMA, Number, elements, number_text, shown, whole
+from flexdp._core.domains import EPSILON, GAMMA, elements, whole
+from flexdp._core.exact import Number, number_text
+from flexdp._core.text import shown
 from flexdp.baselines import Baseline, baseline, exact_errors
 from flexdp.baselines.base import LARGEST_TOTAL, SMALL_DELTA, Readable
 from flexdp.errors import InputError
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 from flexdp.simulation.streams import Generator, stream
 from flexdp.statistics import Max, MaxAtLeast, Mode
 

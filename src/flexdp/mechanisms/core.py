@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.parameters import GAMMA, Number, shown, sum_up, whole
+from flexdp._core.domains import GAMMA, whole
+from flexdp._core.exact import Number, sum_up
+from flexdp._core.text import shown
 from flexdp.calculus.accuracy import (
     DistortionSensitivity,
     ErrorSensitivity,

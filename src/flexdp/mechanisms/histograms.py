@@ -14,9 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import EPSILON, Domain, Number, float_up, instance, said, shown, sum_up, whole
+from flexdp._core.domains import EPSILON, Domain, instance, whole
+from flexdp._core.exact import Number, float_up, said, sum_up
+from flexdp._core.text import shown
+from flexdp.buckets.base import EPOCH, Kind
+from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import make_buckets
-from flexdp.buckets.partitions import EPOCH, Buckets, Grid, Kind, Partition, Width
+from flexdp.buckets.partition import Buckets, Partition
+from flexdp.buckets.width import Width
 from flexdp.calculus.accuracy import ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
@@ -24,7 +29,7 @@ from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
 from flexdp.noise.calibration import smallest_delta
 from flexdp.noise.continuous import shifted_truncated_laplace
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 
 __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.parameters import EPSILON, Domain, Number, number_text, sum_up, whole
+from flexdp._core.domains import EPSILON, Domain, whole
+from flexdp._core.exact import Number, number_text, sum_up
 from flexdp.calculus.accuracy import (
     SENSITIVITY,
     ErrorSensitivity,
@@ -35,7 +36,6 @@ from flexdp.statistics import (
 from flexdp.statistics.base import statistic_given
 
 __all__ = ["Laplace", "ReadOff", "function_accuracy", "read_accuracy"]
-
 
 NUMBERS = Space("numbers", DIFFERENCE)
 SETS = Space("finite sets", HAUSDORFF)

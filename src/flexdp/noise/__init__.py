@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from flexdp.noise.calibration import (
-    DIGITS,
-    most_buckets_per_unit,
-    needed_reach,
-    per_bar,
-    reach_given,
-    smallest_delta,
-    smallest_epsilon,
-)
-from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, DropNoise, Evidence, fresh_salt, prove, smallest_reach
+from flexdp.noise.certificate import Evidence, prove
+from flexdp.noise.drop import DropNoise
+from flexdp.noise.sampler import fresh_salt
+from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
 
-__all__ = [
-    "DIGITS",
-    "LARGEST_REACH",
-    "SMALLEST_EPSILON",
-    "DropNoise",
-    "Evidence",
-    "fresh_salt",
-    "most_buckets_per_unit",
-    "needed_reach",
-    "per_bar",
-    "prove",
-    "reach_given",
-    "smallest_delta",
-    "smallest_epsilon",
-    "smallest_reach",
-]
+__all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "DropNoise", "Evidence", "fresh_salt", "prove", "smallest_reach"]

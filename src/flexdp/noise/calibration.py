@@ -11,7 +11,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp._core.parameters import DELTA, EPSILON, Domain, Number, number_text, shown, whole
+from flexdp._core.domains import DELTA, EPSILON, Domain, whole
+from flexdp._core.exact import Number, number_text
+from flexdp._core.text import shown
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach

@@ -11,12 +11,14 @@ from functools import cached_property
 from typing import Any
 
 from flexdp._core.display import card, code, from_report, sentence, table
-from flexdp._core.parameters import MUCH_EPSILON, exact_text, grouped, number_text, plural, upper_text, whole
+from flexdp._core.domains import MUCH_EPSILON, whole
+from flexdp._core.exact import exact_text, number_text, upper_text
+from flexdp._core.text import grouped, plural
 from flexdp.buckets.parse import bucket_parameters
-from flexdp.buckets.partitions import Buckets
+from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.options import FAR, Option, Setting, digits_up
 from flexdp.planning.target import Target, proposed_delta

@@ -5,8 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._core.parameters import DELTA, EPSILON, Number, plain_scalar, shown, whole
-from flexdp.buckets.partitions import Buckets, Exact, Kind, Width
+from flexdp._core.domains import DELTA, EPSILON, whole
+from flexdp._core.exact import Number
+from flexdp._core.text import plain_scalar, shown
+from flexdp.buckets.base import Kind
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.partition import Buckets
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.planning.advice import Advice
 from flexdp.planning.expected import Counts, law_counts, sample_counts

@@ -12,11 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import array, grouped, plural, shown, value_text
-from flexdp.buckets.partitions import EPOCH, Buckets, Exact, LogWidth, Width
+from flexdp._core.domains import array
+from flexdp._core.exact import value_text
+from flexdp._core.text import grouped, plural, shown
+from flexdp.buckets.base import EPOCH
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.partition import Buckets
+from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 from flexdp.simulation.expected_laws import Law
 
 __all__ = ["Counts", "Expected", "expected", "law_counts", "sample_counts"]

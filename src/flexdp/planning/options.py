@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp._core.parameters import EPSILON, number_text, plural
+from flexdp._core.domains import EPSILON
+from flexdp._core.exact import number_text
+from flexdp._core.text import plural
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import needed_reach, per_bar, smallest_delta

@@ -6,7 +6,8 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from flexdp._core.parameters import Domain, Number, choice, whole
+from flexdp._core.domains import Domain, choice, whole
+from flexdp._core.exact import Number
 from flexdp.errors import InputError
 from flexdp.noise.calibration import DIGITS, smallest_delta
 from flexdp.noise.table import LARGEST_REACH

@@ -9,7 +9,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from flexdp._core.parameters import DELTA, EPSILON, Domain, Number, number_text, plural, upper_text, whole
+from flexdp._core.domains import DELTA, EPSILON, Domain, whole
+from flexdp._core.exact import Number, number_text, upper_text
+from flexdp._core.text import plural
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.noise.calibration import (

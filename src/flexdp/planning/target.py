@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.parameters import Domain, Number, number_text, plural, whole
+from flexdp._core.domains import Domain, whole
+from flexdp._core.exact import Number, number_text
+from flexdp._core.text import plural
+from flexdp.buckets.base import Kind
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
-from flexdp.buckets.partitions import Buckets, Exact, Kind
+from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
 from flexdp.noise.calibration import needed_reach
 from flexdp.noise.table import LARGEST_REACH

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import value_text
+from flexdp._core.exact import value_text
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
-from flexdp.buckets.partitions import Buckets, Exact, LogWidth
+from flexdp.buckets.partition import Buckets
+from flexdp.buckets.relative import LogWidth
 from flexdp.errors import InputError
 from flexdp.histogram import canonical_keys
 

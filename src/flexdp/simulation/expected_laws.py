@@ -14,7 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import Domain, exact, number_text, plain_scalar, shown, whole
+from flexdp._core.domains import Domain, whole
+from flexdp._core.exact import exact, number_text
+from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
 
 __all__ = ["LAWS", "Law", "parse_law"]

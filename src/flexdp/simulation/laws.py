@@ -27,8 +27,10 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import Number, choice, exact, number_text, plain_scalar, shown, whole
-from flexdp._core.parameters import text as text_given
+from flexdp._core.domains import choice, whole
+from flexdp._core.domains import text as text_given
+from flexdp._core.exact import Number, exact, number_text
+from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
 from flexdp.simulation.streams import Generator
 

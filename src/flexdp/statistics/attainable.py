@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import ALPHA, Number
+from flexdp._core.domains import ALPHA
+from flexdp._core.exact import Number
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.statistics.base import histogram_given, running

@@ -10,7 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import BETA, Domain, attribute, float_up, instance, plain_scalar, shown
+from flexdp._core.domains import BETA, Domain, attribute, instance
+from flexdp._core.exact import float_up
+from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 

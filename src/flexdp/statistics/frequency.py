@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import Number, elements, exact, plain_scalar, shown, whole
+from flexdp._core.domains import elements, whole
+from flexdp._core.exact import Number, exact
+from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys
 from flexdp.statistics.attainable import at_mode, at_most_distinct, at_tall, between, budget, supports

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import Domain, Number, exact, float_up, number_text
+from flexdp._core.domains import Domain
+from flexdp._core.exact import Number, exact, float_up, number_text
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.statistics.base import distance, numbers, running, unbounded

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import Number, exact_text, number_text, whole
+from flexdp._core.domains import whole
+from flexdp._core.exact import Number, exact_text, number_text
 from flexdp.histogram import Histogram
 from flexdp.statistics.attainable import at_quantile, at_range, budget
 from flexdp.statistics.base import LEVEL, distance, histogram_given, nonempty, numbers, plain, running, unbounded

@@ -8,9 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexdp._core.parameters import elements, path_text, shown
+from flexdp._core.domains import elements, path_text
+from flexdp._core.text import shown
 from flexdp.bars import Bars
-from flexdp.buckets.partitions import LARGEST_INDEX, Exact
+from flexdp.buckets.base import LARGEST_INDEX
+from flexdp.buckets.exact import Exact
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.dbapi.source import check_engine, open_dbapi
@@ -19,7 +21,8 @@ from flexdp.tables.duckdb.source import is_connection as is_duckdb
 from flexdp.tables.duckdb.source import open_connection, open_relation
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.sources import library_of, open_pandas, open_pandas_series, open_polars, open_pyarrow
-from flexdp.tables.memory.arrays import CellTable, open_array
+from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.table import open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from flexdp.buckets.partitions import Buckets, Kind
+from flexdp.buckets.base import Kind
+from flexdp.buckets.partition import Buckets
 from flexdp.tables.declared import Column
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units"]

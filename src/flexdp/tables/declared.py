@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from flexdp._core.parameters import is_short, is_unicode, plain_scalar, shown
-from flexdp.buckets.partitions import Kind
+from flexdp._core.text import is_short, is_unicode, plain_scalar, shown
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 
 __all__ = ["Column", "check_unicode", "label_reading", "no_column", "no_name", "pick", "reading"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flexdp._core.parameters import shown
+from flexdp._core.text import shown
 from flexdp.errors import InputError
 from flexdp.planning import Advice, plan
 from flexdp.statistics import Max, Median, Min, Mode, Quantile, Range, Statistic

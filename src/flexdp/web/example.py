@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._release.api import prepare
-from flexdp.buckets.partitions import Width
+from flexdp.buckets.width import Width
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram
-from flexdp.noise.table import DropNoise
+from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Statistic
 from flexdp.tables import count
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flexdp._core.display import key_text, table
-from flexdp._core.parameters import grouped, number_text, plural, upper_text
-from flexdp._core.text import markup
+from flexdp._core.exact import number_text, upper_text
+from flexdp._core.text import grouped, markup, plural
 from flexdp.errors import InputError
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option

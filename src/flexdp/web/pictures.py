@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.parameters import value_text
+from flexdp._core.exact import value_text
 from flexdp.report.charts.svg import LogScale, Scale, compact, coordinate, picture, steps, text, ticks
 from flexdp.statistics import Max, Min, Range, Statistic
 from flexdp.web.example import Simulated

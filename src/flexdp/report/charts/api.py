@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flexdp._core.parameters import flag
+from flexdp._core.domains import flag
 from flexdp.report.charts.histograms import categories, histogram, multiples
 from flexdp.report.charts.maps import cell_map, map_multiples
 from flexdp.report.charts.svg import picture_name

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import plural
+from flexdp._core.text import plural
 from flexdp.histogram import Histogram
 from flexdp.report.charts.svg import (
     LogScale,

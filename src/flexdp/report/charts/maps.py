@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import plural
+from flexdp._core.text import plural
 from flexdp.report.charts.svg import Scale, coordinate, day_ticks, named, picture, shades, steps, text, ticks
 from flexdp.report.document import Axis, Document, label
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.parameters import flag, upper_text, whole
+from flexdp._core.domains import flag, whole
+from flexdp._core.exact import upper_text
 from flexdp.errors import InputError
 from flexdp.report.charts.svg import Scale, compact, coordinate, picture, picture_name, text
 

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import number_text, said, shown
-from flexdp._core.text import markup
+from flexdp._core.exact import number_text, said
+from flexdp._core.text import markup, shown
 from flexdp.errors import InputError
 
 __all__ = [

@@ -6,7 +6,8 @@ import zlib
 from typing import Any
 
 from flexdp._core.display import card, facts, sentence, short
-from flexdp._core.parameters import plural, upper_text
+from flexdp._core.exact import upper_text
+from flexdp._core.text import plural
 from flexdp.report.charts.api import chart
 from flexdp.report.charts.plans import tradeoff
 from flexdp.report.charts.svg import STYLE

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from flexdp._core.display import short
-from flexdp._core.parameters import attribute, grouped, plural, shown, upper_text
-from flexdp._core.text import markup
+from flexdp._core.domains import attribute
+from flexdp._core.exact import upper_text
+from flexdp._core.text import grouped, markup, plural, shown
 from flexdp._release.answers import Answer, Certificate
 from flexdp._release.groups import Groups, Readable
 from flexdp.errors import InputError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdp._core.parameters import plural
+from flexdp._core.text import plural
 from flexdp.report.document import Document
 
 __all__ = ["CITATIONS", "how_it_was_made", "how_to_read", "not_promised"]

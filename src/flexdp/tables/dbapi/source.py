@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from flexdp._core.parameters import shown
+from flexdp._core.text import shown
 from flexdp.errors import InputError
 from flexdp.tables.dbapi.run import postgres_session
 from flexdp.tables.postgres.source import table_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from flexdp.buckets.partitions import LONGEST_TEXT
+from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.tables.sql.dialect import Dialect, Lookup
 
 __all__ = ["DUCKDB"]

@@ -20,8 +20,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from flexdp._core.parameters import choice, is_unicode, path_text, shown
-from flexdp.buckets.partitions import Kind
+from flexdp._core.domains import choice, path_text
+from flexdp._core.text import is_unicode, shown
+from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, check_unicode, pick

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.parameters import shown
-from flexdp.buckets.partitions import Kind
+from flexdp._core.text import shown
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.interrupts import run
-from flexdp.tables.memory.arrays import ArrayTable, CellTable, MemoryTable, open_array
+from flexdp.tables.memory.arrays import ArrayTable
+from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.table import MemoryTable, open_array
 
 __all__ = [
     "library_of",

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
-from flexdp._core.parameters import shown
+from flexdp._core.text import shown
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
 from flexdp.tables.spark.dialect import SPARK

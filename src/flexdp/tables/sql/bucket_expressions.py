@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from flexdp.buckets.partitions import (
-    LARGEST_DOUBLE,
-    LARGEST_INTEGER,
-    SMALLEST_NORMAL,
-    Edges,
-    Exact,
-    Grid,
-    LogWidth,
-    Months,
-    Width,
-)
+from flexdp.buckets.base import LARGEST_DOUBLE, LARGEST_INTEGER, SMALLEST_NORMAL
+from flexdp.buckets.edges import Edges
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.months import Months
+from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.tables.counting import Axis
 from flexdp.tables.sql.dialect import Dialect, Lookup

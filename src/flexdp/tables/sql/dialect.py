@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from flexdp.buckets.partitions import LONGEST_TEXT
+from flexdp.buckets.base import LONGEST_TEXT
 
 __all__ = ["Dialect", "Lookup"]
 

@@ -21,8 +21,10 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from flexdp._core.zones import offsets
-from flexdp.buckets.partitions import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Exact, Kind, Width
+from flexdp._core.calendar import offsets
+from flexdp.buckets.base import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.width import Width
 from flexdp.tables.counting import Axis, Counting, Units
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key

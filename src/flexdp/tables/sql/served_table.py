@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from flexdp._core.parameters import shown
-from flexdp.buckets.partitions import Kind
+from flexdp._core.text import shown
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from flexdp._core.extras import extra
-from flexdp._core.parameters import plain_scalar, shown
-from flexdp.buckets.partitions import Kind
+from flexdp._core.text import plain_scalar, shown
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.declared import Column

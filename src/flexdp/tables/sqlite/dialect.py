@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from flexdp.buckets.partitions import LONGEST_TEXT
+from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.tables.sql.dialect import Dialect
 
 __all__ = ["LENGTH", "MD5", "MEAN", "SQLITE", "TEXT"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from flexdp._core.parameters import shown
-from flexdp.buckets.partitions import LONGEST_TEXT
+from flexdp._core.text import shown
+from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.errors import InputError
 from flexdp.tables.interrupts import run, run_here
 from flexdp.tables.sql.served_table import Ask

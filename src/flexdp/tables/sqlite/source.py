@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flexdp._core.parameters import shown
+from flexdp._core.text import shown
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sqlite.dialect import SQLITE

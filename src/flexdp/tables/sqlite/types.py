@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from flexdp.buckets.partitions import Kind
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.query import Reading

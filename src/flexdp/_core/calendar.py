@@ -10,7 +10,7 @@ import datetime as dt
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from flexdp._core.parameters import shown
+from flexdp._core.text import shown
 from flexdp.errors import InputError
 
 __all__ = ["check_zone", "offsets"]

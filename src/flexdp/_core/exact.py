@@ -1,0 +1,274 @@
+"""Exact numbers: read as the caller wrote them, rounded outwards only, and printed without loss or on the safe side.
+
+A float is the number that its shortest decimal says. Doubles are compared with exact rationals one by one where it
+matters which of them comes first.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import struct
+import sys
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from flexdp._core.text import plain_scalar, shown
+from flexdp.errors import InputError
+
+__all__ = [
+    "Number",
+    "as_read",
+    "exact",
+    "exact_text",
+    "float_up",
+    "lower_text",
+    "next_below",
+    "number_text",
+    "said",
+    "smallest_where",
+    "sum_up",
+    "to_double",
+    "upper_text",
+    "value_text",
+]
+
+Number: TypeAlias = str | int | float | Fraction | Decimal
+
+_LONGEST = 1000  # characters of a number that is read
+_LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
+_LARGEST = Fraction(sys.float_info.max)
+_LONGEST_DECIMAL = 40  # digits of a number that is printed in full
+_LONGEST_RATIO = 16  # characters of a number that is printed as p/q
+_LONGEST_WHOLE = 17  # characters of a whole or half bound that is printed as it is
+
+
+def exact(name: str, value: object) -> Fraction:
+    """The rational number that the caller wrote: "0.1" and 0.1 are both 1/10.
+
+    A float is read by its shortest decimal form, which is what was typed.
+
+    >>> exact("epsilon", 0.1)
+    Fraction(1, 10)
+    >>> exact("delta", "1/1048576")
+    Fraction(1, 1048576)
+    """
+    value = plain_scalar(value)
+    if isinstance(value, bool):
+        raise _no_number(name, value)
+    if isinstance(value, Fraction):
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > 3 * _LONGEST:
+            raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+        return value
+    if isinstance(value, int | np.integer):
+        number = int(value)
+        if number.bit_length() > 4 * _LARGEST_EXPONENT:
+            raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+        return Fraction(number)
+    if isinstance(value, float):
+        text = float.__repr__(value)
+    elif isinstance(value, str | Decimal):
+        text = str(value).strip()
+    elif isinstance(value, np.floating):  # the shortest decimal of its own precision
+        text = str(value)
+    else:
+        raise _no_number(name, value)
+    if len(text) > _LONGEST:
+        raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+    return _rational(name, text)
+
+
+def _no_number(name: str, value: object) -> InputError:
+    """What is no number, and how the one that was probably meant is written."""
+    given = str.strip(value) if isinstance(value, str) else ""
+    remedy = "Write it like 1, 0.1, 1e-6 or 1/3."
+    if given.endswith("%"):
+        remedy = "Write a percentage as a fraction, 5% as 0.05."
+    elif "," in given:
+        remedy = "Write it without commas, like 1234.5."
+    return InputError(f"{name} must be a number; got {shown(value)}. {remedy}")
+
+
+def _rational(name: str, text: str) -> Fraction:
+    numerator, slash, denominator = text.partition("/")
+    try:
+        top = Decimal(numerator.strip())
+        bottom = Decimal(denominator.strip()) if slash else Decimal(1)
+    except InvalidOperation:
+        raise _no_number(name, text) from None
+    for part in (top, bottom):
+        if not part.is_finite():
+            raise InputError(f"{name} must be finite; got {shown(text)}. Give an ordinary number.")
+        if part and abs(part.adjusted()) > _LARGEST_EXPONENT:
+            raise InputError(f"{name} has too large an exponent; got {shown(text)}. Stay within 1e±400.")
+    if bottom == 0:
+        raise InputError(f"{name} has a zero denominator; got {shown(text)}.")
+    return Fraction(top) / Fraction(bottom)
+
+
+def said(value: float) -> Fraction:
+    """The number that a double stands for: its shortest decimal, in which it is read and printed.
+
+    >>> said(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(float.__repr__(value))
+
+
+def float_up(value: Fraction) -> float:
+    """The smallest double that neither is nor says less than ``value``.
+
+    >>> float_up(Fraction(1, 10)), float_up(Fraction(1, 3)), float_up(Fraction(0.1))
+    (0.1, 0.33333333333333337, 0.10000000000000002)
+    """
+    return _double_up(value, value)
+
+
+def sum_up(*parts: float) -> float:
+    """The sum of bounds as a double, never below that of the doubles nor of what they say."""
+    if any(math.isinf(part) for part in parts):
+        return math.inf
+    return _double_up(sum(map(Fraction, parts), Fraction(0)), sum((said(float(part)) for part in parts), Fraction(0)))
+
+
+def _double_up(being: Fraction, saying: Fraction) -> float:
+    """The smallest double that is at least one number and says at least another, which are close."""
+    try:
+        found = float(being)
+    except OverflowError:
+        return math.inf
+    while math.isfinite(found) and (Fraction(found) < being or said(found) < saying):
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+def number_text(value: Fraction | int | float) -> str:
+    """A number with all its digits, in few characters: doubles by their shortest decimal, integers in full.
+
+    A fraction is printed exactly where that takes a decimal of at most 40 digits or a short p/q, else as the nearest
+    double.
+
+    >>> number_text(Fraction(5, 2)), number_text(Fraction(120)), number_text(Fraction(1, 1000000))
+    ('2.5', '120', '1e-06')
+    >>> number_text(1700000000123456.0), number_text(Fraction(2**54 + 3, 2)), number_text(Fraction(1, 3))
+    ('1700000000123456', '9007199254740993.5', '1/3')
+    """
+    if isinstance(value, float):
+        return float.__repr__(value + 0.0).removesuffix(".0")  # −0.0 is 0
+    number = Fraction(value)
+    if number.denominator == 1 and abs(number) < 10**_LONGEST_DECIMAL:
+        return str(int(number))
+    try:
+        nearest = float.__repr__(float(number))
+    except OverflowError:
+        return f"{Decimal(int(number)):e}"
+    if Fraction(nearest) == number:
+        return nearest.removesuffix(".0")
+    if (decimal := _decimal(number)) is not None:
+        return decimal
+    ratio = str(number)
+    return ratio if len(ratio) <= _LONGEST_RATIO else nearest
+
+
+def _decimal(number: Fraction) -> str | None:
+    """All digits of a number that has few enough of them."""
+    places = next((p for p in range(_LONGEST_DECIMAL + 1) if 10**p % number.denominator == 0), None)
+    if places is None or abs(number) >= 10 ** (_LONGEST_DECIMAL - places):
+        return None
+    return f"{Decimal(int(number * 10**places)).scaleb(-places, Context(prec=_LONGEST_DECIMAL)):f}"
+
+
+def exact_text(value: Fraction) -> str:
+    """A number as the command line takes it, without loss: a short decimal, else p/q.
+
+    >>> exact_text(Fraction(1, 1000000)), exact_text(Fraction(1, 3))
+    ('1e-06', '1/3')
+    """
+    text = number_text(value)
+    return text if exact("value", text) == value else str(value)
+
+
+def upper_text(value: Fraction | float, digits: int = 3) -> str:
+    """A bound for people, never below the truth: exact where that is short, else rounded up.
+
+    >>> upper_text(Fraction(1, 1000000)), upper_text(Fraction(1, 2**20)), upper_text(Fraction(-1, 3))
+    ('1e-06', '9.54e-07', '-0.333')
+    >>> upper_text(Fraction(10**15 + 1, 2)), upper_text(2.5000000000000004, 6), upper_text(5e-324)
+    ('500000000000000.5', '2.50001', '5e-324')
+    """
+    if isinstance(value, float) and math.isinf(value):
+        return number_text(value)
+    number = said(value) if isinstance(value, float) else Fraction(value)
+    text, longest = number_text(number), _LONGEST_WHOLE if number.denominator <= 2 else digits + 5
+    if len(text) <= longest and "/" not in text and Fraction(text) == number:
+        return text
+    up = Context(prec=digits, rounding=ROUND_CEILING)
+    return _scientific(up.divide(Decimal(number.numerator), Decimal(number.denominator)), digits)
+
+
+def _scientific(number: Decimal, digits: int) -> str:
+    """A rounded number as the format ``g`` writes it, also where no double is that small or large."""
+    power, short = number.adjusted(), number.normalize()
+    if -5 < power < digits:
+        return f"{short:f}"
+    return f"{short.scaleb(-power).normalize():f}e{power:+03d}"
+
+
+def lower_text(value: Fraction | float, digits: int = 3) -> str:
+    """A bound for people, never above the truth."""
+    text = upper_text(-value, digits)
+    return text[1:] if text.startswith("-") else f"-{text}" if text != "0" else "0"
+
+
+def value_text(value: Any) -> str:
+    """A key, a count or an answer with all its digits; a point in brackets.
+
+    >>> value_text(2.0), value_text((51.5, 4.25)), value_text("a"), value_text(dt.timedelta(days=3))
+    ('2', '(51.5, 4.25)', 'a', '3 days')
+    """
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        return number_text(value)
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(value_text, value))})"
+    if isinstance(value, dt.timedelta) and value == dt.timedelta(days=value.days):
+        return f"{value.days} days"
+    return str(value)
+
+
+def to_double(number: Fraction) -> float:
+    """The nearest double; the largest one for what lies beyond."""
+    return float(min(max(number, -_LARGEST), _LARGEST))
+
+
+def as_read(value: float) -> Fraction:
+    """The number that a value counts as: its shortest decimal, and zero where no normal double is as small."""
+    return said(value) if abs(value) >= sys.float_info.min else Fraction(0)
+
+
+def next_below(value: float) -> float:
+    """The largest double below."""
+    return _at(_place(value) - 1)
+
+
+def smallest_where(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The smallest double from ``low`` on for which a test holds that stays true once it is; ``high`` if none does."""
+    first, last = _place(low), _place(high)
+    while first < last:
+        middle = (first + last) // 2
+        first, last = (first, middle) if holds(_at(middle)) else (middle + 1, last)
+    return _at(first)
+
+
+def _place(value: float) -> int:
+    """The place of a double in the order of all of them; zero has 0."""
+    bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
+    return bits if bits >= 0 else -(bits & 2**63 - 1)
+
+
+def _at(place: int) -> float:
+    size: float = struct.unpack("<d", struct.pack("<q", abs(place)))[0]
+    return size if place >= 0 else -size

@@ -1,0 +1,154 @@
+"""How many records a bar loses: a table of integer weights, its proof, and draws of it.
+
+**The mechanism.** A bar holding x records loses J of them, J in {0, …, q−1}, and reports max(0, x − J). An empty
+bar is never reported. J follows a table of integer weights w_0, …, w_{q−1} that sum to 2^K, sampled by comparing
+K random bits with the running sums. Nothing is rounded at run time: the sampled law *is* the table.
+
+**Why it is private.** Two neighbouring data sets differ by one record, in one bar, so their reports are x − J and
+x − 1 − J (cutting at zero is post-processing). With a rational A/B ≤ e^ε, the three facts
+
+    Σ w = 2^K,    Σ_j max(0, B·w_j − A·w_{j−1}) ≤ B·w_0,    Σ_j max(0, B·w_j − A·w_{j+1}) ≤ B·w_0
+
+(weights outside the table are 0) say that in both directions the hockey-stick divergence at ε is at most
+w_0 / 2^K, hence the mechanism is (ε, w_0/2^K)-differentially private. :meth:`DropNoise.certify` checks them, and
+A/B ≤ e^ε, in integers alone.
+
+**Why it is best.** The weights rise from w_0 by the largest growth that ε allows and fall in mirror image, which
+makes q the smallest reach any drop-only rule can have for this (ε, δ). The reach depends on ε and δ only, never on the
+data: where the paper lets it depend on the number of records, its theorem fails. Both are in docs/theory.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._core.domains import DELTA, EPSILON, array, whole
+from flexdp._core.exact import Number, number_text
+from flexdp.errors import CertificateError, InputError
+from flexdp.noise.certificate import Evidence, prove
+from flexdp.noise.sampler import RandomBytes, Sampler, system_bytes
+from flexdp.noise.table import noise_table
+
+__all__ = ["DropNoise"]
+
+_MOST_DRAWS = 2**40  # at once; beyond it no memory holds them
+
+
+class DropNoise:
+    """How many records a bar loses: the smallest reach for (ε, δ), as a certified table of integers.
+
+    ``epsilon`` and ``delta`` are taken exactly: ``0.1``, ``"0.1"`` and ``Fraction(1, 10)`` are the same number.
+
+    >>> noise = DropNoise(1, "1e-6")
+    >>> noise.q, noise.max_drop, sum(noise.weights) == 2**64
+    (28, 27, True)
+    >>> noise.certify().holds
+    True
+    """
+
+    __slots__ = ("_delta", "_epsilon", "_sampler", "_table")
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        self._epsilon = EPSILON.check(epsilon)
+        self._delta = DELTA.check(delta)
+        self._table = noise_table(self._epsilon, self._delta)
+        self._sampler: Sampler | None = None
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε, exactly as given."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """δ, exactly as given; the table's own δ is :attr:`delta_real`, never more."""
+        return self._delta
+
+    @property
+    def q(self) -> int:
+        """The reach: a bar with at least q records always survives."""
+        return len(self._table.weights)
+
+    @property
+    def max_drop(self) -> int:
+        """The most records a bar can lose: q − 1."""
+        return self.q - 1
+
+    @property
+    def bits(self) -> int:
+        """K: the weights sum to 2^K. 64, or 128 where 64 would cost a larger reach."""
+        return self._table.bits
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """The integer weights: Pr[J = j] = weights[j] / 2^bits, exactly."""
+        return self._table.weights
+
+    @property
+    def delta_real(self) -> Fraction:
+        """Pr[J = 0], exactly the smallest δ for which this table is (ε, δ)-private."""
+        return Fraction(self.weights[0], 1 << self.bits)
+
+    @property
+    def pmf(self) -> NDArray[np.float64]:
+        """Pr[J = j] as doubles, for plotting and expectations; the exact law is :attr:`weights`."""
+        return np.array([float(Fraction(w, 1 << self.bits)) for w in self.weights])
+
+    def certify(self) -> Evidence:
+        """Prove the claim (ε, δ) in integer arithmetic and return the evidence."""
+        evidence = prove(
+            self.weights,
+            bits=self.bits,
+            epsilon=self._epsilon,
+            delta=self._delta,
+            growth=(self._table.growth, 1 << self._table.precision),
+        )
+        if not evidence.holds:
+            raise CertificateError("the noise table does not satisfy the inequalities that prove it private")
+        return evidence
+
+    def mean_drop(self, count: int | None = None) -> Fraction:
+        """E[min(count, J)], how many records a bar of that height loses on average; without one, a tall bar.
+
+        >>> float(DropNoise(1, "1e-6").mean_drop())
+        13.5
+        """
+        height = self.max_drop if count is None else min(whole("count", count, at_least=0), self.max_drop)
+        total = sum(min(height, j) * w for j, w in enumerate(self.weights))
+        return Fraction(total, 1 << self.bits)
+
+    def survival(self, count: int) -> Fraction:
+        """p_k = Pr[J < count], the chance that a bar of that height is reported at all: 0 for none, 1 from q on."""
+        return Fraction(sum(self.weights[: min(whole("count", count, at_least=0), self.q)]), 1 << self.bits)
+
+    def sample(self, size: int) -> NDArray[np.int64]:
+        """Draw ``size`` independent drops with bits from the operating system's generator."""
+        return self._draw(whole("size", size, at_least=0, at_most=_MOST_DRAWS), system_bytes)
+
+    def thin(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What is left of non-empty bars: max(0, count − J), a fresh J for each. Bars of zero stay at zero."""
+        bars = array(counts)
+        if bars is None or bars.ndim != 1 or bars.dtype.kind not in "iu":
+            raise InputError("counts must be a flat array of whole numbers, one for each bar.")
+        left: NDArray[np.int64] = np.maximum(bars - self.sample(len(bars)), 0)
+        return left
+
+    def _draw(self, size: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
+        # Experiments and tests pass their own bytes here; a release cannot.
+        if self._sampler is None:
+            self._sampler = Sampler(self.weights, self.bits)
+        return self._sampler.draw(size, random_bytes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DropNoise):
+            return NotImplemented
+        return (self._epsilon, self._delta) == (other._epsilon, other._delta)
+
+    def __hash__(self) -> int:
+        return hash((self._epsilon, self._delta))
+
+    def __repr__(self) -> str:
+        return f"DropNoise(epsilon={number_text(self._epsilon)}, delta={number_text(self._delta)})"

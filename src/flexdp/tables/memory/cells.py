@@ -1,0 +1,232 @@
+"""Lists and object arrays, which declare no type: their cells are read strictly, one by one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, MICROS_PER_DAY, Kind
+from flexdp.histogram import canonical_keys, object_keys
+from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.declared import Column, no_name
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys
+from flexdp.tables.memory.times import to_ticks
+from flexdp.tables.sql.query import Reading, count_query
+
+__all__ = ["CellTable"]
+
+_NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*", re.ASCII)
+_INTEGER = re.compile(r"[ \t]*[+-]?[0-9]{1,37}[ \t]*", re.ASCII)
+_BOOLEANS = {"true": True, "false": False}
+_DATE = re.compile(r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*", re.ASCII)
+_MOMENT = re.compile(
+    r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """Python objects, fetched when they are counted and read one by one.
+
+    With ``codes`` the cells are those that differ, each of which is read once, and a record's code is the place of its
+    own among them, −1 where it has none.
+    """
+
+    cells: Callable[[], list[Any]] = field(repr=False)
+    declared: Column
+    codes: Callable[[], NDArray[Any]] | None = field(default=None, repr=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (self.declared,)
+
+    def column(self, name: object) -> Column:
+        """The one column there is."""
+        no_name(name)
+        return self.declared
+
+    def query(self, counting: Counting) -> str:
+        """The SQL that would count the same cells, as texts in a table ``source`` with one column ``value``."""
+        undeclared = replace(self.declared, undeclared=True)
+        return count_query("source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind))
+
+    def aligned(self, kind: Kind) -> Aligned:
+        """One cell per record, what is not readable marked as missing."""
+        values = self._values(kind)
+        if self.codes is None:
+            return self._readable(values, kind)
+        different, codes = self._readable([*values, None], kind), self.codes()
+        return Aligned(different.cells[codes], None if different.present is None else different.present[codes])
+
+    def _values(self, kind: Kind) -> list[Any]:
+        """The cells as values, None where one is not readable.
+
+        Where the dtype is inferred, a cell is read as if it stood in any other dtype that its column might have got:
+        booleans, which may come as texts, are no numbers, and integers, which may come as doubles, are short.
+        """
+        if not self.declared.inferred or kind not in ("integer", "number"):
+            return _read(self.cells(), kind)
+        values = _read((None if isinstance(cell, bool | np.bool_) else cell for cell in self.cells()), kind)
+        if kind == "number":
+            return values
+        return [None if value is None or abs(value) > LARGEST_INFERRED else value for value in values]
+
+    @staticmethod
+    def _readable(values: list[Any], kind: Kind) -> Aligned:
+        present = np.array([value is not None for value in values], dtype=bool)
+        if kind == "number":
+            cells = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
+            return Aligned(cells, present)
+        if kind == "boolean":
+            return Aligned(np.array([bool(value) for value in values], dtype=bool), present)
+        if kind in ("date", "moment"):
+            return Aligned(np.array([value or 0 for value in values], dtype=np.int64), present)
+        return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
+
+    def reading(self, cell: str, kind: Kind) -> Reading:
+        """How the engine reads a cell of :meth:`aligned`; integers, which may be of any size, travel as texts.
+
+        The type of a text is said, because the engine gives a column of which no cell is readable another one.
+        """
+        if kind == "integer":
+            return Reading(f"CAST({cell} AS HUGEINT)", True)
+        return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
+
+    def count(self, counting: Counting) -> Counted:
+        """Buckets and how many records each holds."""
+        axis = counting.values[0]
+        values = self._values(axis.kind)
+        if self.codes is not None:
+            values = object_keys([*values, None])[self.codes()].tolist()
+        values = [value for value in values if value is not None]
+        if axis.kind in ("text", "boolean"):
+            tally = Counter(values)
+            return Counted((canonical_keys(list(tally)),), np.array(list(tally.values()), dtype=np.int64))
+        if axis.kind == "number":
+            return count_keys(axis.buckets.locate(np.array(values, dtype=np.float64)))
+        return count_keys(axis.buckets.locate(canonical_keys(values)))
+
+
+def _read(cells: Iterable[Any], kind: Kind) -> list[Any]:
+    """The cells read as ``kind``, one by one; None where a cell is not readable."""
+    reader = _READERS[kind]
+    out = []
+    for cell in cells:
+        try:
+            value = reader(cell)
+        except Exception:  # noqa: BLE001  (whatever a cell raises when it is read, it is missing)
+            value = None
+        out.append(value)
+    return out
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> bool:
+    return len(text) <= LONGEST_TEXT and pattern.fullmatch(text) is not None  # all they match has a byte a character
+
+
+def _number(cell: Any) -> float | None:
+    if isinstance(cell, str):
+        if not _matches(_NUMBER, cell):
+            return None
+        value = float(cell)
+    elif isinstance(cell, Real | Decimal | np.bool_):
+        value = float(cell)
+    else:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _integer(cell: Any) -> int | None:
+    if isinstance(cell, str):
+        return int(cell) if _matches(_INTEGER, cell) else None
+    if isinstance(cell, Integral | np.bool_):
+        value = int(cell)
+    elif isinstance(cell, Real | Decimal):
+        number: Any = float(cell) if isinstance(cell, np.floating) else cell
+        if not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
+            return None
+        if isinstance(number, Decimal):  # without making 10^exponent of a small one
+            if number != number.to_integral_value():
+                return None
+        elif Fraction(number).denominator != 1:
+            return None
+        value = int(number)
+    else:
+        return None
+    return value if abs(value) <= LARGEST_INTEGER else None
+
+
+def _text(cell: Any) -> str | None:
+    if not isinstance(cell, str):
+        return None
+    text = str.__str__(cell)  # of a subclass, the text itself
+    try:
+        short = len(text) <= LONGEST_TEXT and len(text.encode()) <= LONGEST_TEXT
+    except UnicodeEncodeError:  # half a surrogate pair: no text that could be published
+        return None
+    return text if short else None
+
+
+def _day(cell: Any) -> int | None:
+    if isinstance(cell, str):
+        if not _matches(_DATE, cell):
+            return None
+        try:
+            cell = dt.date.fromisoformat(cell.strip(" \t"))
+        except ValueError:
+            return None
+    if isinstance(cell, np.datetime64):
+        return _tick(cell, "date")
+    return cell.toordinal() - EPOCH if isinstance(cell, dt.date) and cell == cell else None
+
+
+def _boolean(cell: Any) -> bool | None:
+    if isinstance(cell, str):
+        return _BOOLEANS.get(cell.strip(" \t").lower())
+    return bool(cell) if isinstance(cell, bool | np.bool_) else None
+
+
+def _moment(cell: Any) -> int | None:
+    """Microseconds of a moment without a time zone, or of the first one of a day."""
+    if isinstance(cell, str):
+        if not _matches(_MOMENT, cell):
+            return None
+        try:
+            cell = dt.datetime.fromisoformat(cell.strip(" \t"))
+        except ValueError:
+            return None
+    if isinstance(cell, np.datetime64):
+        return _tick(cell, "moment")
+    if isinstance(cell, dt.datetime):
+        plain = dt.datetime(cell.year, cell.month, cell.day, cell.hour, cell.minute, cell.second, cell.microsecond)
+        same = cell == cell and cell.tzinfo is None
+        return (plain - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1) if same else None
+    return (cell.toordinal() - EPOCH) * MICROS_PER_DAY if isinstance(cell, dt.date) and cell == cell else None
+
+
+def _tick(cell: np.datetime64, kind: Kind) -> int | None:
+    ticks, inside = to_ticks(np.array([cell]), kind)
+    return int(ticks[0]) if inside[0] else None
+
+
+_READERS: dict[Kind, Callable[[Any], Any]] = {
+    "number": _number,
+    "integer": _integer,
+    "text": _text,
+    "date": _day,
+    "moment": _moment,
+    "boolean": _boolean,
+}

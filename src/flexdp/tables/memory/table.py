@@ -1,0 +1,124 @@
+"""Values in memory: numpy arrays, lists, and single columns of frames that are one of these underneath.
+
+A numpy dtype declares a type. A list or an object array declares none: its cells are read strictly, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.buckets.base import Kind
+from flexdp.errors import InputError
+from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.declared import Column, pick
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.memory.arrays import ArrayTable, run_registered
+from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.sql.query import Reading, count_query
+
+__all__ = ["MemoryTable", "open_array"]
+
+
+@np.errstate(all="ignore")
+def open_array(
+    values: NDArray[Any], *, name: str | None = None, numbers: bool = False, inferred: bool = False
+) -> ArrayTable | CellTable:
+    """A column from an array. ``numbers`` reads integers as numbers; ``inferred`` says that cells chose the dtype."""
+    if values.ndim != 1:
+        raise InputError(
+            "source must be a one-dimensional array; choose one column of it, or name its columns in a frame, "
+            "for example pandas.DataFrame(array, columns=['a', 'b'])."
+        )
+    present = None
+    if isinstance(values, np.ma.MaskedArray):
+        present, values = ~np.ma.getmaskarray(values), np.ma.getdata(values)
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    code, word = values.dtype.kind, str(values.dtype)
+    if code == "O":
+        column = Column(name=name, type_name="object", kind=None, undeclared=True, inferred=inferred)
+        return CellTable(_cells(values, present), column)
+    if code == "U":
+        return CellTable(_cells(values, present), Column(name=name, type_name="text", kind="text"))
+    if code in "iu":
+        kind: Kind | None = "number" if numbers else "integer"
+    else:
+        kind = {"f": "number", "b": "boolean"}.get(code)  # type: ignore[assignment]
+    if code == "M" and np.datetime_data(values.dtype)[0] != "generic":
+        daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
+        kind = "date" if daily else "moment"
+        return ArrayTable(values, Column(name=name, type_name=word, kind=kind, timestamp=not daily), present)
+    column = Column(
+        name=name,
+        type_name=word,
+        kind=kind,
+        follows=numbers and code in "iuf",
+        inferred=inferred and kind is not None,
+    )
+    return ArrayTable(values, column, present)
+
+
+def _cells(values: NDArray[Any], present: NDArray[np.bool_] | None) -> Callable[[], list[Any]]:
+    if present is None:
+        return values.tolist
+    return lambda: [cell if there else None for cell, there in zip(values.tolist(), present, strict=True)]
+
+
+@dataclass(frozen=True)
+class MemoryTable:
+    """Columns of equal length in memory. One alone is counted as it is; several go through an engine together."""
+
+    parts: Sequence[ArrayTable | CellTable] = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(part.declared for part in self.parts)
+
+    def column(self, name: object) -> Column:
+        return pick(self.columns, name)
+
+    def query(self, counting: Counting) -> str:
+        if _is_single(counting):
+            return self._part(counting.values[0].column).query(counting)
+        return self._joint(counting)[1]
+
+    def count(self, counting: Counting) -> Counted:
+        if _is_single(counting):
+            return self._part(counting.values[0].column).count(counting)
+        cells, statement = self._joint(counting)
+        return run_registered(cells(), statement, len(counting.axes))
+
+    def _part(self, column: Column) -> ArrayTable | CellTable:
+        return next(part for part in self.parts if part.declared == column)
+
+    def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
+        """What to register, made only when it is counted; and the query over it."""
+        kinds = [(axis.column, axis.kind if axis.zone is None else "moment") for axis in counting.axes]
+        if counting.units is not None:
+            kinds.append((counting.units.column, counting.units.kind))
+        places = {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(kinds))}
+
+        def cells() -> dict[str, NDArray[Any]]:
+            out = {}
+            for (column, kind), name in places.items():
+                aligned = self._part(column).aligned(kind)
+                out[name] = aligned.cells
+                present = aligned.present
+                out[f"{name}_present"] = np.ones(len(aligned.cells), dtype=bool) if present is None else present
+            return out
+
+        def read(column: Column, kind: Kind) -> Reading:
+            name, part = places[column, kind], self._part(column)
+            reading = part.reading(name, kind)
+            return Reading(f"CASE WHEN {name}_present THEN {reading.value} END", reading.wide)
+
+        return cells, count_query("source", counting, DUCKDB, read)
+
+
+def _is_single(counting: Counting) -> bool:
+    return len(counting.axes) == 1 and counting.units is None
