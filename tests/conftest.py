@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from flexdp._release.api import Request, prepare
-from flexdp.bars import Bars
+from flexdp.histogram import KeyedHistogram
 from flexdp.tables import count
 
 HANG = 1800  # seconds after which a process or a thread is taken to hang, on however busy a machine
@@ -70,7 +70,7 @@ def private_counts(source: Any, column: str | None = None, **parameters: Any) ->
     return dict(zip(keys, private.counts.tolist(), strict=True))
 
 
-def private_bars(request: Request, salt: str = "fixed") -> Bars:
+def private_bars(request: Request, salt: str = "fixed") -> KeyedHistogram:
     """What a prepared release would count, before the noise; with a salt that is the same in every test."""
     question = request.questions[0]
     units = question.counting.units

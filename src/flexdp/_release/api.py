@@ -17,10 +17,10 @@ from flexdp._core.text import plain_scalar
 from flexdp._release.checks import Question, Shape, column_names, make_question, per_column
 from flexdp._release.published import Release, Releases
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
 from flexdp.errors import DataError, InputError
+from flexdp.histogram import KeyedHistogram
 from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
@@ -270,7 +270,7 @@ class Request:
         return Releases(released) if self.separately else released[0]
 
 
-def _thinned(private: Bars, shape: Shape, budget: Budget) -> Release:
+def _thinned(private: KeyedHistogram, shape: Shape, budget: Budget) -> Release:
     """The one step from private to public."""
     at_most = None
     if budget.total is not None:

@@ -16,12 +16,12 @@ from flexdp._core.domains import whole
 from flexdp._core.text import is_short, shown
 from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
 from flexdp.accounting.budget import Budget, has_reach
-from flexdp.bars import Bars
 from flexdp.buckets.base import LONGEST_TEXT, Kind, times
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import bucket_parameters, make_buckets
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
+from flexdp.histogram import KeyedHistogram
 from flexdp.version import __version__
 
 __all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "json_text", "labels", "parse", "read", "write"]
@@ -38,7 +38,7 @@ class Content(NamedTuple):
 
     shape: Shape
     budget: Budget
-    cells: Bars
+    cells: KeyedHistogram
     records_at_most: int | None
 
 
@@ -154,7 +154,7 @@ def read(document: dict[str, Any]) -> Content:
         parts += values
     for axis, own_index in zip(shape.partitions, index, strict=True):
         parts.append(_inside(axis, own_index) if isinstance(axis, Exact) else _within(axis, own_index))
-    cells = Bars(parts, [_positive(entry) for entry in bars["count"]])
+    cells = KeyedHistogram(parts, [_positive(entry) for entry in bars["count"]])
     if shape.groups is not None:
         declared = set(map(group_index, shape.groups))
         if not declared.issuperset(cells.rows(slice(len(shape.by)))):

@@ -27,13 +27,12 @@ from flexdp._release.checks import Shape, group_index
 from flexdp._release.groups import Groups, Readable, View, frame_of, group_column
 from flexdp._release.json import SCHEMA_OF_SEVERAL, Content, group_columns, json_text, labels, parse, read, write
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
 from flexdp.buckets.base import Bucket, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Partition
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
-from flexdp.histogram import Histogram
+from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms import Bucketing, Dropping, Mechanism
 from flexdp.noise.drop import DropNoise
 
@@ -58,7 +57,7 @@ class Release(Readable):
 
     shape: Shape
     budget: Budget
-    cells: Bars
+    cells: KeyedHistogram
     records_at_most: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Files: Parquet declares its types; CSV and JSON lines are read line by line, so that no line can hurt another.
 
-In a text file the record is the physical line (:mod:`flexdp.tables.lines`): that is what privacy is promised to. A cell
-that spans lines is several lines. The header line alone gives the names and the delimiter. An unclosed quote, a line of
-the wrong length or encoding spoils its own line and no other.
+In a text file the record is the physical line (:mod:`flexdp.tables.files.lines`): that is what privacy is promised to.
+A cell that spans lines is several lines. The header line alone gives the names and the delimiter. An unclosed quote, a
+line of the wrong length or encoding spoils its own line and no other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The query in other words: how another engine would count the same, for people to read.
 
-The dialects that tests run are written by ``sql.py`` itself. Others are translated by sqlglot, which was seen to change
-meanings without a word: they are shown, never run, and say so.
+The dialects that tests run are written by ``query.py`` itself. Others are translated by sqlglot, which was seen to
+change meanings without a word: they are shown, never run, and say so.
 """
 
 from __future__ import annotations
