@@ -631,7 +631,7 @@ def test_a_failing_source_of_noise_shows_nothing_of_what_was_counted(monkeypatch
     def empty(_size: int) -> bytes:
         raise OSError("no randomness")
 
-    request = prepare([3.0] * 20011, width=5).spend(1, "1e-6")
+    request = prepare([3.0] * 20011, width=5).with_budget(1, "1e-6")
     monkeypatch.setattr("os.urandom", empty)
     with pytest.raises(DataError) as failure:
         request.run()

@@ -184,7 +184,7 @@ def release(
         format=format,
         delimiter=delimiter,
     )
-    return request.spend(epsilon, delta, certify=certify, split=split).run()
+    return request.with_budget(epsilon, delta, certify=certify, split=split).run()
 
 
 def query(source: Any, column: str | Sequence[str] | None = None, **options: Any) -> str:
@@ -229,7 +229,7 @@ class Request:
 
         return query_of(self.questions[0].table, [each.counting for each in self.questions], dialect)
 
-    def spend(
+    def with_budget(
         self, epsilon: Number, delta: Number, *, certify: Number | None = None, split: Sequence[Number] | None = None
     ) -> Request:
         """The same request with its noise made; a budget that no noise can meet is refused here."""

@@ -313,7 +313,7 @@ def release(
 
     Every run spends (ε, δ) again.
     """
-    request = _prepared(source, column, table, **options).spend(epsilon, delta, certify=certify, split=split)
+    request = _prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
     if request.separately and output is not None and output.lower().endswith(".html"):
         raise InputError("output of columns released separately must be .json or .csv; report makes a page of each.")
     questions = parse_stats(stats, request)
