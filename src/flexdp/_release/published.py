@@ -122,8 +122,8 @@ class Release(Readable):
 
     @cached_property
     def _reader(self) -> Reader:
-        fibres = 1 if not self.shape.by else None if self.shape.groups is None else len(self.shape.groups)
-        return self._read(self.bars, self.partition, self._scope(fibres=fibres))
+        buckets_summed = 1 if not self.shape.by else None if self.shape.groups is None else len(self.shape.groups)
+        return self._read(self.bars, self.partition, self._scope(buckets_summed=buckets_summed))
 
     @cached_property
     def _general(self) -> Accuracy:
@@ -141,7 +141,7 @@ class Release(Readable):
             scope=scope,
         )
 
-    def _scope(self, *, fibres: int | None, where: str = "", grouped: bool = False, summed: str = "") -> Scope:
+    def _scope(self, *, buckets_summed: int | None, where: str = "", grouped: bool = False, summed: str = "") -> Scope:
         rule = self.shape.unit
         spot = "bucket" if len(self.shape.columns) == 1 else "cell"
         name = "" if rule is None else rule.name
@@ -164,7 +164,7 @@ class Release(Readable):
             named = " and ".join(f"{'an' if label[:1] in 'aeioAEIO' else 'a'} {label}" for label in needed)
             needs = f" that {'has' if single else 'have'} {named}"
         return Scope(
-            fibres=fibres,
+            buckets_summed=buckets_summed,
             most_lost=self._most_lost,
             counted=name or "record",
             place=f"each {spot} of each group" if self.shape.by and not grouped else f"each {spot}",
@@ -200,7 +200,7 @@ class Release(Readable):
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its bars are."""
         names = " and ".join(f"{name} {_told(value)}" for name, value in zip(self.shape.by, group, strict=True))
-        scope = self._scope(fibres=1, where=f" of {names}", grouped=True)
+        scope = self._scope(buckets_summed=1, where=f" of {names}", grouped=True)
         return View(self._read(self.cells.histogram(self._value_places, where), self.partition, scope))
 
     @property
@@ -220,15 +220,17 @@ class Release(Readable):
         place = self.shape.columns.index(str.__str__(column))
         partition = self.shape.partitions[place]
         counts = [axis.count for i, axis in enumerate(self.shape.partitions) if i != place]
-        outer = self._reader.scope.fibres
-        fibres = None if outer is None or None in counts else outer * math.prod(c for c in counts if c is not None)
+        outer = self._reader.scope.buckets_summed
+        buckets_summed = (
+            None if outer is None or None in counts else outer * math.prod(c for c in counts if c is not None)
+        )
         bars = self.cells.histogram([len(self.shape.by) + place])
         index = bars if isinstance(partition, Exact) else Histogram(bars.keys.astype(np.int64), bars.counts)
         mechanism = Bucketing(partition=partition) >> Dropping(noise=self.noise)
         others = [axis for i, axis in enumerate(self.shape.partitions) if i != place]
         cut = any(axis.bounds is not None and axis.outside == "drop" for axis in others)
         scope = self._scope(
-            fibres=fibres,
+            buckets_summed=buckets_summed,
             where=f" in {column}{', the others within their bounds,' if cut else ''}",
             summed="each cell of each group" if self.shape.by else "each cell",
         )
