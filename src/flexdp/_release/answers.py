@@ -26,7 +26,7 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
 from flexdp.buckets.parse import bound_given
 from flexdp.buckets.partition import Partition
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.calculus.accuracy import drop_move_accuracy
 from flexdp.errors import InputError
@@ -276,7 +276,7 @@ class Reader:
     @property
     def _counted_as_zero(self) -> str:
         axes = self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
-        if not any(isinstance(axis, Width | LogWidth) and axis.kind == "number" for axis in axes):
+        if not any(isinstance(axis, Width | RelativeWidth) and axis.kind == "number" for axis in axes):
             return ""
         return f" Counted as 0: numbers closer to it than {number_text(SMALLEST_NORMAL)}."
 

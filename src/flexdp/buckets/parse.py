@@ -31,7 +31,7 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
 from flexdp.buckets.partition import Buckets
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 
@@ -107,7 +107,7 @@ def make_buckets(
     if relative is not None:
         if kind in ("date", "moment"):
             raise InputError("relative needs a column of numbers, and this one holds times. Give width='1 day'.")
-        return LogWidth(kind, RELATIVE.check(relative), limits, side)
+        return RelativeWidth(kind, RELATIVE.check(relative), limits, side)
     if width is None:
         return Exact(kind, limits, side)
     if kind in ("date", "moment") and (kind == "moment" or isinstance(width, str | dt.timedelta)):
@@ -183,7 +183,7 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
         out["width"] = buckets.width_text
     elif isinstance(buckets, Width):
         out["width"] = str(buckets.width)
-    if isinstance(buckets, LogWidth):
+    if isinstance(buckets, RelativeWidth):
         out["relative"] = str(buckets.rho)
     if buckets.bounds is not None:
         low, high = buckets.bounds

@@ -18,7 +18,7 @@ from flexdp._core.text import grouped, plural, shown
 from flexdp.buckets.base import EPOCH
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -107,7 +107,7 @@ def law_counts(law: Law, records: int, partition: Buckets) -> Counts:
     return Counts(source=law.text, keys=partition.centres(index)[kept], counts=counts[kept], ordered=True)
 
 
-def _indices(law: Law, records: int, partition: Width | LogWidth | Any) -> NDArray[np.int64]:
+def _indices(law: Law, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:
     if partition.count is not None:
         first, last = partition.first, partition.first + partition.count - 1
     else:
