@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import exact, number_text
-from flexdp._core.text import grouped, is_short, plain_scalar, shown
+from flexdp._core.text import is_short, plain_scalar, shown, thousands
 from flexdp.errors import InputError
 
 __all__ = [
@@ -219,5 +219,5 @@ def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = 
         commas = " Write it without commas." if isinstance(value, str) and "," in str.__str__(value) else ""
         raise InputError(f"{name} must be a whole number of at least {at_least}; got {shown(value)}.{commas}")
     if at_most is not None and number > at_most:
-        raise InputError(f"{name} must be at most {grouped(at_most)}; got {shown(value)}.")
+        raise InputError(f"{name} must be at most {thousands(at_most)}; got {shown(value)}.")
     return int(number)

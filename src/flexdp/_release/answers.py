@@ -19,7 +19,7 @@ import numpy as np
 
 from flexdp._core.display import answer_card, card, sentence
 from flexdp._core.exact import float_up, lower_text, number_text, said, to_double, upper_text, value_text
-from flexdp._core.text import grouped, plural
+from flexdp._core.text import plural, thousands
 from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL, Kind, times
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.grid import Grid
@@ -257,7 +257,7 @@ class Reader:
         out = ["missing cells", "cells that do not read as the column's kind"]
         if any(axis.kind == "number" for axis in axes):
             out.append("infinities")
-        out.append(f"texts of more than {grouped(LONGEST_TEXT)} bytes in UTF-8")
+        out.append(f"texts of more than {thousands(LONGEST_TEXT)} bytes in UTF-8")
         out.append("of text files, lines that are not UTF-8 or very long")
         if any(axis.bounds is not None and axis.outside == "drop" for axis in axes):
             out.append("values outside the bounds")

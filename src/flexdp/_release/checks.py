@@ -17,7 +17,7 @@ import numpy as np
 
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice, elements, pairs, sequence, text, whole
-from flexdp._core.text import grouped, is_unicode, plain_scalar, plural, shown
+from flexdp._core.text import is_unicode, plain_scalar, plural, shown, thousands
 from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -313,7 +313,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
         raise InputError("groups must be texts that can be written as UTF-8.")
     if isinstance(value, str) and len(value.encode()) > LONGEST_TEXT:
         raise InputError(
-            f"groups must be texts of at most {grouped(LONGEST_TEXT)} bytes; longer ones are read on no engine. "
+            f"groups must be texts of at most {thousands(LONGEST_TEXT)} bytes; longer ones are read on no engine. "
             "Leave it out."
         )
     if kind == "integer" and abs(value) > LARGEST_INTEGER:

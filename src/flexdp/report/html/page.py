@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from flexdp._core.display import short
 from flexdp._core.domains import attribute
 from flexdp._core.exact import upper_text
-from flexdp._core.text import grouped, markup, plural, shown
+from flexdp._core.text import markup, plural, shown, thousands
 from flexdp._release.answers import Answer, Certificate
 from flexdp._release.groups import Groups, Readable
 from flexdp.errors import InputError
@@ -249,7 +249,7 @@ def _rows(document: Document) -> str:
     if not keys:
         return ""
     if len(keys) > _MOST_ROWS:
-        return f"<p>The {grouped(len(keys))} published counts are in the JSON below alone.</p>\n"
+        return f"<p>The {thousands(len(keys))} published counts are in the JSON below alone.</p>\n"
     names = [axis.name or "value" for axis in document.axes]
     head = [*document.by, *names, f"{document.unit if document.of_units else 'record'}s, at least", "and at most"]
     rows = []
