@@ -34,11 +34,11 @@ __all__ = [
     "flag",
     "function",
     "instance",
+    "integer",
     "pairs",
     "path_text",
     "sequence",
     "text",
-    "whole",
 ]
 
 _T = TypeVar("_T")
@@ -209,7 +209,7 @@ GAMMA = Domain(
 MUCH_EPSILON = 10  # above it a promise is hardly one
 
 
-def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> int:
+def integer(name: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> int:
     """An integer parameter, exact, not below ``at_least`` nor above ``at_most``."""
     try:
         number = exact(name, value)

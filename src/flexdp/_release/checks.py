@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flexdp._core.calendar import check_zone
-from flexdp._core.domains import Domain, choice, elements, pairs, sequence, text, whole
+from flexdp._core.domains import Domain, choice, elements, integer, pairs, sequence, text
 from flexdp._core.text import is_unicode, plain_scalar, plural, shown, thousands
 from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
@@ -363,8 +363,8 @@ def _units(
                 "max_buckets_per_unit is missing: in how many buckets one unit may count, which has no default. "
                 "Or say per_unit='max', 'min', 'mean' or 'random' for one value of each."
             )
-        return Units(column=column, kind=kind, most=whole("max_buckets_per_unit", most, at_most=_MOST_BUCKETS))
-    if most is not None and whole("max_buckets_per_unit", most) != 1:
+        return Units(column=column, kind=kind, most=integer("max_buckets_per_unit", most, at_most=_MOST_BUCKETS))
+    if most is not None and integer("max_buckets_per_unit", most) != 1:
         raise InputError("max_buckets_per_unit must be 1 with per_unit, which keeps one value of each; leave it out.")
     if per_unit != "random" and len(values) > 1:
         raise InputError(f"per_unit={per_unit!r} needs one released column; of several, say per_unit='random'.")

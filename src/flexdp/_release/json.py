@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from flexdp._core.domains import whole
+from flexdp._core.domains import integer
 from flexdp._core.text import is_short, shown
 from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
 from flexdp.accounting.budget import Budget, has_reach
@@ -44,7 +44,7 @@ class Content(NamedTuple):
 
 def json_text(document: dict[str, Any], indent: object) -> str:
     """A document as text: on one line, or with so many spaces of indentation."""
-    spaces = None if indent is None else whole("indent", indent, at_least=0, at_most=_WIDEST_INDENT)
+    spaces = None if indent is None else integer("indent", indent, at_least=0, at_most=_WIDEST_INDENT)
     return json.dumps(document, indent=spaces, ensure_ascii=False, allow_nan=False)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from flexdp._core.domains import DELTA, EPSILON, array, choice, whole
+from flexdp._core.domains import DELTA, EPSILON, array, choice, integer
 from flexdp._core.exact import Number
 from flexdp._core.text import shown
 from flexdp.baselines.laws import BarLaw, reading_law
@@ -175,7 +175,7 @@ class Mechanism(ABC):
             raise InputError(f"rng must be a numpy Generator; got {shown(rng)}.")
         asked = question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties)
         parts = {each.name: getattr(asked, each.name) for each in fields(asked)}
-        return self._answers(Task(**parts, runs=whole("runs", runs, at_most=MOST_RUNS), rng=rng))
+        return self._answers(Task(**parts, runs=integer("runs", runs, at_most=MOST_RUNS), rng=rng))
 
     def law(
         self,

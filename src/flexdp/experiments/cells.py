@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA as ALPHA_RANGE
-from flexdp._core.domains import EPSILON, elements, whole
+from flexdp._core.domains import EPSILON, elements, integer
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import plain_scalar, shown
 from flexdp.baselines import Baseline
@@ -80,7 +80,7 @@ class Settings:
     ) -> Settings:
         """From what a user wrote, each in its declared range."""
         return cls(
-            seed=whole("seed", seed, at_least=0),
+            seed=integer("seed", seed, at_least=0),
             runs=_many("runs", runs),
             datasets=_many("datasets", datasets),
             delta=SMALL_DELTA.check(delta),
@@ -249,7 +249,7 @@ def _step_noise(value: object) -> StepNoise | None:
 
 
 def _many(name: str, value: object) -> int:
-    number = whole(name, value, at_least=LEAST)
+    number = integer(name, value, at_least=LEAST)
     if number > _LARGEST:
         raise InputError(f"{name} must be at most 10^7; got {shown(value)}.")
     return number

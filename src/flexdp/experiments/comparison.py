@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import array, attribute, elements, function, path_text, sequence, text, whole
+from flexdp._core.domains import array, attribute, elements, function, integer, path_text, sequence, text
 from flexdp._core.domains import pairs as pairs_of
 from flexdp._core.exact import Number
 from flexdp._core.text import is_short, plain_scalar, shown
@@ -124,7 +124,7 @@ def compare(
     )
     if progress is not None:
         function("progress", progress, "what is done, how much there is, and a label")
-    width = None if bars is None else whole("bars", bars, at_most=_MOST_BARS)
+    width = None if bars is None else integer("bars", bars, at_most=_MOST_BARS)
     panels = [
         Experiment(name=label, statistic=asked, law=law, about=label) for label, law in _laws(data, width).items()
     ]

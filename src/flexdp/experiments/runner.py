@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
-from flexdp._core.domains import elements, whole
+from flexdp._core.domains import elements, integer
 from flexdp._core.text import shown
 from flexdp.baselines import BASELINES, baseline
 from flexdp.errors import InputError
@@ -81,7 +81,7 @@ def run(
     wanted = list(product(experiments, mechanisms, epsilons))
     missing = [each for each in wanted if (each[0].name, each[1].name, each[2]) not in known]
     done, seconds = len(wanted) - len(missing), {each.name: 0.0 for each in mechanisms}
-    for cell, spent in _computed(missing, settings, whole("jobs", jobs)):
+    for cell, spent in _computed(missing, settings, integer("jobs", jobs)):
         known[cell.key] = cell
         seconds[cell.mechanism] += spent
         if journal is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import GAMMA, whole
+from flexdp._core.domains import GAMMA, integer
 from flexdp._core.exact import Number, sum_up
 from flexdp._core.text import shown
 from flexdp.calculus.accuracy import (
@@ -82,8 +82,8 @@ class Mechanism:
 
     def accuracy(self, *, records_at_least: int | None = None, bars: int | None = None, gamma: Number = 0) -> Accuracy:
         """The accuracy on all inputs of at least so many records (and, if not known from buckets, so many bars)."""
-        known = None if records_at_least is None else whole("records_at_least", records_at_least)
-        most = None if bars is None else whole("bars", bars)
+        known = None if records_at_least is None else integer("records_at_least", records_at_least)
+        most = None if bars is None else integer("bars", bars)
         return self.accuracy_in(Setting(records_at_least=known, bars=most, gamma=GAMMA.check(gamma)))
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from flexdp._core.display import card, code, from_report, sentence, table
-from flexdp._core.domains import MUCH_EPSILON, whole
+from flexdp._core.domains import MUCH_EPSILON, integer
 from flexdp._core.exact import exact_text, number_text, upper_text
 from flexdp._core.text import plural, thousands
 from flexdp.buckets.parse import bucket_parameters
@@ -108,7 +108,7 @@ class Advice:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The plan as JSON: exact numbers as text, the options, the warnings, the command."""
-        spaces = None if indent is None else whole("indent", indent, at_least=0, at_most=16)
+        spaces = None if indent is None else integer("indent", indent, at_least=0, at_most=16)
         return json.dumps(self.document(), indent=spaces, ensure_ascii=False, allow_nan=False)
 
     def document(self) -> dict[str, Any]:

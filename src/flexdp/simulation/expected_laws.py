@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import Domain, whole
+from flexdp._core.domains import Domain, integer
 from flexdp._core.exact import exact, number_text
 from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
@@ -93,7 +93,7 @@ def parse_law(text: object, *, low: Fraction, span: Fraction, buckets: int | Non
         if start >= end:
             raise InputError("simulate uniform needs low below high; for example uniform:low=0,high=120.")
         return Law(name, f"a uniform law from {number_text(start)} to {number_text(end)}", _uniform(start, end))
-    values = whole("simulate zipf:values", given.get("values", Fraction(min(buckets or 1000, _MOST_VALUES))))
+    values = integer("simulate zipf:values", given.get("values", Fraction(min(buckets or 1000, _MOST_VALUES))))
     exponent = _positive(given.get("exponent", Fraction(1)), f"simulate {name}:exponent")
     if values > _MOST_VALUES:
         raise InputError(f"simulate zipf takes at most {_MOST_VALUES} values; got {values}.")

@@ -27,7 +27,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import choice, whole
+from flexdp._core.domains import choice, integer
 from flexdp._core.domains import text as text_given
 from flexdp._core.exact import Number, exact, number_text
 from flexdp._core.text import plain_scalar, shown
@@ -108,7 +108,7 @@ class StepNoise:
         given = plain_scalar(text)
         kind, _, spread = given.partition(":") if isinstance(given, str) else ("", "", "")
         if kind == "uniform":
-            return cls("uniform", whole("step-noise", spread or 5, at_most=_LARGEST))
+            return cls("uniform", integer("step-noise", spread or 5, at_most=_LARGEST))
         if kind in ("none", "poisson") and kind == given:
             return cls("none" if kind == "none" else "poisson")
         raise InputError(f"step-noise must be none, uniform:N or poisson; got {shown(text)}.")
@@ -233,7 +233,7 @@ def _check(name: str, parameters: tuple[float, ...]) -> None:
 
 
 def _moderate(name: str, value: object) -> int:
-    number = whole(name, value)
+    number = integer(name, value)
     if number > _LARGEST:
         raise InputError(f"{name} must be at most 10^9; got {shown(value)}.")
     return number

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import elements, whole
+from flexdp._core.domains import elements, integer
 from flexdp._core.exact import Number, exact
 from flexdp._core.text import plain_scalar, shown
 from flexdp.errors import InputError
@@ -55,7 +55,7 @@ class MaxAtLeast:
     ordered: ClassVar[bool] = True
 
     def __init__(self, count: Number) -> None:
-        object.__setattr__(self, "count", whole("count", count))
+        object.__setattr__(self, "count", integer("count", count))
 
     @property
     def name(self) -> str:
@@ -122,7 +122,7 @@ class Top:
     ordered: ClassVar[bool] = False
 
     def __init__(self, count: Number) -> None:
-        object.__setattr__(self, "count", whole("count", count))
+        object.__setattr__(self, "count", integer("count", count))
 
     @property
     def name(self) -> str:
