@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import elements, pairs
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 
 __all__ = ["Histogram", "KeyedHistogram"]
@@ -54,7 +54,7 @@ class Histogram:
         """A histogram from a mapping of keys to counts."""
         given = pairs(counts)
         if given is None:
-            raise InputError(f"counts must be a mapping of keys to counts; got {shown(counts)}.")
+            raise InputError(f"counts must be a mapping of keys to counts; got {safe_repr(counts)}.")
         return cls([key for key, _ in given], [count for _, count in given])
 
     @classmethod
@@ -62,7 +62,7 @@ class Histogram:
         """A histogram of single records."""
         keys = values if isinstance(values, np.ndarray) else elements(values)
         if keys is None or (isinstance(keys, np.ndarray) and not keys.ndim):
-            raise InputError(f"values must be a list or an array of values; got {shown(values)}.")
+            raise InputError(f"values must be a list or an array of values; got {safe_repr(values)}.")
         return cls(keys, np.ones(len(keys), dtype=np.int64))
 
     @property
@@ -143,7 +143,7 @@ def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
             return _finite(keys.astype(np.float64))
     listed = elements(keys.tolist() if isinstance(keys, np.ndarray) else keys)
     if listed is None:
-        raise InputError(f"keys must be a flat sequence, or a table of points with a row each; got {shown(keys)}.")
+        raise InputError(f"keys must be a flat sequence, or a table of points with a row each; got {safe_repr(keys)}.")
     cells: list[Any] = [plain_scalar(key) for key in listed]
     if not cells:
         return np.empty(0, dtype=np.int64)

@@ -23,7 +23,7 @@ __all__ = [
     "markup",
     "plain_scalar",
     "plural",
-    "shown",
+    "safe_repr",
     "thousands",
     "visible",
 ]
@@ -78,7 +78,7 @@ def is_unicode(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
+def safe_repr(value: object, longest: int = _LONGEST_SHOWN) -> str:
     """The value as an error message may echo it: short scalars as they are, anything else by its type."""
     value = plain_scalar(value)
     if isinstance(value, str):

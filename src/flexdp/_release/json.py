@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from flexdp._core.domains import integer
-from flexdp._core.text import is_short, shown
+from flexdp._core.text import is_short, safe_repr
 from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
 from flexdp.accounting.budget import Budget, has_reach
 from flexdp.buckets.base import LONGEST_TEXT, Kind, times
@@ -138,7 +138,7 @@ def read(document: dict[str, Any]) -> Content:
     if document["schema"] != SCHEMA:
         several = document["schema"] == SCHEMA_OF_SEVERAL
         remedy = " Read it with Releases.from_json." if several else ""
-        raise InputError(f"schema must be {SCHEMA!r}; got {shown(document['schema'])}.{remedy}")
+        raise InputError(f"schema must be {SCHEMA!r}; got {safe_repr(document['schema'])}.{remedy}")
     shape = _shape(document)
     certified, privacy, bars = document.get("certified"), document["privacy"], document["bars"]
     alone = len(shape.columns) == 1

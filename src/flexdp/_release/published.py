@@ -21,7 +21,7 @@ import numpy as np
 from flexdp._core.display import from_report
 from flexdp._core.domains import attribute, elements, instance, path_text
 from flexdp._core.exact import upper_text
-from flexdp._core.text import plain_scalar, plural, shown
+from flexdp._core.text import plain_scalar, plural, safe_repr
 from flexdp._release.answers import Answer, Certificate, Reader, Scope
 from flexdp._release.checks import Shape, group_index
 from flexdp._release.groups import Groups, Readable, View, frame_of, group_column
@@ -216,7 +216,7 @@ class Release(Readable):
             raise InputError("marginal needs a release of several columns; this one can be asked itself.")
         if not isinstance(column, str) or plain_scalar(column) not in self.shape.columns:
             known = ", ".join(str(name) for name in self.shape.columns)
-            raise InputError(f"column {shown(column)} is not in the release; its columns are {known}.")
+            raise InputError(f"column {safe_repr(column)} is not in the release; its columns are {known}.")
         place = self.shape.columns.index(str.__str__(column))
         partition = self.shape.partitions[place]
         counts = [axis.count for i, axis in enumerate(self.shape.partitions) if i != place]
@@ -308,7 +308,9 @@ class Release(Readable):
         try:
             Path(place).write_text(self.to_html(), encoding="utf-8", newline="")
         except (OSError, ValueError):
-            raise InputError(f"path {shown(place)} cannot be written. Check the folder and its permissions.") from None
+            raise InputError(
+                f"path {safe_repr(place)} cannot be written. Check the folder and its permissions."
+            ) from None
 
     def _repr_html_(self) -> str:
         return from_report("release_card")(self._document(), self)
@@ -369,13 +371,13 @@ class Releases(Mapping[str, Release]):
     def __init__(self, releases: Sequence[Release]) -> None:
         listed = elements(releases)
         if listed is None:
-            raise InputError(f"releases must be a list of releases; got {shown(releases)}.")
+            raise InputError(f"releases must be a list of releases; got {safe_repr(releases)}.")
         made = [instance("releases", each, Release, "releases") for each in listed]
         self._releases = {str(each.column): each for each in made}
 
     def __getitem__(self, column: str) -> Release:
         if column not in self:
-            raise InputError(f"column {shown(column)} is not in the release; it has {', '.join(self._releases)}.")
+            raise InputError(f"column {safe_repr(column)} is not in the release; it has {', '.join(self._releases)}.")
         return self._releases[str.__str__(column)]
 
     def __iter__(self) -> Iterator[str]:

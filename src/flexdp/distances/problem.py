@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances import transport as _transport
 from flexdp.distances.inputs import Coupling, Measure, are_dates, line_coordinates, read, read_weights
 from flexdp.distances.line import Pieces
@@ -52,7 +52,7 @@ def make_problem(
     if not (metric is None or isinstance(metric, str | np.ndarray) or callable(metric)):
         raise InputError(
             "metric must be a name, a function of two points or a two-dimensional array of distances; "
-            f"got {shown(metric)}."
+            f"got {safe_repr(metric)}."
         )
     if isinstance(metric, np.ndarray):
         if metric.ndim != 2 or metric.dtype.kind not in "biuf":

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import EPSILON, GAMMA, elements, integer
 from flexdp._core.exact import Number, number_text
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.baselines import Baseline, baseline, exact_errors
 from flexdp.baselines.base import LARGEST_TOTAL, SMALL_DELTA, Readable
 from flexdp.errors import InputError
@@ -161,7 +161,7 @@ def _guaranteed(epsilon: Fraction, delta: Fraction, records: int, bars: int) -> 
     if lost >= records:
         raise InputError(
             f"records must exceed {lost} for {bars} bars, so that dropping guarantees an alpha below 1; "
-            f"got {shown(records)}. Choose more records, fewer bars or a larger epsilon."
+            f"got {safe_repr(records)}. Choose more records, fewer bars or a larger epsilon."
         )
     return Fraction(lost, records)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from flexdp._core.domains import GAMMA, integer
 from flexdp._core.exact import Number, sum_up
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.calculus.accuracy import (
     DistortionSensitivity,
     ErrorSensitivity,
@@ -98,7 +98,7 @@ def compose(first: Mechanism, second: Mechanism) -> Mechanism:
     """
     for part in (first, second):
         if not isinstance(part, Mechanism):
-            raise InputError(f"only mechanisms compose; got {shown(part)}. Read a statistic off with ReadOff(…).")
+            raise InputError(f"only mechanisms compose; got {safe_repr(part)}. Read a statistic off with ReadOff(…).")
     if first.target != second.source:
         raise InputError(
             f"{second.name} takes {second.source}, and {first.name} gives {first.target}; they must be the same."

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import EPSILON, Domain, instance, integer
 from flexdp._core.exact import Number, float_up, said, sum_up
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import EPOCH, Kind
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import make_buckets
@@ -92,7 +92,7 @@ def Bucketing(  # noqa: N802
     else:
         buckets = partition
         if not isinstance(partition, Partition):
-            raise InputError(f"partition must be a partition into buckets; got {shown(partition)}.")
+            raise InputError(f"partition must be a partition into buckets; got {safe_repr(partition)}.")
     dimensions = _dimensions(dimensions)
     if isinstance(buckets, Grid):
         dimensions = buckets.dimensions

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number, number_text
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
@@ -48,7 +48,7 @@ def per_bar(epsilon: Number, delta: Number, buckets_per_unit: Number = 1) -> Pri
     share = _share(chance, units)
     if share < DELTA.low:
         raise InputError(
-            f"delta must be at least {number_text(DELTA.low)} for each of buckets_per_unit={shown(units)} buckets; "
+            f"delta must be at least {number_text(DELTA.low)} for each of buckets_per_unit={safe_repr(units)} buckets; "
             f"got {number_text(chance)} for all. Choose a larger delta."
         )
     return Privacy(epsilon=loss / units, delta=share)
@@ -138,7 +138,7 @@ def reach_given(q: Number) -> int:
     """A reach that the caller gives."""
     reach = integer("q", q, at_least=2)
     if reach > LARGEST_REACH:
-        raise InputError(f"q must be at most {LARGEST_REACH}; got {shown(reach)}. Choose a smaller one.")
+        raise InputError(f"q must be at most {LARGEST_REACH}; got {safe_repr(reach)}. Choose a smaller one.")
     return reach
 
 

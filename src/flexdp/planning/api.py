@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.exact import Number
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
@@ -118,7 +118,7 @@ def _kind(kind: object) -> Kind:
     given = plain_scalar(kind)
     found: Kind | None = next((k for k in get_args(Kind) if isinstance(given, str) and k == given), None)
     if found is None:
-        raise InputError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {shown(kind)}.")
+        raise InputError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {safe_repr(kind)}.")
     return found
 
 

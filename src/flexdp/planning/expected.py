@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import array
 from flexdp._core.exact import value_text
-from flexdp._core.text import plural, shown, thousands
+from flexdp._core.text import plural, safe_repr, thousands
 from flexdp.buckets.base import EPOCH
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
@@ -155,7 +155,7 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
             raise InputError("public_sample must be a flat list or array of values.")
         cells, times = given, np.ones(len(given), dtype=np.int64)
     else:
-        raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {shown(sample)}.")
+        raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {safe_repr(sample)}.")
     if partition.kind == "date":
         cells = np.array([_day(cell) for cell in cells.tolist()], dtype=np.int64)
     elif partition.kind == "moment":

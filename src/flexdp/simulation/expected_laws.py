@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import Domain, integer
 from flexdp._core.exact import exact, number_text
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 
 __all__ = ["LAWS", "Law", "parse_law"]
@@ -77,7 +77,7 @@ def parse_law(text: object, *, low: Fraction, span: Fraction, buckets: int | Non
     name, _, rest = given_text.partition(":") if isinstance(given_text, str) else ("", "", "")
     if name not in LAWS:
         raise InputError(
-            f"simulate must be one of {', '.join(LAWS)}; got {shown(text)}. For example normal:mean=50,sd=15."
+            f"simulate must be one of {', '.join(LAWS)}; got {safe_repr(text)}. For example normal:mean=50,sd=15."
         )
     given = _given(name, rest)
     if name == "normal":
@@ -107,10 +107,10 @@ def _given(name: str, rest: str) -> dict[str, Fraction]:
         key, equals, value = part.partition("=")
         if key not in _NAMES[name] or not equals:
             wanted = " and ".join(_NAMES[name])
-            raise InputError(f"simulate {name} takes {wanted}; got {shown(part)}. For example {_example(name)}.")
+            raise InputError(f"simulate {name} takes {wanted}; got {safe_repr(part)}. For example {_example(name)}.")
         given[key] = exact(f"simulate {name}:{key}", value)
         if abs(given[key]) > _LARGEST:
-            raise InputError(f"simulate {name} takes numbers up to 1e100; got {shown(part)}.")
+            raise InputError(f"simulate {name} takes numbers up to 1e100; got {safe_repr(part)}.")
     return given
 
 

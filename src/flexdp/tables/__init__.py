@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from flexdp._core.domains import elements, path_text
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import LARGEST_INDEX
 from flexdp.buckets.exact import Exact
 from flexdp.errors import DataError, FlexdpError, InputError
@@ -110,7 +110,7 @@ def open_table(
         return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
     raise InputError(
         f"source must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB "
-        f"relation, a Spark DataFrame or a pair (connection, 'table'); got {shown(source)}."
+        f"relation, a Spark DataFrame or a pair (connection, 'table'); got {safe_repr(source)}."
     )
 
 
@@ -131,7 +131,7 @@ def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
     chosen = own if engine is None else check_engine(engine)
     if chosen is None:
         raise InputError(
-            f"engine is missing: {shown(place)} does not tell what it is connected to. "
+            f"engine is missing: {safe_repr(place)} does not tell what it is connected to. "
             "Say engine='postgres', 'sqlite' or 'duckdb'."
         )
     if own is not None and chosen != own:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from flexdp._core.domains import choice, path_text
-from flexdp._core.text import is_unicode, shown
+from flexdp._core.text import is_unicode, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
 from flexdp.tables.counting import Counted, Counting
@@ -64,7 +64,7 @@ def open_files(
     """
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n' and is_unicode(delimiter)
     if delimiter is not None and not single:
-        raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
+        raise InputError(f"delimiter must be one character other than a quote; got {safe_repr(delimiter)}.")
     if file_format is not None:
         file_format = choice("format", file_format, ("csv", "jsonl", "parquet"))
     files = []
@@ -111,7 +111,7 @@ def _expand(path: Any, label: str) -> list[str]:
 
 
 def _label(file: str) -> str:
-    return f"source {shown(file, _LONGEST_LABEL)}"
+    return f"source {safe_repr(file, _LONGEST_LABEL)}"
 
 
 def _format_of(file: str, asked: object) -> Format:

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Axis, Counting
@@ -55,7 +55,7 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     if not isinstance(dialect, str) or dialect not in known:
         near = difflib.get_close_matches(dialect, [*RUN, *known], n=1) if isinstance(dialect, str) else []
         hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(sorted(RUN))}, and those of sqlglot."
-        raise InputError(f"dialect {shown(dialect)} is not known.{hint}")
+        raise InputError(f"dialect {safe_repr(dialect)} is not known.{hint}")
     try:
         translated = sqlglot.transpile(
             _written(countings, "postgres"),
@@ -67,7 +67,9 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     except sqlglot.errors.SqlglotError:
         translated = []
     if not translated:
-        raise InputError(f"dialect {shown(dialect)} has no words for this count; look at dialect='postgres' instead.")
+        raise InputError(
+            f"dialect {safe_repr(dialect)} has no words for this count; look at dialect='postgres' instead."
+        )
     return _NEVER_RUN + ";\n\n".join(translated)
 
 
