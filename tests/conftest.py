@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from flexdp._release.api import Request, prepare
-from flexdp.bars import Bars
+from flexdp.histogram import KeyedHistogram
 from flexdp.tables import count
 
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow"}
@@ -72,7 +72,7 @@ def private_counts(source: Any, column: str | None = None, **parameters: Any) ->
     return dict(zip(keys, private.counts.tolist(), strict=True))
 
 
-def private_bars(request: Request, salt: str = "fixed") -> Bars:
+def private_bars(request: Request, salt: str = "fixed") -> KeyedHistogram:
     """What a prepared release would count, before the noise; with a salt that is the same in every test."""
     question = request.questions[0]
     units = question.counting.units

@@ -17,8 +17,8 @@ import flexdp
 from flexdp import Histogram, Release
 from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
 from flexdp.distances import hausdorff
+from flexdp.histogram import KeyedHistogram
 from flexdp.noise import DropNoise
 
 LEVELS = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
@@ -30,7 +30,7 @@ def published(cells: dict[tuple[Any, ...], int], epsilon: Any = 20, **parameters
     columns = ["x", "y"] if parameters.pop("points", False) else "x"
     shape = prepare(frame, columns, **parameters).questions[0].shape
     parts = [list(part) for part in zip(*cells, strict=True)]
-    return Release(shape=shape, budget=Budget(epsilon, "1e-6"), cells=Bars(parts, list(cells.values())))
+    return Release(shape=shape, budget=Budget(epsilon, "1e-6"), cells=KeyedHistogram(parts, list(cells.values())))
 
 
 def quantile(counts: list[int], level: Fraction) -> int:
@@ -134,12 +134,12 @@ def test_a_bar_is_said_to_be_present_from_the_first_height_that_surely_is(epsilo
     frame = pl.DataFrame({"x": [1.0], "u": [1]})
     request = prepare(frame, "x", width=1, unit="u", max_buckets_per_unit=most)
     budget = Budget(epsilon, "1e-6", most=most)
-    released = Release(shape=request.questions[0].shape, budget=budget, cells=Bars([[1]], [900]))
+    released = Release(shape=request.questions[0].shape, budget=budget, cells=KeyedHistogram([[1]], [900]))
     possible = [j for j, weight in enumerate(budget.bars.weights) if weight]
     surely = next(height for height in range(1000) if all(height - j > 0 for j in possible))
     assert number_in(r"that holds at least (\d+) us is present", str(released.certificate())) == surely
     assert number_in(r"where each bucket holds at least (\d+) us", str(released.counts(debias=True))) == surely
-    nothing = replace(released, cells=Bars([np.empty(0, dtype=np.int64)], []))
+    nothing = replace(released, cells=KeyedHistogram([np.empty(0, dtype=np.int64)], []))
     assert number_in(r"each bucket needs at least (\d+) us", str(nothing.max())) == surely
 
 

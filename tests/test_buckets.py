@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdp import InputError
-from flexdp.buckets import Edges, Exact, LogWidth, Width
+from flexdp.buckets import Edges, Exact, RelativeWidth, Width
 from flexdp.buckets.parse import bucket_parameters, make_buckets
 
 numbers = st.floats(-1e12, 1e12, allow_nan=False)
@@ -109,13 +109,13 @@ def test_relative_buckets_hold_every_value_within_a_fraction_of_the_centre(x: fl
     assert (index > 0) == (x > 0)
 
 
-LOGS: dict[str, LogWidth] = {}
+LOGS: dict[str, RelativeWidth] = {}
 
 
-def _log(rho: str) -> LogWidth:
+def _log(rho: str) -> RelativeWidth:
     if rho not in LOGS:
         made = make_buckets("number", relative=rho)
-        assert isinstance(made, LogWidth)
+        assert isinstance(made, RelativeWidth)
         LOGS[rho] = made
     return LOGS[rho]
 

@@ -87,7 +87,7 @@ def test_the_privacy_of_separate_columns_together_is_exact(split: list[int] | No
     """A record is in a bar of each column: the joint law of both releases, by enumeration."""
     epsilon, delta = Fraction(4), Fraction(1, 5)
     frame = pl.DataFrame({name: COLUMNS[name] for name in "ab"})
-    request = prepare(frame, ["a", "b"], width=1, separately=True).spend(epsilon, delta, split=split)
+    request = prepare(frame, ["a", "b"], width=1, separately=True).with_budget(epsilon, delta, split=split)
     noises = [release.noise for release in request.run().values()]
     assert worst(noises, epsilon) <= delta
     whole = DropNoise(epsilon, delta)

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
-from flexdp import Histogram, InputError, _line, _transport
+from flexdp import Histogram, InputError
 from flexdp.distances import Transport, Weighted, hausdorff, lossy_w1, lossy_winf, total_variation
+from flexdp.distances import line as _line
+from flexdp.distances import transport as _transport
 
 GAMMAS = [Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1)]
 quick = settings(max_examples=60, deadline=None)

@@ -24,7 +24,7 @@ import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
+from flexdp.histogram import KeyedHistogram
 
 WARDS = ["A", "B", 'quote"d', "com,ma", "é", None]
 
@@ -67,7 +67,7 @@ def sources(folder: Path) -> dict[str, Any]:
     }
 
 
-def tally(bars: Bars) -> Counter[tuple[Any, ...]]:
+def tally(bars: KeyedHistogram) -> Counter[tuple[Any, ...]]:
     rows = bars.rows(slice(None))
     return Counter(dict(zip(rows, bars.counts.tolist(), strict=True)))
 
@@ -123,7 +123,7 @@ def made(cells: dict[tuple[Any, ...], int], declared: list[str] | None = None) -
     return Release(
         shape=request.questions[0].shape,
         budget=Budget(1, "1e-6"),
-        cells=Bars([list(part) for part in parts], list(cells.values())),
+        cells=KeyedHistogram([list(part) for part in parts], list(cells.values())),
     )
 
 
@@ -168,7 +168,7 @@ def test_each_group_is_read_as_if_it_were_alone(cells: dict[Any, int]) -> None:
             alone = replace(
                 released,
                 shape=replace(released.shape, by=(), by_kinds=(), groups=None),
-                cells=Bars([list(own)], list(own.values())),
+                cells=KeyedHistogram([list(own)], list(own.values())),
             )
             for ask in ("max", "min", "range", "median", "mode", "support", "counts"):
                 mine, other = getattr(view, ask)(), getattr(alone, ask)()

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import flexdp
 from flexdp import DataError, InputError, Release
 from flexdp._release.api import prepare
-from flexdp.bars import Bars
+from flexdp.histogram import KeyedHistogram
 
 SURE = {"epsilon": 1, "delta": "1e-6"}
 
@@ -70,9 +70,9 @@ def test_a_record_that_did_not_survive_leaves_no_trace_in_a_type(kind: str, cell
 
 
 def test_bars_keep_nothing_of_those_that_were_dropped() -> None:
-    bars = Bars([["a", "b"], [2**70, 3]], [1, 40])
+    bars = KeyedHistogram([["a", "b"], [2**70, 3]], [1, 40])
     thinned = bars.with_counts(np.array([0, 30]))
-    assert thinned == Bars([["b"], [3]], [30])
+    assert thinned == KeyedHistogram([["b"], [3]], [30])
     assert [str(part.dtype) for part in thinned.parts] == ["object", "int64"]
 
 

@@ -39,11 +39,10 @@ from flexdp._core.exact import (
 )
 from flexdp._release.checks import Shape
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
 from flexdp.buckets import Width
 from flexdp.buckets.parse import make_buckets
 from flexdp.cli.output import AtomicFile, json_answer, print_answers
-from flexdp.histogram import Histogram, canonical_keys
+from flexdp.histogram import Histogram, KeyedHistogram, canonical_keys
 from flexdp.report.charts.histograms import histogram
 from flexdp.report.charts.svg import named, ticks
 from flexdp.report.document import Document
@@ -68,7 +67,7 @@ def made_of(values: list[Any], **question: Any) -> flexdp.Release:
     buckets = make_buckets(kind, **question)
     index = buckets.locate(canonical_keys(values))
     shape = Shape(columns=(None,), kinds=(kind,), partitions=(buckets,))
-    return flexdp.Release(shape=shape, budget=NOISE, cells=Bars([index], [COPIES] * len(index)))
+    return flexdp.Release(shape=shape, budget=NOISE, cells=KeyedHistogram([index], [COPIES] * len(index)))
 
 
 def truths(values: list[Any], **question: Any) -> list[Fraction]:

@@ -29,8 +29,7 @@ import flexdp
 from flexdp import DataError, InputError, Release
 from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
-from flexdp.histogram import Histogram
+from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.noise import DropNoise
 
 AGES = [float(40 + (i * i) % 37) for i in range(2000)] + [0.5, 119.0, 130.0, -3.0]
@@ -209,7 +208,7 @@ def fixed(
     """A release of given bars in which given numbers of records were dropped."""
     request = prepare(np.array([0.0]) if parameters.pop("kind", "number") == "number" else np.array([0]), **parameters)
     left = {key: n - dropped.get(key, 0) for key, n in counts.items()}
-    bars = Bars([list(left)], [max(0, n) for n in left.values()])
+    bars = KeyedHistogram([list(left)], [max(0, n) for n in left.values()])
     budget = Budget(epsilon, "1e-6")
     return (
         Release(shape=replace(request.questions[0].shape, columns=("x",)), budget=budget, cells=bars),
@@ -632,7 +631,7 @@ def test_a_failing_source_of_noise_shows_nothing_of_what_was_counted(monkeypatch
     def empty(_size: int) -> bytes:
         raise OSError("no randomness")
 
-    request = prepare([3.0] * 20011, width=5).spend(1, "1e-6")
+    request = prepare([3.0] * 20011, width=5).with_budget(1, "1e-6")
     monkeypatch.setattr("os.urandom", empty)
     with pytest.raises(DataError) as failure:
         request.run()

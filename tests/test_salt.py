@@ -33,7 +33,7 @@ def salts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_every_release_draws_a_salt_of_its_own(salts: list[str]) -> None:
     """Two of nine salts of 128 bits are alike with a chance below 1e-36."""
-    request = prepare(FRAME, "x", **RULE).spend(1, "1e-6")
+    request = prepare(FRAME, "x", **RULE).with_budget(1, "1e-6")
     for _ in range(3):
         request.run()  # also where one request is run again
     for _ in range(2):

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, flag, text, whole
+from flexdp._core.domains import ALPHA, BETA, DELTA, EPSILON, GAMMA, Domain, flag, integer, text
 from flexdp._core.exact import Number, float_up, said, upper_text
 from flexdp._core.text import plain_scalar, plural
 from flexdp.errors import InputError
@@ -149,7 +149,7 @@ class Accuracy:
         object.__setattr__(self, "beta", _stored(BETA, beta))
         object.__setattr__(self, "gamma", _stored(GAMMA, gamma))
         object.__setattr__(self, "relative", flag("relative", relative))
-        object.__setattr__(self, "max_drop", None if max_drop is None else whole("max_drop", max_drop, at_least=0))
+        object.__setattr__(self, "max_drop", None if max_drop is None else integer("max_drop", max_drop, at_least=0))
         object.__setattr__(self, "moved", _stored(BETA, moved))
         object.__setattr__(self, "unit", text("unit", unit))
         object.__setattr__(self, "distortion", distortion)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA, GAMMA, attribute, elements, function
 from flexdp._core.exact import Number, number_text, upper_text
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, object_keys
 from flexdp.statistics import plain
@@ -162,7 +162,7 @@ def accuracy_curve(
 def _listed(name: str, values: object) -> list[Any]:
     listed = elements(values)
     if listed is None:
-        raise InputError(f"{name} must be a list of numbers; got {shown(values)}.")
+        raise InputError(f"{name} must be a list of numbers; got {safe_repr(values)}.")
     return listed
 
 

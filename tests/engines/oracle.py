@@ -12,7 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from flexdp._release.checks import Question
-from flexdp.buckets import Edges, Exact, LogWidth, Months, Width
+from flexdp.buckets import Edges, Exact, Months, RelativeWidth, Width
 from flexdp.tables import Axis
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -103,7 +103,7 @@ def bar_of(value: Any, axis: Axis) -> Any:
     buckets = axis.buckets
     if axis.kind in ("text", "boolean"):
         return value
-    assert isinstance(buckets, Exact | Width | Edges | LogWidth | Months)
+    assert isinstance(buckets, Exact | Width | Edges | RelativeWidth | Months)
     bounds = buckets.bounds
     if bounds is not None:
         low, high = (float(b) for b in bounds) if axis.kind == "number" else (int(b) for b in bounds)
@@ -114,7 +114,7 @@ def bar_of(value: Any, axis: Axis) -> Any:
         return value + 0.0 if axis.kind == "number" else value
     if isinstance(buckets, Edges):
         return bisect_right([float(e) if axis.kind == "number" else int(e) for e in buckets.edges[1:-1]], value)
-    if isinstance(buckets, LogWidth):
+    if isinstance(buckets, RelativeWidth):
         size = abs(float(value))
         rung = min(bisect_right(buckets.ladder.tolist(), size), len(buckets.ladder) - 1)
         return 0 if size < 2.2250738585072014e-308 else int(math.copysign(rung, value))

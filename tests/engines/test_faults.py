@@ -29,7 +29,7 @@ def only_our_words(request: Request, capfd: pytest.CaptureFixture[str], caplog: 
     """The prepared release fails with the one error, and nothing else is said anywhere."""
     capfd.readouterr()
     with caplog.at_level(logging.DEBUG), pytest.raises(DataError) as caught:
-        request.spend(**SPEND).run()
+        request.with_budget(**SPEND).run()
     error = caught.value
     assert str(error) == str(DataError())
     assert error.__cause__ is None
@@ -96,7 +96,7 @@ def without_end(con: sqlite3.Connection) -> Callable[[], bool]:
 def test_ctrl_c_stops_a_callers_sqlite_connection_which_stays_usable() -> None:
     con = sqlite3.connect(":memory:")
     under_way = without_end(con)
-    prepared = prepare((con, "slow"), "x", width=5, kind="number").spend(**SPEND)
+    prepared = prepare((con, "slow"), "x", width=5, kind="number").with_budget(**SPEND)
     with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
         prepared.run()
     assert con.execute("SELECT 1").fetchone() == (1,)
@@ -134,7 +134,7 @@ class DeafOnce(sqlite3.Connection):
 def test_ctrl_c_is_repeated_until_it_has_an_effect() -> None:
     con = sqlite3.connect(":memory:", factory=DeafOnce)
     under_way = without_end(con)
-    prepared = prepare((con, "slow"), "x", width=5, kind="number").spend(**SPEND)
+    prepared = prepare((con, "slow"), "x", width=5, kind="number").with_budget(**SPEND)
     with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
         prepared.run()
     assert con.execute("SELECT 1").fetchone() == (1,)
@@ -144,7 +144,7 @@ def test_ctrl_c_is_repeated_until_it_has_an_effect() -> None:
 def test_ctrl_c_stops_duckdb() -> None:
     with duckdb.connect() as con:
         con.execute("CREATE VIEW endless AS SELECT CAST(range % 97 AS DOUBLE) AS x FROM range(10000000000000)")
-        prepared = prepare((con, "endless"), "x", width=5).spend(**SPEND)
+        prepared = prepare((con, "endless"), "x", width=5).with_budget(**SPEND)
         with pytest.raises(KeyboardInterrupt), sigint_when(lambda: "flexdp-count" in counting_threads()):
             prepared.run()
         wait_for(lambda: not counting_threads())
@@ -287,7 +287,7 @@ def test_ctrl_c_cancels_on_the_server(visits: psycopg.Connection[Any], address: 
             return other.execute(question).fetchone() is not None
 
         for source in ((visits, "slow"), (address, "slow")):
-            prepared = prepare(source, "x", width=5).spend(**SPEND)
+            prepared = prepare(source, "x", width=5).with_budget(**SPEND)
             with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
                 prepared.run()
             wait_for(lambda: not under_way())
@@ -330,10 +330,10 @@ def test_a_second_driver_keeps_its_transaction(pg8000_connection: Any, visits: p
     con.rollback()
     cursor = con.cursor()
     cursor.execute("CREATE TEMP TABLE own (a INT)")
-    prepared = prepare((con, "visits"), "x", width=5, engine="postgres").spend(**SPEND)
+    prepared = prepare((con, "visits"), "x", width=5, engine="postgres").with_budget(**SPEND)
     assert prepared.run().histogram.size > 0
     visits.execute("CREATE VIEW risky AS SELECT CAST(w AS INT) AS x FROM visits")
-    risky = prepare((con, "risky"), "x", width=5, engine="postgres").spend(**SPEND)
+    risky = prepare((con, "risky"), "x", width=5, engine="postgres").with_budget(**SPEND)
     with pytest.raises(DataError):
         risky.run()
     cursor.execute("SELECT count(*) FROM own")
@@ -397,7 +397,7 @@ def test_psycopg_logs_nothing_of_a_count(address: str, caplog: pytest.LogCapture
 
 def test_ctrl_c_cancels_a_spark_job(spark: Any) -> None:
     frame = spark.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x")
-    prepared = prepare(frame, "x", width=5).spend(**SPEND)
+    prepared = prepare(frame, "x", width=5).with_budget(**SPEND)
     jobs = spark.sparkContext.statusTracker().getActiveJobsIds
     with pytest.raises(KeyboardInterrupt), sigint_when(jobs):
         prepared.run()

@@ -42,7 +42,7 @@ logging.getLogger().addHandler(handler)
 logging.getLogger().setLevel(logging.DEBUG)
 try:
     bad = session.sql("SELECT CAST(w AS INT) AS x FROM VALUES ('CANARY') AS t(w)")
-    request = prepare(bad, "x").spend(1, "1e-6")
+    request = prepare(bad, "x").with_budget(1, "1e-6")
     heard.clear()
     request.run()
     print("released")
@@ -75,7 +75,7 @@ try:
 except PySparkException:
     pass  # the session's own errors are still its own
 frame = session.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x", "'CANARY' AS w")
-request = prepare(frame, "x", width=5).spend(1, "1e-6")
+request = prepare(frame, "x", width=5).with_budget(1, "1e-6")
 java = session.sparkContext._gateway.proc.pid
 jobs = session.sparkContext.statusTracker().getActiveJobsIds
 
@@ -171,7 +171,7 @@ assert len(killed) == 1, killed
 os.unlink(may_go_on)
 threading.Thread(target=kill_all, daemon=True).start()
 try:
-    prepare(frame, "x", width=5).spend(1, "1e-6").run()
+    prepare(frame, "x", width=5).with_budget(1, "1e-6").run()
     print("released")
 except DataError as error:
     assert error.__cause__ is None and error.__context__ is None

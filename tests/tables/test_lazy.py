@@ -39,7 +39,7 @@ def test_a_record_that_makes_polars_panic_is_a_failure_and_not_the_end_of_the_ta
     spoken: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", spoken.append)
     assert private_counts(moments(0), "y") == {1970: ROWS}
-    prepared = prepare(moments(2**62), "y").spend(1, "1e-6")
+    prepared = prepare(moments(2**62), "y").with_budget(1, "1e-6")
     with pytest.raises(DataError) as caught:
         prepared.run()
     assert caught.value.__context__ is None
@@ -86,7 +86,7 @@ def test_a_reader_that_is_dropped_ends_the_sink() -> None:
 
 def test_ctrl_c_ends_the_sink() -> None:
     made: list[int] = []
-    prepared = prepare(endless(made), "x", width=5).spend(1, "1e-6")
+    prepared = prepare(endless(made), "x", width=5).with_budget(1, "1e-6")
     with pytest.raises(KeyboardInterrupt), sigint_when(lambda: len(made) > 3):
         prepared.run()
     nothing_is_read_on()

@@ -29,7 +29,7 @@ from conftest import private_bars, private_counts
 import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
-from flexdp.tables import arrow_stream
+from flexdp.tables.files import arrow_stream
 from flexdp.tables.files.arrow_stream import TextBatch, text_stream
 from flexdp.tables.files.lines import LONGEST_LINE, Lines, split_lines
 

@@ -15,7 +15,7 @@ import pytest
 from conftest import private_bars
 
 from flexdp._release.api import prepare
-from flexdp.buckets import LogWidth
+from flexdp.buckets import RelativeWidth
 from flexdp.tables import count
 
 
@@ -117,7 +117,7 @@ def test_values_at_the_edges_of_relative_buckets_are_where_comparing_puts_them(r
     """A logarithm is off by an ulp now and then; the edge itself, the double before and the one after must not be."""
     request = prepare(np.array([1.0]), relative=rho)
     buckets = request.partition
-    assert isinstance(buckets, LogWidth)
+    assert isinstance(buckets, RelativeWidth)
     ladder = buckets.ladder[(buckets.ladder > 1e-3) & (buckets.ladder < 1e6)]
     edges = ladder[:: max(1, len(ladder) // 300)]
     values = np.concatenate([sign * np.nextafter(edges, to) for sign in (1, -1) for to in (0, edges, math.inf)])

@@ -10,7 +10,7 @@ import datetime as dt
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 
 __all__ = ["check_zone", "offsets"]
@@ -32,7 +32,7 @@ def check_zone(zone: object) -> str:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass  # told below, with the other things that are no zone
     raise InputError(
-        f"zone must be 'UTC' or a name such as 'Europe/Berlin'; got {shown(zone)}. "
+        f"zone must be 'UTC' or a name such as 'Europe/Berlin'; got {safe_repr(zone)}. "
         "Where names are unknown, install the package tzdata."
     )
 

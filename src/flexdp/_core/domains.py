@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import exact, number_text
-from flexdp._core.text import grouped, is_short, plain_scalar, shown
+from flexdp._core.text import is_short, plain_scalar, safe_repr, thousands
 from flexdp.errors import InputError
 
 __all__ = [
@@ -34,11 +34,11 @@ __all__ = [
     "flag",
     "function",
     "instance",
+    "integer",
     "pairs",
     "path_text",
     "sequence",
     "text",
-    "whole",
 ]
 
 _T = TypeVar("_T")
@@ -49,7 +49,7 @@ def text(name: str, value: object, example: str = "") -> str:
     """A parameter that must be a text."""
     if not isinstance(value, str):
         hint = f", for example {example}" if example else ""
-        raise InputError(f"{name} must be a text{hint}; got {shown(value)}.")
+        raise InputError(f"{name} must be a text{hint}; got {safe_repr(value)}.")
     return str.__str__(value)
 
 
@@ -58,28 +58,28 @@ def choice(name: str, value: object, known: Collection[str]) -> str:
     given = plain_scalar(value)
     if not isinstance(given, str) or given not in known:
         *first, last = map(repr, known)
-        raise InputError(f"{name} must be {', '.join(first)} or {last}; got {shown(value)}.")
+        raise InputError(f"{name} must be {', '.join(first)} or {last}; got {safe_repr(value)}.")
     return given
 
 
 def flag(name: str, value: object) -> bool:
     """A parameter that must be True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False; got {shown(value)}.")
+        raise InputError(f"{name} must be True or False; got {safe_repr(value)}.")
     return bool(value)
 
 
 def instance(name: str, value: object, kind: type[_T], what: str) -> _T:
     """A parameter that must be an object of a type of ours."""
     if not isinstance(value, kind):
-        raise InputError(f"{name} must be {what}; got {shown(value)}.")
+        raise InputError(f"{name} must be {what}; got {safe_repr(value)}.")
     return value
 
 
 def function(name: str, value: object, what: str) -> Callable[..., Any]:
     """A parameter that must be a function; what it is called with is not tried here."""
     if not callable(value):
-        raise InputError(f"{name} must be a function of {what}; got {shown(value)}.")
+        raise InputError(f"{name} must be a function of {what}; got {safe_repr(value)}.")
     return value
 
 
@@ -134,9 +134,11 @@ def path_text(name: str, value: object) -> str:
         path = None
     path = plain_scalar(path)
     if not isinstance(path, str) or not path:
-        raise InputError(f"{name} must name a file; got {shown(value)}.")
+        raise InputError(f"{name} must name a file; got {safe_repr(value)}.")
     if not is_short(path, _LONGEST_PATH):
-        raise InputError(f"{name} must name a file; got {shown(path)}. Give a shorter name of printable characters.")
+        raise InputError(
+            f"{name} must name a file; got {safe_repr(path)}. Give a shorter name of printable characters."
+        )
     return path
 
 
@@ -164,7 +166,7 @@ class Domain:
         above = number > self.low or (self.low_included and number == self.low)
         below = self.high is None or number < self.high or (self.high_included and number == self.high)
         if not (above and below):
-            raise InputError(f"{self.name} must be {self}; got {shown(value)}. {self.remedy}")
+            raise InputError(f"{self.name} must be {self}; got {safe_repr(value)}. {self.remedy}")
         return number
 
 
@@ -209,7 +211,7 @@ GAMMA = Domain(
 MUCH_EPSILON = 10  # above it a promise is hardly one
 
 
-def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> int:
+def integer(name: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> int:
     """An integer parameter, exact, not below ``at_least`` nor above ``at_most``."""
     try:
         number = exact(name, value)
@@ -217,7 +219,7 @@ def whole(name: str, value: object, *, at_least: int = 1, at_most: int | None = 
         number = Fraction(1, 2)  # no whole number either
     if number.denominator != 1 or number < at_least:
         commas = " Write it without commas." if isinstance(value, str) and "," in str.__str__(value) else ""
-        raise InputError(f"{name} must be a whole number of at least {at_least}; got {shown(value)}.{commas}")
+        raise InputError(f"{name} must be a whole number of at least {at_least}; got {safe_repr(value)}.{commas}")
     if at_most is not None and number > at_most:
-        raise InputError(f"{name} must be at most {grouped(at_most)}; got {shown(value)}.")
+        raise InputError(f"{name} must be at most {thousands(at_most)}; got {safe_repr(value)}.")
     return int(number)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 
 __all__ = [
@@ -90,7 +90,7 @@ def _no_number(name: str, value: object) -> InputError:
         remedy = "Write a percentage as a fraction, 5% as 0.05."
     elif "," in given:
         remedy = "Write it without commas, like 1234.5."
-    return InputError(f"{name} must be a number; got {shown(value)}. {remedy}")
+    return InputError(f"{name} must be a number; got {safe_repr(value)}. {remedy}")
 
 
 def _rational(name: str, text: str) -> Fraction:
@@ -102,11 +102,11 @@ def _rational(name: str, text: str) -> Fraction:
         raise _no_number(name, text) from None
     for part in (top, bottom):
         if not part.is_finite():
-            raise InputError(f"{name} must be finite; got {shown(text)}. Give an ordinary number.")
+            raise InputError(f"{name} must be finite; got {safe_repr(text)}. Give an ordinary number.")
         if part and abs(part.adjusted()) > _LARGEST_EXPONENT:
-            raise InputError(f"{name} has too large an exponent; got {shown(text)}. Stay within 1e±400.")
+            raise InputError(f"{name} has too large an exponent; got {safe_repr(text)}. Stay within 1e±400.")
     if bottom == 0:
-        raise InputError(f"{name} has a zero denominator; got {shown(text)}.")
+        raise InputError(f"{name} has a zero denominator; got {safe_repr(text)}.")
     return Fraction(top) / Fraction(bottom)
 
 

@@ -18,13 +18,13 @@ import numpy as np
 
 __all__ = [
     "for_spreadsheet",
-    "grouped",
     "is_short",
     "is_unicode",
     "markup",
     "plain_scalar",
     "plural",
-    "shown",
+    "safe_repr",
+    "thousands",
     "visible",
 ]
 
@@ -78,7 +78,7 @@ def is_unicode(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
+def safe_repr(value: object, longest: int = _LONGEST_SHOWN) -> str:
     """The value as an error message may echo it: short scalars as they are, anything else by its type."""
     value = plain_scalar(value)
     if isinstance(value, str):
@@ -105,7 +105,7 @@ def plain_scalar(value: object) -> object:
     return float.__float__(value) if isinstance(value, float) else value
 
 
-def grouped(number: int) -> str:
+def thousands(number: int) -> str:
     """A count for people: thousands set apart."""
     return f"{number:,}".replace(",", " ")
 
@@ -113,7 +113,7 @@ def grouped(number: int) -> str:
 def plural(count: int, noun: str, write: Callable[[int], str] = str) -> str:
     """So many of a thing.
 
-    >>> plural(1, "bucket"), plural(12000, "record"), plural(12000, "record", grouped)
+    >>> plural(1, "bucket"), plural(12000, "record"), plural(12000, "record", thousands)
     ('1 bucket', '12000 records', '12 000 records')
     """
     return f"{write(count)} {noun}{'' if count == 1 else 's'}"

@@ -19,14 +19,14 @@ import numpy as np
 
 from flexdp._core.display import answer_card, card, sentence
 from flexdp._core.exact import float_up, lower_text, number_text, said, to_double, upper_text, value_text
-from flexdp._core.text import grouped, plural
+from flexdp._core.text import plural, thousands
 from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL, Kind, times
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
 from flexdp.buckets.parse import bound_given
 from flexdp.buckets.partition import Partition
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.calculus.accuracy import drop_move_accuracy
 from flexdp.errors import InputError
@@ -91,16 +91,16 @@ class Certificate:
 class Scope:
     """Of what an answer speaks.
 
-    ``fibres`` is how many bars, each with its own loss, were added up in one bucket: 1 in a release of one column, the
-    number of declared groups in all groups together; None where it is not known. ``public`` tells whether the groups
-    were, before the data was read: without that no fraction is certified. ``most_lost`` is a bound, paid for
+    ``buckets_summed`` is how many bars, each with its own loss, were added up in one bucket: 1 in a release of one
+    column, the number of declared groups in all groups together; None where it is not known. ``public`` tells whether
+    the groups were, before the data was read: without that no fraction is certified. ``most_lost`` is a bound, paid for
     with ``certify``, of how many contributions are missing in all. ``place`` is what loses some of its own, ``summed``
     which of these one count adds up. ``values`` names whose values are meant, ``where`` the group or column they are
     taken from, ``needs`` what else a record must have, ``rule`` how often a unit counts; all are parts of a sentence.
     ``grouped`` tells that records without a group do not count.
     """
 
-    fibres: int | None = 1
+    buckets_summed: int | None = 1
     public: bool = True
     most_lost: int | None = None
     counted: str = "record"
@@ -203,9 +203,9 @@ class Reader:
             sentence = f"Each count{self._of} is {self._too_low} and never too high."
             value: dict[Any, Any] = dict(self.shown.items())
             return Answer(name="counts", value=value, accuracy=accuracy, statement=sentence, sentence=sentence)
-        if self.scope.fibres is None:
+        if self.scope.buckets_summed is None:
             raise InputError("debias needs to know how many groups there can be; declare them with groups=[…].")
-        mean = self.noise.mean_drop() * self.scope.fibres
+        mean = self.noise.mean_drop() * self.scope.buckets_summed
         value = {key: records + float(mean) for key, records in self.shown.items()}
         sentence = (
             f"Each count{self._of} has {number_text(float(mean))} added, the mean number of {self.scope.counted}s that "
@@ -257,7 +257,7 @@ class Reader:
         out = ["missing cells", "cells that do not read as the column's kind"]
         if any(axis.kind == "number" for axis in axes):
             out.append("infinities")
-        out.append(f"texts of more than {grouped(LONGEST_TEXT)} bytes in UTF-8")
+        out.append(f"texts of more than {thousands(LONGEST_TEXT)} bytes in UTF-8")
         out.append("of text files, lines that are not UTF-8 or very long")
         if any(axis.bounds is not None and axis.outside == "drop" for axis in axes):
             out.append("values outside the bounds")
@@ -276,16 +276,16 @@ class Reader:
     @property
     def _counted_as_zero(self) -> str:
         axes = self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
-        if not any(isinstance(axis, Width | LogWidth) and axis.kind == "number" for axis in axes):
+        if not any(isinstance(axis, Width | RelativeWidth) and axis.kind == "number" for axis in axes):
             return ""
         return f" Counted as 0: numbers closer to it than {number_text(SMALLEST_NORMAL)}."
 
     @property
     def _too_low(self) -> str:
         """How much a released count can fall short."""
-        if self.scope.fibres is None:
+        if self.scope.buckets_summed is None:
             return f"at most {self.noise.max_drop} too low for {self.scope.summed}"
-        return f"at most {self.noise.max_drop * self.scope.fibres} too low"
+        return f"at most {self.noise.max_drop * self.scope.buckets_summed} too low"
 
     def _told(self, accuracy: Accuracy) -> Accuracy:
         return accuracy.of(self.scope.counted, self.scope.place)
@@ -304,8 +304,8 @@ class Reader:
         None where neither is known.
         """
         bounds = [] if self.scope.most_lost is None else [self.scope.most_lost]
-        if hidden is not None and self.scope.public and self.scope.fibres is not None:
-            bounds.append(self.noise.max_drop * hidden * self.scope.fibres)
+        if hidden is not None and self.scope.public and self.scope.buckets_summed is not None:
+            bounds.append(self.noise.max_drop * hidden * self.scope.buckets_summed)
         alpha = None
         if bounds:
             lost = min(bounds)
@@ -417,10 +417,10 @@ class Reader:
         groups, where all of them are taken together). At or below bucket g
         lies most when the buckets up to g lost D each and the others nothing, and least the other way round.
         """
-        buckets, fibres = self.partition.count, self.scope.fibres
-        if buckets is None or fibres is None or not self.scope.public:
+        buckets, buckets_summed = self.partition.count, self.scope.buckets_summed
+        if buckets is None or buckets_summed is None or not self.scope.public:
             return None
-        drop = self.noise.max_drop * fibres
+        drop = self.noise.max_drop * buckets_summed
         size = self.bars.size
         running = np.cumsum(self.bars.counts if size <= LARGEST_COUNT else self.bars.counts.astype(object))
         offsets = self.bars.keys - self.partition.first

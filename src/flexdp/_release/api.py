@@ -17,10 +17,10 @@ from flexdp._core.text import plain_scalar
 from flexdp._release.checks import Question, Shape, column_names, make_question, per_column
 from flexdp._release.published import Release, Releases
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
 from flexdp.errors import DataError, InputError
+from flexdp.histogram import KeyedHistogram
 from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
@@ -184,7 +184,7 @@ def release(
         format=format,
         delimiter=delimiter,
     )
-    return request.spend(epsilon, delta, certify=certify, split=split).run()
+    return request.with_budget(epsilon, delta, certify=certify, split=split).run()
 
 
 def query(source: Any, column: str | Sequence[str] | None = None, **options: Any) -> str:
@@ -229,7 +229,7 @@ class Request:
 
         return query_of(self.questions[0].table, [each.counting for each in self.questions], dialect)
 
-    def spend(
+    def with_budget(
         self, epsilon: Number, delta: Number, *, certify: Number | None = None, split: Sequence[Number] | None = None
     ) -> Request:
         """The same request with its noise made; a budget that no noise can meet is refused here."""
@@ -270,7 +270,7 @@ class Request:
         return Releases(released) if self.separately else released[0]
 
 
-def _thinned(private: Bars, shape: Shape, budget: Budget) -> Release:
+def _thinned(private: KeyedHistogram, shape: Shape, budget: Budget) -> Release:
     """The one step from private to public."""
     at_most = None
     if budget.total is not None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flexdp._core.calendar import check_zone
-from flexdp._core.domains import Domain, choice, elements, pairs, sequence, text, whole
-from flexdp._core.text import grouped, is_unicode, plain_scalar, plural, shown
+from flexdp._core.domains import Domain, choice, elements, integer, pairs, sequence, text
+from flexdp._core.text import is_unicode, plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -180,7 +180,7 @@ def column_names(column: object) -> list[str | None]:
         return [None]
     listed = [column] if isinstance(column, str) else sequence(column)
     if listed is None:
-        raise InputError(f"column must be the name of a column, or a list of names; got {shown(column)}.")
+        raise InputError(f"column must be the name of a column, or a list of names; got {safe_repr(column)}.")
     if not listed:
         raise InputError("column must name at least one column; got an empty list.")
     names: list[str | None] = [text("column", name) for name in listed]
@@ -202,7 +202,7 @@ def per_column(
         for key, cell in given:
             known = key is None or isinstance(key, str)
             if not known or plain_scalar(key) not in columns:
-                raise InputError(f"{name} names {shown(key)}, which is not among {among}.")
+                raise InputError(f"{name} names {safe_repr(key)}, which is not among {among}.")
             found[None if key is None else str.__str__(key)] = cell
         return [found.get(column) for column in columns]
     if count == 1 or not isinstance(value, list | tuple):
@@ -237,7 +237,7 @@ def _by(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:
         return []
     names = [by] if isinstance(by, str) else sequence(by)
     if not names:
-        raise InputError(f"by must be the name of a column, or a list of names; got {shown(by)}.")
+        raise InputError(f"by must be the name of a column, or a list of names; got {safe_repr(by)}.")
     columns = [_named(table, "by", name) for name in names]
     listed = sequence(kinds)
     if listed is not None and len(listed) != len(columns):
@@ -308,12 +308,12 @@ def _group_value(value: Any, kind: Kind) -> Any:
         value = value.item()
     fits = isinstance(value, _GROUP_KINDS[kind]) and isinstance(value, bool) == (kind == "boolean")
     if not fits or isinstance(value, dt.datetime):
-        raise InputError(f"groups must hold values of the column's kind, {kind}; got {shown(value)}.")
+        raise InputError(f"groups must hold values of the column's kind, {kind}; got {safe_repr(value)}.")
     if isinstance(value, str) and not is_unicode(value):
         raise InputError("groups must be texts that can be written as UTF-8.")
     if isinstance(value, str) and len(value.encode()) > LONGEST_TEXT:
         raise InputError(
-            f"groups must be texts of at most {grouped(LONGEST_TEXT)} bytes; longer ones are read on no engine. "
+            f"groups must be texts of at most {thousands(LONGEST_TEXT)} bytes; longer ones are read on no engine. "
             "Leave it out."
         )
     if kind == "integer" and abs(value) > LARGEST_INTEGER:
@@ -363,8 +363,8 @@ def _units(
                 "max_buckets_per_unit is missing: in how many buckets one unit may count, which has no default. "
                 "Or say per_unit='max', 'min', 'mean' or 'random' for one value of each."
             )
-        return Units(column=column, kind=kind, most=whole("max_buckets_per_unit", most, at_most=_MOST_BUCKETS))
-    if most is not None and whole("max_buckets_per_unit", most) != 1:
+        return Units(column=column, kind=kind, most=integer("max_buckets_per_unit", most, at_most=_MOST_BUCKETS))
+    if most is not None and integer("max_buckets_per_unit", most) != 1:
         raise InputError("max_buckets_per_unit must be 1 with per_unit, which keeps one value of each; leave it out.")
     if per_unit != "random" and len(values) > 1:
         raise InputError(f"per_unit={per_unit!r} needs one released column; of several, say per_unit='random'.")

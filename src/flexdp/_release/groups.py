@@ -16,7 +16,7 @@ from flexdp._core.display import card, key_text, listed, sentence, short, table
 from flexdp._core.domains import attribute, choice, flag, text
 from flexdp._core.domains import function as callable_given
 from flexdp._core.exact import Number, exact, float_up, number_text, said
-from flexdp._core.text import plural, shown
+from flexdp._core.text import plural, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -134,7 +134,7 @@ class Groups(Mapping[Any, View]):
         try:
             values = self._groups[group]
         except Exception:  # noqa: BLE001  (an object may raise anything when it is hashed)
-            raise InputError(f"group {shown(group)} is not in the release; list() shows those that are.") from None
+            raise InputError(f"group {safe_repr(group)} is not in the release; list() shows those that are.") from None
         return self._view(values, self._places[values])
 
     def __iter__(self) -> Iterator[Any]:
@@ -217,7 +217,7 @@ class GroupAnswers(Mapping[Any, Answer]):
         try:
             answer: Answer = self._answers[self._keys[group]]
         except Exception:  # noqa: BLE001  (as above)
-            raise InputError(f"group {shown(group)} is not in the release; list() shows those that are.") from None
+            raise InputError(f"group {safe_repr(group)} is not in the release; list() shows those that are.") from None
         return answer
 
     def __iter__(self) -> Iterator[Any]:
@@ -320,5 +320,5 @@ def _sensitivity(given: Number | Callable[[float], float] | None) -> Callable[[f
         return given
     factor = exact("sensitivity", given)
     if factor < 0:
-        raise InputError(f"sensitivity must be at least 0; got {shown(given)}.")
+        raise InputError(f"sensitivity must be at least 0; got {safe_repr(given)}.")
     return lambda beta: float_up(factor * said(beta))

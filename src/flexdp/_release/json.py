@@ -12,16 +12,16 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from flexdp._core.domains import whole
-from flexdp._core.text import is_short, shown
+from flexdp._core.domains import integer
+from flexdp._core.text import is_short, safe_repr
 from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
 from flexdp.accounting.budget import Budget, has_reach
-from flexdp.bars import Bars
 from flexdp.buckets.base import LONGEST_TEXT, Kind, times
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import bucket_parameters, make_buckets
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
+from flexdp.histogram import KeyedHistogram
 from flexdp.version import __version__
 
 __all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "json_text", "labels", "parse", "read", "write"]
@@ -38,13 +38,13 @@ class Content(NamedTuple):
 
     shape: Shape
     budget: Budget
-    cells: Bars
+    cells: KeyedHistogram
     records_at_most: int | None
 
 
 def json_text(document: dict[str, Any], indent: object) -> str:
     """A document as text: on one line, or with so many spaces of indentation."""
-    spaces = None if indent is None else whole("indent", indent, at_least=0, at_most=_WIDEST_INDENT)
+    spaces = None if indent is None else integer("indent", indent, at_least=0, at_most=_WIDEST_INDENT)
     return json.dumps(document, indent=spaces, ensure_ascii=False, allow_nan=False)
 
 
@@ -138,7 +138,7 @@ def read(document: dict[str, Any]) -> Content:
     if document["schema"] != SCHEMA:
         several = document["schema"] == SCHEMA_OF_SEVERAL
         remedy = " Read it with Releases.from_json." if several else ""
-        raise InputError(f"schema must be {SCHEMA!r}; got {shown(document['schema'])}.{remedy}")
+        raise InputError(f"schema must be {SCHEMA!r}; got {safe_repr(document['schema'])}.{remedy}")
     shape = _shape(document)
     certified, privacy, bars = document.get("certified"), document["privacy"], document["bars"]
     alone = len(shape.columns) == 1
@@ -154,7 +154,7 @@ def read(document: dict[str, Any]) -> Content:
         parts += values
     for axis, own_index in zip(shape.partitions, index, strict=True):
         parts.append(_inside(axis, own_index) if isinstance(axis, Exact) else _within(axis, own_index))
-    cells = Bars(parts, [_positive(entry) for entry in bars["count"]])
+    cells = KeyedHistogram(parts, [_positive(entry) for entry in bars["count"]])
     if shape.groups is not None:
         declared = set(map(group_index, shape.groups))
         if not declared.issuperset(cells.rows(slice(len(shape.by)))):

@@ -21,19 +21,18 @@ import numpy as np
 from flexdp._core.display import from_report
 from flexdp._core.domains import attribute, elements, instance, path_text
 from flexdp._core.exact import upper_text
-from flexdp._core.text import plain_scalar, plural, shown
+from flexdp._core.text import plain_scalar, plural, safe_repr
 from flexdp._release.answers import Answer, Certificate, Reader, Scope
 from flexdp._release.checks import Shape, group_index
 from flexdp._release.groups import Groups, Readable, View, frame_of, group_column
 from flexdp._release.json import SCHEMA_OF_SEVERAL, Content, group_columns, json_text, labels, parse, read, write
 from flexdp.accounting.budget import Budget
-from flexdp.bars import Bars
 from flexdp.buckets.base import Bucket, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Partition
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
-from flexdp.histogram import Histogram
+from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms import Bucketing, Dropping, Mechanism
 from flexdp.noise.drop import DropNoise
 
@@ -58,7 +57,7 @@ class Release(Readable):
 
     shape: Shape
     budget: Budget
-    cells: Bars
+    cells: KeyedHistogram
     records_at_most: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,8 +122,8 @@ class Release(Readable):
 
     @cached_property
     def _reader(self) -> Reader:
-        fibres = 1 if not self.shape.by else None if self.shape.groups is None else len(self.shape.groups)
-        return self._read(self.bars, self.partition, self._scope(fibres=fibres))
+        buckets_summed = 1 if not self.shape.by else None if self.shape.groups is None else len(self.shape.groups)
+        return self._read(self.bars, self.partition, self._scope(buckets_summed=buckets_summed))
 
     @cached_property
     def _general(self) -> Accuracy:
@@ -142,7 +141,7 @@ class Release(Readable):
             scope=scope,
         )
 
-    def _scope(self, *, fibres: int | None, where: str = "", grouped: bool = False, summed: str = "") -> Scope:
+    def _scope(self, *, buckets_summed: int | None, where: str = "", grouped: bool = False, summed: str = "") -> Scope:
         rule = self.shape.unit
         spot = "bucket" if len(self.shape.columns) == 1 else "cell"
         name = "" if rule is None else rule.name
@@ -165,7 +164,7 @@ class Release(Readable):
             named = " and ".join(f"{'an' if label[:1] in 'aeioAEIO' else 'a'} {label}" for label in needed)
             needs = f" that {'has' if single else 'have'} {named}"
         return Scope(
-            fibres=fibres,
+            buckets_summed=buckets_summed,
             most_lost=self._most_lost,
             counted=name or "record",
             place=f"each {spot} of each group" if self.shape.by and not grouped else f"each {spot}",
@@ -201,7 +200,7 @@ class Release(Readable):
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its bars are."""
         names = " and ".join(f"{name} {_told(value)}" for name, value in zip(self.shape.by, group, strict=True))
-        scope = self._scope(fibres=1, where=f" of {names}", grouped=True)
+        scope = self._scope(buckets_summed=1, where=f" of {names}", grouped=True)
         return View(self._read(self.cells.histogram(self._value_places, where), self.partition, scope))
 
     @property
@@ -217,19 +216,21 @@ class Release(Readable):
             raise InputError("marginal needs a release of several columns; this one can be asked itself.")
         if not isinstance(column, str) or plain_scalar(column) not in self.shape.columns:
             known = ", ".join(str(name) for name in self.shape.columns)
-            raise InputError(f"column {shown(column)} is not in the release; its columns are {known}.")
+            raise InputError(f"column {safe_repr(column)} is not in the release; its columns are {known}.")
         place = self.shape.columns.index(str.__str__(column))
         partition = self.shape.partitions[place]
         counts = [axis.count for i, axis in enumerate(self.shape.partitions) if i != place]
-        outer = self._reader.scope.fibres
-        fibres = None if outer is None or None in counts else outer * math.prod(c for c in counts if c is not None)
+        outer = self._reader.scope.buckets_summed
+        buckets_summed = (
+            None if outer is None or None in counts else outer * math.prod(c for c in counts if c is not None)
+        )
         bars = self.cells.histogram([len(self.shape.by) + place])
         index = bars if isinstance(partition, Exact) else Histogram(bars.keys.astype(np.int64), bars.counts)
         mechanism = Bucketing(partition=partition) >> Dropping(noise=self.noise)
         others = [axis for i, axis in enumerate(self.shape.partitions) if i != place]
         cut = any(axis.bounds is not None and axis.outside == "drop" for axis in others)
         scope = self._scope(
-            fibres=fibres,
+            buckets_summed=buckets_summed,
             where=f" in {column}{', the others within their bounds,' if cut else ''}",
             summed="each cell of each group" if self.shape.by else "each cell",
         )
@@ -307,7 +308,9 @@ class Release(Readable):
         try:
             Path(place).write_text(self.to_html(), encoding="utf-8", newline="")
         except (OSError, ValueError):
-            raise InputError(f"path {shown(place)} cannot be written. Check the folder and its permissions.") from None
+            raise InputError(
+                f"path {safe_repr(place)} cannot be written. Check the folder and its permissions."
+            ) from None
 
     def _repr_html_(self) -> str:
         return from_report("release_card")(self._document(), self)
@@ -368,13 +371,13 @@ class Releases(Mapping[str, Release]):
     def __init__(self, releases: Sequence[Release]) -> None:
         listed = elements(releases)
         if listed is None:
-            raise InputError(f"releases must be a list of releases; got {shown(releases)}.")
+            raise InputError(f"releases must be a list of releases; got {safe_repr(releases)}.")
         made = [instance("releases", each, Release, "releases") for each in listed]
         self._releases = {str(each.column): each for each in made}
 
     def __getitem__(self, column: str) -> Release:
         if column not in self:
-            raise InputError(f"column {shown(column)} is not in the release; it has {', '.join(self._releases)}.")
+            raise InputError(f"column {safe_repr(column)} is not in the release; it has {', '.join(self._releases)}.")
         return self._releases[str.__str__(column)]
 
     def __iter__(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 
-from flexdp._core.domains import DELTA, EPSILON, Domain, whole
+from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
@@ -48,7 +48,7 @@ class Budget:
     def __init__(self, epsilon: Number, delta: Number, *, most: int = 1, certify: Number | None = None) -> None:
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
         object.__setattr__(self, "delta", DELTA.check(delta))
-        object.__setattr__(self, "most", whole(UNITS, most))
+        object.__setattr__(self, "most", integer(UNITS, most))
         object.__setattr__(self, "share", None if certify is None else SHARE.check(certify))
         try:
             self.bars, self.total  # noqa: B018  (a budget that no table can meet is refused now)
@@ -93,7 +93,7 @@ def has_reach(reach: object, epsilon: Number, delta: Number, *, most: int = 1, c
     if type(reach) is not int or not 0 < reach <= LARGEST_REACH:
         return False
     share = None if certify is None else SHARE.check(certify)
-    each = _of_each_bar(EPSILON.check(epsilon), DELTA.check(delta), whole(UNITS, most), share)
+    each = _of_each_bar(EPSILON.check(epsilon), DELTA.check(delta), integer(UNITS, most), share)
     return smallest_reach(each.epsilon, each.delta, at_most=reach) == reach
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from flexdp._core.domains import DELTA, EPSILON, array, choice, whole
+from flexdp._core.domains import DELTA, EPSILON, array, choice, integer
 from flexdp._core.exact import Number
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.baselines.laws import BarLaw, reading_law
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
@@ -172,10 +172,10 @@ class Mechanism(ABC):
         each run. On the empty histogram all bars are tallest.
         """
         if not isinstance(rng, Generator):
-            raise InputError(f"rng must be a numpy Generator; got {shown(rng)}.")
+            raise InputError(f"rng must be a numpy Generator; got {safe_repr(rng)}.")
         asked = question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties)
         parts = {each.name: getattr(asked, each.name) for each in fields(asked)}
-        return self._answers(Task(**parts, runs=whole("runs", runs, at_most=MOST_RUNS), rng=rng))
+        return self._answers(Task(**parts, runs=integer("runs", runs, at_most=MOST_RUNS), rng=rng))
 
     def law(
         self,
@@ -265,7 +265,7 @@ def _level(statistic: object) -> int | None:
         return 1
     if isinstance(statistic, Mode):
         return None
-    raise InputError(f"statistic must be Max(), MaxAtLeast(k) or Mode(); got {shown(statistic)}.")
+    raise InputError(f"statistic must be Max(), MaxAtLeast(k) or Mode(); got {safe_repr(statistic)}.")
 
 
 def _checked(counts: object) -> NDArray[np.int64]:

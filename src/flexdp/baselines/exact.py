@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA, GAMMA, attribute
 from flexdp._core.exact import Number
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.baselines.base import Baseline, Empty, Mechanism, Question, Readable, Ties, question
 from flexdp.baselines.registry import baseline
 from flexdp.baselines.stability import answers
@@ -125,12 +125,16 @@ def _law(mechanism: str | Baseline, asked: Question, statistic: Readable) -> NDA
     own = attribute(chosen, "law")
     if not callable(own):
         name = attribute(chosen, "name")
-        raise InputError(f"mechanism {shown(name if isinstance(name, str) else chosen)} has no law. Run it instead.")
+        raise InputError(
+            f"mechanism {safe_repr(name if isinstance(name, str) else chosen)} has no law. Run it instead."
+        )
     budget, rules = asked.budget, {"empty": asked.empty, "ties": asked.ties}
     given = own(asked.counts, statistic, epsilon=budget.epsilon, delta=budget.delta, **rules)
     law = np.asarray(given, dtype=np.float64)
     if law.shape != asked.counts.shape or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
-        raise InputError(f"the law of mechanism {shown(chosen.name)} must be chances, one for each bar, that sum to 1.")
+        raise InputError(
+            f"the law of mechanism {safe_repr(chosen.name)} must be chances, one for each bar, that sum to 1."
+        )
     return law
 
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.baselines.base import Baseline
 from flexdp.baselines.bns import StabilityHistogram, StabilityHistogramSwap
 from flexdp.baselines.dropping import Dropping
@@ -41,5 +41,5 @@ def baseline(name: str) -> Baseline:
         return BASELINES[asked]
     known = ", ".join(BASELINES)
     near = difflib.get_close_matches(asked.lower(), BASELINES, n=1, cutoff=0.5) if isinstance(asked, str) else []
-    hint = f"Did you mean {shown(near[0])}?" if near else f"Choose one of {known}."
-    raise InputError(f"mechanism {shown(name)} does not exist. {hint}")
+    hint = f"Did you mean {safe_repr(near[0])}?" if near else f"Choose one of {known}."
+    raise InputError(f"mechanism {safe_repr(name)} does not exist. {hint}")

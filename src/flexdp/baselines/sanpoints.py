@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON, whole
+from flexdp._core.domains import EPSILON, integer
 from flexdp._core.exact import Number
 from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
 from flexdp.baselines.laws import BarLaw
@@ -39,7 +39,7 @@ class SanPoints(HistogramMechanism):
     )
 
     def __post_init__(self) -> None:
-        whole("rounds", self.rounds)
+        integer("rounds", self.rounds)
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
         SMALL_DELTA.check(delta)

@@ -9,7 +9,7 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
 from flexdp.buckets.parse import bound_given, bucket_parameters, make_buckets, make_grid
 from flexdp.buckets.partition import Buckets, Partition
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 
 __all__ = [
@@ -19,10 +19,10 @@ __all__ = [
     "Exact",
     "Grid",
     "Kind",
-    "LogWidth",
     "Months",
     "Outside",
     "Partition",
+    "RelativeWidth",
     "Width",
     "bound_given",
     "bucket_parameters",

@@ -14,7 +14,7 @@ import numpy as np
 
 from flexdp._core.domains import Domain, choice, sequence
 from flexdp._core.exact import Number
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import (
     EPOCH,
     FIRST_MOMENT,
@@ -31,7 +31,7 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
 from flexdp.buckets.partition import Buckets
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 
@@ -107,7 +107,7 @@ def make_buckets(
     if relative is not None:
         if kind in ("date", "moment"):
             raise InputError("relative needs a column of numbers, and this one holds times. Give width='1 day'.")
-        return LogWidth(kind, RELATIVE.check(relative), limits, side)
+        return RelativeWidth(kind, RELATIVE.check(relative), limits, side)
     if width is None:
         return Exact(kind, limits, side)
     if kind in ("date", "moment") and (kind == "moment" or isinstance(width, str | dt.timedelta)):
@@ -117,20 +117,22 @@ def make_buckets(
     match = _DURATION.fullmatch(width) if kind in ("integer", "number") and isinstance(width, str) else None
     if match and match.group(2).lower() in {*_LENGTHS, *_CALENDAR}:
         raise InputError(
-            f"width is a length of time, and the column is read as {kind}; got {shown(width)}. "
+            f"width is a length of time, and the column is read as {kind}; got {safe_repr(width)}. "
             "Say kind='date' or kind='moment' where it holds times."
         )
     step = WIDTH.check(width)
     if kind != "number":
         unit, hint = ("days", "") if kind == "date" else ("integers", ", or say kind='number'")
         if step.denominator != 1:
-            raise InputError(f"width must be a whole number on a column of {unit}; got {shown(width)}. Round it{hint}.")
+            raise InputError(
+                f"width must be a whole number on a column of {unit}; got {safe_repr(width)}. Round it{hint}."
+            )
         if step > _WIDEST[kind]:
-            raise InputError(f"width must be at most {_WIDEST[kind]} on a column of {unit}; got {shown(width)}.")
+            raise InputError(f"width must be at most {_WIDEST[kind]} on a column of {unit}; got {safe_repr(width)}.")
     buckets = Width(kind, step, limits, side)
     furthest = max((abs(bound) for bound in limits or ()), default=Fraction(0))
     if (buckets.count or 0) > LARGEST_INDEX or (kind == "number" and furthest > LARGEST_INDEX * step):
-        raise InputError(f"width is too small for these bounds; got {shown(width)}. Give a larger width.")
+        raise InputError(f"width is too small for these bounds; got {safe_repr(width)}. Give a larger width.")
     return buckets
 
 
@@ -144,19 +146,19 @@ def _timed(kind: Kind, width: Any, limits: tuple[Fraction, Fraction] | None, sid
         if whole_days and isinstance(given, str) and given.strip()[:1].isdigit() and not match:
             return None
         example = "'1 day', '1 week' or '1 month'" if whole_days else "'15 minutes', '1 day' or '1 month'"
-        raise InputError(f"width must be a length of time such as {example}; got {shown(width)}.")
+        raise InputError(f"width must be a length of time such as {example}; got {safe_repr(width)}.")
     number = int(match.group(1) or 1)
     if number < 1:
-        raise InputError(f"width must be longer than nothing; got {shown(width)}.")
+        raise InputError(f"width must be longer than nothing; got {safe_repr(width)}.")
     if word in _CALENDAR:
         if number * _CALENDAR[word] > _MOST_MONTHS:
-            raise InputError(f"width must be at most 9999 years; got {shown(width)}.")
+            raise InputError(f"width must be at most 9999 years; got {safe_repr(width)}.")
         return Months(kind, number * _CALENDAR[word], limits, side)
     length = Fraction(number * _LENGTHS[word], MICROS_PER_DAY if whole_days else 1)
     if length.denominator != 1:
-        raise InputError(f"width must be whole days on a column of dates; got {shown(width)}.")
+        raise InputError(f"width must be whole days on a column of dates; got {safe_repr(width)}.")
     if length > _WIDEST[kind]:
-        raise InputError(f"width must be at most 10000000 days; got {shown(width)}.")
+        raise InputError(f"width must be at most 10000000 days; got {safe_repr(width)}.")
     return Width(kind, length, limits, side, weekly=word == "week")
 
 
@@ -183,7 +185,7 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
         out["width"] = buckets.width_text
     elif isinstance(buckets, Width):
         out["width"] = str(buckets.width)
-    if isinstance(buckets, LogWidth):
+    if isinstance(buckets, RelativeWidth):
         out["relative"] = str(buckets.rho)
     if buckets.bounds is not None:
         low, high = buckets.bounds
@@ -211,7 +213,7 @@ def _point(name: str, kind: Kind, value: Any) -> Fraction:
     if kind != "date":
         if isinstance(value, str) and _LIKE_A_DAY.match(value):
             raise InputError(
-                f"{name} holds times, and the column is read as {kind}; got {shown(value)}. "
+                f"{name} holds times, and the column is read as {kind}; got {safe_repr(value)}. "
                 "Say kind='date' or kind='moment' where it holds them, too."
             )
         return _limits(name, 37 if kind == "integer" else 300).check(value)
@@ -219,15 +221,16 @@ def _point(name: str, kind: Kind, value: Any) -> Fraction:
         try:
             value = dt.date.fromisoformat(value.strip())
         except ValueError:
-            raise InputError(f"{name} must be dates such as 2024-12-31; got {shown(value)}.") from None
+            raise InputError(f"{name} must be dates such as 2024-12-31; got {safe_repr(value)}.") from None
     if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
-        raise InputError(f"{name} must be dates such as 2024-12-31; got {shown(value)}.")
+        raise InputError(f"{name} must be dates such as 2024-12-31; got {safe_repr(value)}.")
     return Fraction(value.toordinal() - EPOCH)
 
 
 def _moment(name: str, value: Any) -> Fraction:
     wrong = InputError(
-        f"{name} must be moments such as 2024-12-31T18:30, without a time zone (zone= says which); got {shown(value)}."
+        f"{name} must be moments such as 2024-12-31T18:30, without a time zone (zone= says which); "
+        f"got {safe_repr(value)}."
     )
     if isinstance(value, str):
         try:
@@ -249,8 +252,8 @@ def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
     if lower >= upper:
         order, remedy = ("equal", "Move them apart") if lower == upper else ("reversed", "Give the smaller one first")
         raise InputError(
-            f"bounds must be a lower one and a larger upper one; got {order} bounds, {shown(pair[0])} and "
-            f"{shown(pair[1])}. {remedy}."
+            f"bounds must be a lower one and a larger upper one; got {order} bounds, {safe_repr(pair[0])} and "
+            f"{safe_repr(pair[1])}. {remedy}."
         )
     if kind == "moment":  # from the lower one up to, and without, the upper one
         return max(lower, Fraction(FIRST_MOMENT)), upper - 1

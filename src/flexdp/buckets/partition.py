@@ -4,14 +4,14 @@ A partition maps a value to an index and an index to the bucket's centre and edg
 counts by; centres are computed afterwards, on the few buckets that are released. Every partition knows its
 half-width β, and with bounds it knows how many buckets there are, which is what α certificates rest on.
 
-======== ==================================== =====================================================
-Exact    every value is its own bar            β = 0
-Width    [lower + i·w, lower + (i+1)·w)        β = w/2; on integers the bucket holds w of them, β = (w−1)/2
-LogWidth ratio (1+ρ)/(1−ρ), both signs, zero   β = ρ of the bucket's centre
-Edges    [e_i, e_{i+1}), the last one closed   β = half the width of the bucket in question
-Months   so many months of the calendar        β = half the length of the bucket in question
-Grid     a cell of several columns             β = half the diagonal of a cell
-======== ==================================== =====================================================
+============= ============================================ ==========================================================
+Exact         every value is its own bar                   β = 0
+Width         [lower + i·w, lower + (i+1)·w)               β = w/2; on integers the bucket holds w of them, β = (w−1)/2
+RelativeWidth ratio (1+ρ)/(1−ρ), both signs, zero          β = ρ of the bucket's centre
+Edges         [e_i, e_{i+1}), the last one closed          β = half the width of the bucket in question
+Months        so many months of the calendar               β = half the length of the bucket in question
+Grid          a cell of several columns                    β = half the diagonal of a cell
+============= ============================================ ==========================================================
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 
 __all__ = ["Buckets", "Partition"]
 
-Buckets: TypeAlias = Exact | Width | LogWidth | Edges | Months
+Buckets: TypeAlias = Exact | Width | RelativeWidth | Edges | Months
 Partition: TypeAlias = Buckets | Grid

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from flexdp._core.exact import upper_text
 from flexdp.buckets.base import LARGEST_DOUBLE, SMALLEST_NORMAL, Bucket, Kind, Outside, confine
 
-__all__ = ["LogWidth"]
+__all__ = ["RelativeWidth"]
 
 _LOG_SPAN = 1420.0  # a little more than ln(largest double / smallest normal double)
 
 
 @dataclass(frozen=True)
-class LogWidth:
+class RelativeWidth:
     """Buckets in which every value is within a fraction ρ of the centre; both signs, and a bar for zero.
 
     Index 0 is zero (and what is smaller in size than the smallest normal double); index ±(j+1) is the j-th

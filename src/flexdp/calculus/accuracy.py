@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from flexdp._core.domains import BETA, EPSILON, Domain, flag, function, instance, sequence, text, whole
+from flexdp._core.domains import BETA, EPSILON, Domain, flag, function, instance, integer, sequence, text
 from flexdp._core.exact import Number, exact, float_up, sum_up
 from flexdp._core.text import plain_scalar
 from flexdp.errors import InputError
@@ -98,7 +98,7 @@ class ErrorSensitivity:
         if self.takes is not None:
             object.__setattr__(self, "takes", text("takes", self.takes))
         if self.max_drop is not None:
-            object.__setattr__(self, "max_drop", whole("max_drop", self.max_drop, at_least=0))
+            object.__setattr__(self, "max_drop", integer("max_drop", self.max_drop, at_least=0))
         for name in ("scales", "merges"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))
 

@@ -28,7 +28,7 @@ import click
 
 from flexdp._core.domains import MUCH_EPSILON
 from flexdp._core.exact import number_text
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.cli.lab import compare, experiment
 from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers, safe
 from flexdp.cli.plan import pair_of, plan_command, report_command
@@ -162,7 +162,7 @@ def _listed(_context: click.Context, parameter: click.Parameter, value: str | No
     except (csv.Error, ValueError):
         row = []
     if not row or "" in row:
-        raise InputError(f"{parameter.name} must be values between commas, none of them empty; got {shown(value)}.")
+        raise InputError(f"{parameter.name} must be values between commas, none of them empty; got {safe_repr(value)}.")
     return [part if f'"{part}"' in value else part.strip() for part in row]
 
 
@@ -313,7 +313,7 @@ def release(
 
     Every run spends (ε, δ) again.
     """
-    request = _prepared(source, column, table, **options).spend(epsilon, delta, certify=certify, split=split)
+    request = _prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
     if request.separately and output is not None and output.lower().endswith(".html"):
         raise InputError("output of columns released separately must be .json or .csv; report makes a page of each.")
     questions = parse_stats(stats, request)
@@ -347,7 +347,8 @@ def release(
             print_answers(one, all_answers(one, questions))
     if unwritten:
         raise InputError(
-            f"output {shown(output)} could not be written, and stands on standard output instead, as JSON; {_cost(run)}"
+            f"output {safe_repr(output)} could not be written, and stands on standard output instead, as JSON; "
+            f"{_cost(run)}"
         )
     return 0 if any(len(one.cells) for one in each) else NOTHING_SURVIVED
 

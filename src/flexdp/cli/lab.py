@@ -111,7 +111,7 @@ def experiment(
     DIR gets results.csv, datasets.csv, verdicts.csv, timings.csv, figure.svg, figure.png and index.html. A run that was
     stopped goes on where it was. Number 7 is our own: worst cases found by search (worst.csv), by default at ε = 1.
     """
-    from flexdp._core.domains import whole
+    from flexdp._core.domains import integer
     from flexdp.experiments.claims import judge
     from flexdp.experiments.files import output_folder
     from flexdp.experiments.journal import Journal
@@ -123,7 +123,7 @@ def experiment(
     searched, others = [name for name in names if name in WORST], [name for name in names if name not in WORST]
     asked, wanted = chosen_mechanisms(mechanisms), chosen(others) if others else ()
     grid, checked = _grid(epsilon), _settings(quick, settings)
-    processes = whole("jobs", jobs)
+    processes = integer("jobs", jobs)
     _try_matplotlib(no_figure or not others)
     folder = output_folder(out)
     worst = _worst(folder, mechanisms, epsilon, quick, checked) if searched else ()

@@ -23,7 +23,7 @@ from typing import Any, TextIO, TypeVar
 from flexdp._core.display import key_text, short
 from flexdp._core.domains import path_text
 from flexdp._core.exact import number_text
-from flexdp._core.text import for_spreadsheet, shown
+from flexdp._core.text import for_spreadsheet, safe_repr
 from flexdp._core.text import visible as safe
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
@@ -73,7 +73,7 @@ def _made(word: str, statistic: Callable[[str], _S], argument: str) -> _S:
     try:
         return statistic(argument)
     except InputError as refusal:
-        raise InputError(f"stat {shown(word)} cannot be asked: {refusal}") from None
+        raise InputError(f"stat {safe_repr(word)} cannot be asked: {refusal}") from None
 
 
 def _question(word: str, kinds: set[Kind], points: bool) -> Question:
@@ -105,7 +105,7 @@ def _question(word: str, kinds: set[Kind], points: bool) -> Question:
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
         if "," in word:
             hint = "Give --stat once for each."
-        raise InputError(f"stat {shown(word)} is not known. {hint}")
+        raise InputError(f"stat {safe_repr(word)} is not known. {hint}")
     if statistic is not None:
         if points and statistic.ordered:
             raise InputError(f"stat {word} needs one column; of points ask for mode, support, top or counts.")
@@ -237,15 +237,15 @@ class AtomicFile:
         self._path = None if path is None else Path(path_text("output", path))
         self._stream: TextIO | None = None
         if self._path is not None and any(_same(self._path, file) for file in inputs):
-            raise InputError(f"output {shown(path)} is what is read here; name another file.")
+            raise InputError(f"output {safe_repr(path)} is what is read here; name another file.")
         if self._path is not None and self._path.suffix.lower() not in endings:
             *first, last = endings
             wanted = f"{', '.join(first)} or {last}" if first else last
-            raise InputError(f"output must end in {wanted}; got {shown(path)}.")
+            raise InputError(f"output must end in {wanted}; got {safe_repr(path)}.")
 
     def __enter__(self) -> AtomicFile:
         if self._path is not None:
-            given = shown(str(self._path))
+            given = safe_repr(str(self._path))
             try:
                 if self._path.is_dir():
                     raise InputError(f"output {given} is a directory; name a file.")

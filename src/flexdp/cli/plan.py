@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from flexdp._core.text import shown, visible
+from flexdp._core.text import safe_repr, visible
 from flexdp._release.api import Release, prepare
 from flexdp._release.json import parse
 from flexdp.cli.output import AtomicFile, json_answer
@@ -126,7 +126,7 @@ def report_command(source: str, output: str | None, column: str | None, as_json:
     try:
         released = Release.from_json(text)
     except InputError as refusal:
-        raise InputError(f"{shown(source)}: {refusal}") from None
+        raise InputError(f"{safe_repr(source)}: {refusal}") from None
     # The version that is named is the one that made the release.
     content = {**json.loads(released.to_json()), "flexdp": json.loads(text)["flexdp"]}
     document = Document.read(content)
@@ -136,7 +136,7 @@ def report_command(source: str, output: str | None, column: str | None, as_json:
             with target:
                 target.write_text(html)
         except OSError:
-            raise InputError(f"output {shown(output)} could not be written; is there room for it?") from None
+            raise InputError(f"output {safe_repr(output)} could not be written; is there room for it?") from None
         if output is None:
             click.echo(html, nl=False)
     if as_json:
@@ -155,7 +155,7 @@ def _one(source: str, column: str | None) -> str:
         several = content["schema"] == "flexdp.releases/1"
         found = {str(each["column"]): each for each in content["releases"]} if several else {}
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InputError(f"{shown(source)} must be the JSON of a flexdp release, complete and unchanged.") from None
+        raise InputError(f"{safe_repr(source)} must be the JSON of a flexdp release, complete and unchanged.") from None
     if several and column not in found:
         raise InputError(f"column must be one of {', '.join(map(repr, found))}: say which with --column.")
     if not several and column is not None:
@@ -169,9 +169,11 @@ def _read(source: str) -> str:
         if source == "-":
             return sys.stdin.read(_LARGEST)
         if path.is_file() and path.stat().st_size > _LARGEST:
-            raise InputError(f"{shown(source)} is too large to be a release; name the file that release -o wrote.")
+            raise InputError(f"{safe_repr(source)} is too large to be a release; name the file that release -o wrote.")
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as failure:
         if isinstance(failure, InputError):
             raise
-        raise InputError(f"{shown(source)} cannot be read; name the file that release -o FILE.json wrote.") from None
+        raise InputError(
+            f"{safe_repr(source)} cannot be read; name the file that release -o FILE.json wrote."
+        ) from None

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from flexdp._core.domains import whole
+from flexdp._core.domains import integer
 from flexdp.errors import InputError
 
 __all__ = ["web_command"]
@@ -19,7 +19,7 @@ _LAST_PORT = 65535
 @click.pass_obj
 def web_command(run: Any, /, port: str) -> int:
     """Plan a release on a page in your browser: on this machine only, without data. Ctrl-C ends it."""
-    number = whole("port", port, at_least=0)
+    number = integer("port", port, at_least=0)
     if number > _LAST_PORT:
         raise InputError(f"port must be at most {_LAST_PORT}; got {number}. Leave it out, or give 0.")
     try:

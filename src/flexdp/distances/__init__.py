@@ -9,17 +9,10 @@ which mass suffices.
 
 from __future__ import annotations
 
-from flexdp.distances.api import (
-    Coupling,
-    Farthest,
-    Metric,
-    Transport,
-    Weighted,
-    hausdorff,
-    lossy_w1,
-    lossy_winf,
-    total_variation,
-)
+from flexdp.distances.inputs import Coupling, Transport, Weighted
+from flexdp.distances.lossy import lossy_w1, lossy_winf, total_variation
+from flexdp.distances.problem import Metric
+from flexdp.distances.sets import Farthest, hausdorff
 
 __all__ = [
     "Coupling",

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA as ALPHA_RANGE
-from flexdp._core.domains import EPSILON, elements, whole
+from flexdp._core.domains import EPSILON, elements, integer
 from flexdp._core.exact import Number, number_text
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.baselines import Baseline
 from flexdp.baselines.base import SMALL_DELTA, Empty, Ties
 from flexdp.errors import InputError
@@ -80,7 +80,7 @@ class Settings:
     ) -> Settings:
         """From what a user wrote, each in its declared range."""
         return cls(
-            seed=whole("seed", seed, at_least=0),
+            seed=integer("seed", seed, at_least=0),
             runs=_many("runs", runs),
             datasets=_many("datasets", datasets),
             delta=SMALL_DELTA.check(delta),
@@ -134,7 +134,7 @@ class _Named:
         try:
             self.baseline.claim(epsilon=epsilon, delta=settings.delta)
         except InputError as refusal:
-            raise InputError(f"mechanism {shown(self.name)}: {refusal} Leave it out, or change that.") from None
+            raise InputError(f"mechanism {safe_repr(self.name)}: {refusal} Leave it out, or change that.") from None
 
     def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
         run: Callable[..., Any] = self.baseline.run
@@ -215,7 +215,7 @@ def epsilon_grid(values: object) -> tuple[Fraction, ...]:
     else:
         listed = elements(given)
     if listed is None:
-        raise InputError(f"epsilon must be a list of numbers; got {shown(values)}. Write 0.1,0.5,1.")
+        raise InputError(f"epsilon must be a list of numbers; got {safe_repr(values)}. Write 0.1,0.5,1.")
     if not listed:
         raise InputError("epsilon must hold at least one number; got none. Write 0.1,0.5,1.")
     return tuple(sorted({EPSILON.check(value) for value in listed}))
@@ -233,13 +233,14 @@ def _checked(outputs: Any, name: str, runs: int) -> NDArray[np.float64]:
             raise TypeError
         numbers = given.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"mechanism {shown(name)} must return real numbers, one for each run.") from None
+        raise InputError(f"mechanism {safe_repr(name)} must return real numbers, one for each run.") from None
     if numbers.shape != (runs,):
         raise InputError(
-            f"mechanism {shown(name)} must return one output for each of the {runs} runs; got shape {numbers.shape}."
+            f"mechanism {safe_repr(name)} must return one output for each of the {runs} runs; "
+            f"got shape {numbers.shape}."
         )
     if not np.isfinite(numbers).all():
-        raise InputError(f"mechanism {shown(name)} returned an output that is not a finite number.")
+        raise InputError(f"mechanism {safe_repr(name)} returned an output that is not a finite number.")
     return numbers
 
 
@@ -249,14 +250,14 @@ def _step_noise(value: object) -> StepNoise | None:
 
 
 def _many(name: str, value: object) -> int:
-    number = whole(name, value, at_least=LEAST)
+    number = integer(name, value, at_least=LEAST)
     if number > _LARGEST:
-        raise InputError(f"{name} must be at most 10^7; got {shown(value)}.")
+        raise InputError(f"{name} must be at most 10^7; got {safe_repr(value)}.")
     return number
 
 
 def _one_of(name: str, value: str, choices: tuple[Any, ...]) -> Any:
     given = plain_scalar(value)
     if not isinstance(given, str) or given not in choices:
-        raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {shown(value)}.")
+        raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {safe_repr(value)}.")
     return given

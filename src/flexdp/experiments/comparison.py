@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import array, attribute, elements, function, path_text, sequence, text, whole
+from flexdp._core.domains import array, attribute, elements, function, integer, path_text, sequence, text
 from flexdp._core.domains import pairs as pairs_of
 from flexdp._core.exact import Number
-from flexdp._core.text import is_short, plain_scalar, shown
+from flexdp._core.text import is_short, plain_scalar, safe_repr
 from flexdp.baselines import BASELINES, Baseline, baseline
 from flexdp.baselines.base import Readable
 from flexdp.errors import FlexdpError, InputError
@@ -83,7 +83,7 @@ class Comparison:
         target = Path(path_text("path", path))
         kinds = {".svg": svg, ".png": png}
         if target.suffix.lower() not in kinds:
-            raise InputError(f"path must end in .svg or .png; got {shown(str(path))}.")
+            raise InputError(f"path must end in .svg or .png; got {safe_repr(str(path))}.")
         write_whole(target, kinds[target.suffix.lower()](self.study))
         return target
 
@@ -124,7 +124,7 @@ def compare(
     )
     if progress is not None:
         function("progress", progress, "what is done, how much there is, and a label")
-    width = None if bars is None else whole("bars", bars, at_most=_MOST_BARS)
+    width = None if bars is None else integer("bars", bars, at_most=_MOST_BARS)
     panels = [
         Experiment(name=label, statistic=asked, law=law, about=label) for label, law in _laws(data, width).items()
     ]
@@ -146,7 +146,7 @@ def parse_statistic(statistic: Readable | str) -> Readable:
         return Max() if given == "max" else Mode()
     if name == "max_at_least" and argument:
         return MaxAtLeast(argument)
-    raise InputError(f"statistic must be max, max_at_least:k or mode; got {shown(statistic)}.")
+    raise InputError(f"statistic must be max, max_at_least:k or mode; got {safe_repr(statistic)}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +178,7 @@ class _Own:
             raise
         except Exception as failure:
             raise InputError(
-                f"mechanism {shown(self.name)} raised {type(failure).__name__}: {_told(failure)}. It is called as "
+                f"mechanism {safe_repr(self.name)} raised {type(failure).__name__}: {_told(failure)}. It is called as "
                 "mechanism(counts, rng), and given runs, epsilon, delta or statistic where it names them."
             ) from failure
 
@@ -208,14 +208,14 @@ def _mechanisms(given: Any) -> list[Mechanism]:
         alone = isinstance(given, str) or callable(given) or _is_a(given, Baseline)
         listed = [given] if alone or not isinstance(given, Iterable) else elements(given)
         if listed is None:
-            raise InputError(f"mechanisms must be one or a list of them; got {shown(given)}.")
+            raise InputError(f"mechanisms must be one or a list of them; got {safe_repr(given)}.")
         pairs = [(_name(each), each) for each in listed]
     if not pairs:
         raise InputError(f"mechanisms must hold at least one. Choose from {', '.join(BASELINES)}, or give a function.")
     names = [name for name, _ in pairs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"mechanism {shown(twice[0])} is given twice; name each by a mapping {{name: mechanism}}.")
+        raise InputError(f"mechanism {safe_repr(twice[0])} is given twice; name each by a mapping {{name: mechanism}}.")
     return [_mechanism(name, each) for name, each in pairs]
 
 
@@ -259,7 +259,7 @@ class _Renamed:
             raise
         except Exception as failure:
             raise InputError(
-                f"mechanism {shown(self.name)} raised {type(failure).__name__}: {_told(failure)}."
+                f"mechanism {safe_repr(self.name)} raised {type(failure).__name__}: {_told(failure)}."
             ) from failure
 
 
@@ -270,7 +270,7 @@ def _mechanism(name: str, mechanism: Any) -> Mechanism:
         return _Renamed(name, named(mechanism))
     if callable(mechanism):
         return _Own(name, mechanism)
-    raise InputError(f"mechanism must be a name, a Baseline or a function (counts, rng); got {shown(mechanism)}.")
+    raise InputError(f"mechanism must be a name, a Baseline or a function (counts, rng); got {safe_repr(mechanism)}.")
 
 
 def _laws(data: Any, bars: int | None) -> dict[str, Law]:
@@ -306,7 +306,7 @@ def _law(data: Any, label: str, bars: int | None) -> Law:
     row = array(data)
     if row is None or row.ndim != 1 or row.dtype.kind not in "iu" or not len(row) or int(row.min()) < 0:
         raise InputError(
-            f"data must be a law, a row of whole counts, a Histogram, or a list of these; got {shown(data)}."
+            f"data must be a law, a row of whole counts, a Histogram, or a list of these; got {safe_repr(data)}."
         )
     return Fixed(row.astype(np.int64), label)
 

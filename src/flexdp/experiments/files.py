@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from flexdp._core.domains import path_text
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 
 __all__ = ["output_folder", "write_whole", "writing"]
@@ -24,11 +24,11 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as failure:
         if failure.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise InputError(
-                f"out {shown(str(path))} is full. Free some room and run the same command again: what is finished "
+                f"out {safe_repr(str(path))} is full. Free some room and run the same command again: what is finished "
                 "is kept."
             ) from None
         raise InputError(
-            f"out {shown(str(path))} cannot be written. Check the folder and its permissions, or name another."
+            f"out {safe_repr(str(path))} cannot be written. Check the folder and its permissions, or name another."
         ) from None
 
 
@@ -37,7 +37,7 @@ def output_folder(out: str | Path) -> Path:
     folder = Path(path_text("out", out))
     with writing(folder):
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"out {shown(str(folder))} is a file; name a folder.")
+            raise InputError(f"out {safe_repr(str(folder))} is a file; name a folder.")
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, trial = tempfile.mkstemp(prefix=".flexdp-", dir=folder)
         os.close(descriptor)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Cell, Key, Settings
 from flexdp.experiments.files import writing
@@ -44,7 +44,7 @@ class Journal:
     def __enter__(self) -> Journal:
         if self._path.exists() and not self._path.is_file():
             raise InputError(
-                f"out {shown(str(self._path.parent))} holds a {NAME} that is no file; name another folder."
+                f"out {safe_repr(str(self._path.parent))} holds a {NAME} that is no file; name another folder."
             )
         with writing(self._path):
             self._stream = self._path.open("a+b")
@@ -53,7 +53,8 @@ class Journal:
         except OSError:
             self._stream.close()
             raise InputError(
-                f"out {shown(str(self._path.parent))} is in use by another run; wait for it, or name another folder."
+                f"out {safe_repr(str(self._path.parent))} is in use by another run; wait for it, or name another "
+                "folder."
             ) from None
         try:
             self._load(self._stream)
@@ -104,15 +105,15 @@ class Journal:
             cells = [_cell(json.loads(line)) for line in lines[1:]]
         except (ValueError, KeyError, TypeError):
             raise InputError(
-                f"out {shown(str(self._path.parent))} holds a {NAME} that cannot be read. Delete it, or name another "
-                "folder."
+                f"out {safe_repr(str(self._path.parent))} holds a {NAME} that cannot be read. Delete it, or name "
+                "another folder."
             ) from None
         differing = sorted(name for name in {*found, *self._print} if found.get(name) != self._print.get(name))
         if differing:
             name = differing[0]
             raise InputError(
-                f"out {shown(str(self._path.parent))} holds a study with {name} {shown(found.get(name))}, not "
-                f"{shown(self._print.get(name))}. Name another folder, or delete {NAME} in it."
+                f"out {safe_repr(str(self._path.parent))} holds a study with {name} {safe_repr(found.get(name))}, not "
+                f"{safe_repr(self._print.get(name))}. Name another folder, or delete {NAME} in it."
             )
         self.cells = {cell.key: cell for cell in cells}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
-from flexdp._core.text import is_short, shown
+from flexdp._core.text import is_short, safe_repr
 from flexdp.baselines.base import Readable
 from flexdp.errors import InputError
 from flexdp.simulation.laws import Binning, Law, PoissonBars, Sampled, StepNoise, Steps
@@ -95,5 +95,5 @@ def chosen(names: Iterable[str]) -> tuple[Experiment, ...]:
     for name in sorted(asked - {"all", *EXPERIMENTS}):
         near = difflib.get_close_matches(name.strip("()").lower(), [*EXPERIMENTS, *WORST, "all"], n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]}?" if near else "Choose from 1 to 7, or all."
-        raise InputError(f"experiment {shown(name) if is_short(name) else 'of that name'} does not exist. {hint}")
+        raise InputError(f"experiment {safe_repr(name) if is_short(name) else 'of that name'} does not exist. {hint}")
     return tuple(each for each in _ALL if "all" in asked or each.name in asked)

@@ -16,8 +16,8 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
-from flexdp._core.domains import elements, whole
-from flexdp._core.text import shown
+from flexdp._core.domains import elements, integer
+from flexdp._core.text import safe_repr
 from flexdp.baselines import BASELINES, baseline
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Cell, Mechanism, Settings, cases, measure, named
@@ -53,7 +53,7 @@ def chosen_mechanisms(names: Sequence[str]) -> tuple[Mechanism, ...]:
     """The compared mechanisms of those names, in the usual order; all of them if none is named."""
     listed = elements(names)
     if listed is None:
-        raise InputError(f"names must be a list of mechanisms; got {shown(names)}.")
+        raise InputError(f"names must be a list of mechanisms; got {safe_repr(names)}.")
     asked = {baseline(name).name for name in listed} or set(BASELINES)
     return tuple(named(each) for each in BASELINES.values() if each.name in asked)
 
@@ -81,7 +81,7 @@ def run(
     wanted = list(product(experiments, mechanisms, epsilons))
     missing = [each for each in wanted if (each[0].name, each[1].name, each[2]) not in known]
     done, seconds = len(wanted) - len(missing), {each.name: 0.0 for each in mechanisms}
-    for cell, spent in _computed(missing, settings, whole("jobs", jobs)):
+    for cell, spent in _computed(missing, settings, integer("jobs", jobs)):
         known[cell.key] = cell
         seconds[cell.mechanism] += spent
         if journal is not None:

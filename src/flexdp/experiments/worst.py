@@ -25,9 +25,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON, GAMMA, elements, whole
+from flexdp._core.domains import EPSILON, GAMMA, elements, integer
 from flexdp._core.exact import Number, number_text
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.baselines import Baseline, baseline, exact_errors
 from flexdp.baselines.base import LARGEST_TOTAL, SMALL_DELTA, Readable
 from flexdp.errors import InputError
@@ -121,11 +121,11 @@ def search(
     """
     epsilon, delta = EPSILON.check(epsilon), SMALL_DELTA.check(delta)
     shares = tuple(dict.fromkeys(GAMMA.check(gamma) for gamma in elements(gammas) or ()))
-    size = whole("records", records, at_most=LARGEST_TOTAL)
-    tries = whole("evaluations", evaluations)
+    size = integer("records", records, at_most=LARGEST_TOTAL)
+    tries = integer("evaluations", evaluations)
     chosen = [baseline(each) if isinstance(each, str) else each for each in elements(mechanisms) or ()]
     asked = elements(statistics) or []
-    widths = [whole("bars", each, at_most=_MOST_BARS) for each in elements(bars) or ()]
+    widths = [integer("bars", each, at_most=_MOST_BARS) for each in elements(bars) or ()]
     if not (chosen and asked and widths and shares):
         raise InputError("mechanisms, statistics, bars and gammas must each hold at least one entry.")
     alphas = {width: _guaranteed(epsilon, delta, size, width) for width in widths}
@@ -137,7 +137,7 @@ def search(
                     mechanism=mechanism, statistic=statistic, bars=width, records=size, epsilon=epsilon, delta=delta,
                     alpha=alphas[width],
                 )  # fmt: skip
-                rows += _worst(place, shares, tries, whole("seed", seed, at_least=0))
+                rows += _worst(place, shares, tries, integer("seed", seed, at_least=0))
     return WorstCases(rows=tuple(rows), seed=seed)
 
 
@@ -161,7 +161,7 @@ def _guaranteed(epsilon: Fraction, delta: Fraction, records: int, bars: int) -> 
     if lost >= records:
         raise InputError(
             f"records must exceed {lost} for {bars} bars, so that dropping guarantees an alpha below 1; "
-            f"got {shown(records)}. Choose more records, fewer bars or a larger epsilon."
+            f"got {safe_repr(records)}. Choose more records, fewer bars or a larger epsilon."
         )
     return Fraction(lost, records)
 

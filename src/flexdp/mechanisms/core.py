@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import GAMMA, whole
+from flexdp._core.domains import GAMMA, integer
 from flexdp._core.exact import Number, sum_up
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.calculus.accuracy import (
     DistortionSensitivity,
     ErrorSensitivity,
@@ -82,8 +82,8 @@ class Mechanism:
 
     def accuracy(self, *, records_at_least: int | None = None, bars: int | None = None, gamma: Number = 0) -> Accuracy:
         """The accuracy on all inputs of at least so many records (and, if not known from buckets, so many bars)."""
-        known = None if records_at_least is None else whole("records_at_least", records_at_least)
-        most = None if bars is None else whole("bars", bars)
+        known = None if records_at_least is None else integer("records_at_least", records_at_least)
+        most = None if bars is None else integer("bars", bars)
         return self.accuracy_in(Setting(records_at_least=known, bars=most, gamma=GAMMA.check(gamma)))
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ def compose(first: Mechanism, second: Mechanism) -> Mechanism:
     """
     for part in (first, second):
         if not isinstance(part, Mechanism):
-            raise InputError(f"only mechanisms compose; got {shown(part)}. Read a statistic off with ReadOff(…).")
+            raise InputError(f"only mechanisms compose; got {safe_repr(part)}. Read a statistic off with ReadOff(…).")
     if first.target != second.source:
         raise InputError(
             f"{second.name} takes {second.source}, and {first.name} gives {first.target}; they must be the same."

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON, Domain, instance, whole
+from flexdp._core.domains import EPSILON, Domain, instance, integer
 from flexdp._core.exact import Number, float_up, said, sum_up
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import EPOCH, Kind
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import make_buckets
@@ -41,7 +41,7 @@ BETA = Domain(name="beta", low=Fraction(0), remedy="It is how far values may be 
 
 
 def _dimensions(given: object) -> int:
-    return whole("dimensions", given, at_most=_MOST_DIMENSIONS)
+    return integer("dimensions", given, at_most=_MOST_DIMENSIONS)
 
 
 def _histograms(dimensions: int) -> Space:
@@ -92,7 +92,7 @@ def Bucketing(  # noqa: N802
     else:
         buckets = partition
         if not isinstance(partition, Partition):
-            raise InputError(f"partition must be a partition into buckets; got {shown(partition)}.")
+            raise InputError(f"partition must be a partition into buckets; got {safe_repr(partition)}.")
     dimensions = _dimensions(dimensions)
     if isinstance(buckets, Grid):
         dimensions = buckets.dimensions
@@ -270,7 +270,7 @@ def BucketHistogram(  # noqa: N802
     fixed by the public n, not by the data.
     """
     share, distance = ALPHA.check(alpha), BETA.check(beta)
-    least = whole("records_at_least", records_at_least, at_most=_MOST_RECORDS)
+    least = integer("records_at_least", records_at_least, at_most=_MOST_RECORDS)
     dimensions = _dimensions(dimensions)
     width = 2 * distance / (Fraction(1) if dimensions == 1 else _root_up(dimensions))
     bucketing = Bucketing(width=width, bounds=bounds, dimensions=dimensions)
@@ -301,8 +301,8 @@ def STLap(  # noqa: N802
     doubles: for study, not for release.
     """
     fraction, rate = TAU.check(tau), EPSILON.check(epsilon)
-    known = None if records_at_least is None else whole("records_at_least", records_at_least, at_most=_MOST_RECORDS)
-    most_bars = None if bars is None else whole("bars", bars, at_most=_MOST_RECORDS)
+    known = None if records_at_least is None else integer("records_at_least", records_at_least, at_most=_MOST_RECORDS)
+    most_bars = None if bars is None else integer("bars", bars, at_most=_MOST_RECORDS)
 
     def run(value: object) -> Histogram:
         histogram = _histogram(value)
@@ -380,7 +380,7 @@ def Emptiness(epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
         source=sizes,
         target=answers,
         run=lambda size: bool(
-            noise.thin(np.array([whole("size", size, at_least=0, at_most=_MOST_RECORDS)], dtype=np.int64))[0] > 0
+            noise.thin(np.array([integer("size", size, at_least=0, at_most=_MOST_RECORDS)], dtype=np.int64))[0] > 0
         ),
         accuracy_in=accuracy_in,
         sigma=identity(),

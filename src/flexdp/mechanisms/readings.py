@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import EPSILON, Domain, whole
+from flexdp._core.domains import EPSILON, Domain, integer
 from flexdp._core.exact import Number, number_text, sum_up
 from flexdp.calculus.accuracy import (
     SENSITIVITY,
@@ -77,7 +77,7 @@ def ReadOff(statistic: Statistic, *, dimensions: int = 1) -> Mechanism:  # noqa:
     space, error = _answers(statistic), _error(statistic)
     return Mechanism(
         name=f"ReadOff({statistic.name})",
-        source=replace(HISTOGRAMS, dimensions=whole("dimensions", dimensions)),
+        source=replace(HISTOGRAMS, dimensions=integer("dimensions", dimensions)),
         target=space,
         run=statistic,
         accuracy_in=lambda _setting: Accuracy(alpha=0, beta=0, metric=space.metric),

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp._core.domains import DELTA, EPSILON, Domain, whole
+from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number, number_text
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
@@ -42,13 +42,13 @@ def per_bar(epsilon: Number, delta: Number, buckets_per_unit: Number = 1) -> Pri
     >>> float(per_bar(1, "1e-6", 2).epsilon), float(per_bar(1, "1e-6", 2).delta)
     (0.5, 5.000001250000625e-07)
     """
-    loss, chance, units = EPSILON.check(epsilon), DELTA.check(delta), whole("buckets_per_unit", buckets_per_unit)
+    loss, chance, units = EPSILON.check(epsilon), DELTA.check(delta), integer("buckets_per_unit", buckets_per_unit)
     if units == 1:
         return Privacy(epsilon=loss, delta=chance)
     share = _share(chance, units)
     if share < DELTA.low:
         raise InputError(
-            f"delta must be at least {number_text(DELTA.low)} for each of buckets_per_unit={shown(units)} buckets; "
+            f"delta must be at least {number_text(DELTA.low)} for each of buckets_per_unit={safe_repr(units)} buckets; "
             f"got {number_text(chance)} for all. Choose a larger delta."
         )
     return Privacy(epsilon=loss / units, delta=share)
@@ -62,7 +62,7 @@ def smallest_epsilon(q: Number, delta: Number, *, buckets_per_unit: Number = 1) 
     >>> float(smallest_epsilon(28, "1e-6"))
     0.972889756242
     """
-    reach, units = reach_given(q), whole("buckets_per_unit", buckets_per_unit)
+    reach, units = reach_given(q), integer("buckets_per_unit", buckets_per_unit)
     share = per_bar(1, delta, units).delta
     found = _smallest(lambda e: _fits(e / units, share, reach), SMALLEST_EPSILON * units, _highest(EPSILON))
     if found is None:
@@ -82,7 +82,7 @@ def smallest_delta(epsilon: Number, q: Number, *, buckets_per_unit: Number = 1) 
     >>> float(smallest_delta(1, 28))
     7.14400937984e-07
     """
-    loss, reach, units = EPSILON.check(epsilon), reach_given(q), whole("buckets_per_unit", buckets_per_unit)
+    loss, reach, units = EPSILON.check(epsilon), reach_given(q), integer("buckets_per_unit", buckets_per_unit)
     if loss / units < SMALLEST_EPSILON:
         raise InputError(f"epsilon must be at least {number_text(SMALLEST_EPSILON)} for each bucket; got less.")
     lowest = DELTA.low * units  # so that each bucket's share is at least the smallest there is
@@ -136,9 +136,9 @@ def needed_reach(epsilon: Fraction, delta: Fraction, units: int) -> int:
 
 def reach_given(q: Number) -> int:
     """A reach that the caller gives."""
-    reach = whole("q", q, at_least=2)
+    reach = integer("q", q, at_least=2)
     if reach > LARGEST_REACH:
-        raise InputError(f"q must be at most {LARGEST_REACH}; got {shown(reach)}. Choose a smaller one.")
+        raise InputError(f"q must be at most {LARGEST_REACH}; got {safe_repr(reach)}. Choose a smaller one.")
     return reach
 
 

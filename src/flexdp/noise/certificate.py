@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flexdp._core.domains import DELTA, EPSILON, sequence, whole
+from flexdp._core.domains import DELTA, EPSILON, integer, sequence
 from flexdp.errors import InputError
 
 __all__ = ["Evidence", "prove"]
@@ -73,8 +73,8 @@ def prove(
         raise InputError("weights must be a list of whole numbers, and not empty.")
     if step is None or len(step) != 2:
         raise InputError("growth must be a pair of whole numbers, the numerator and the denominator.")
-    weights, (a, b) = tuple(table), (whole("growth", part) for part in step)
-    bits = whole("bits", bits, at_most=_MOST_BITS)
+    weights, (a, b) = tuple(table), (integer("growth", part) for part in step)
+    bits = integer("bits", bits, at_most=_MOST_BITS)
     epsilon, delta = EPSILON.check(epsilon), DELTA.check(delta)
     shifted_up = (0, *weights[:-1])
     shifted_down = (*weights[1:], 0)

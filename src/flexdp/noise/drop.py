@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import DELTA, EPSILON, array, whole
+from flexdp._core.domains import DELTA, EPSILON, array, integer
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.certificate import Evidence, prove
@@ -116,17 +116,17 @@ class DropNoise:
         >>> float(DropNoise(1, "1e-6").mean_drop())
         13.5
         """
-        height = self.max_drop if count is None else min(whole("count", count, at_least=0), self.max_drop)
+        height = self.max_drop if count is None else min(integer("count", count, at_least=0), self.max_drop)
         total = sum(min(height, j) * w for j, w in enumerate(self.weights))
         return Fraction(total, 1 << self.bits)
 
     def survival(self, count: int) -> Fraction:
         """p_k = Pr[J < count], the chance that a bar of that height is reported at all: 0 for none, 1 from q on."""
-        return Fraction(sum(self.weights[: min(whole("count", count, at_least=0), self.q)]), 1 << self.bits)
+        return Fraction(sum(self.weights[: min(integer("count", count, at_least=0), self.q)]), 1 << self.bits)
 
     def sample(self, size: int) -> NDArray[np.int64]:
         """Draw ``size`` independent drops with bits from the operating system's generator."""
-        return self._draw(whole("size", size, at_least=0, at_most=_MOST_DRAWS), system_bytes)
+        return self._draw(integer("size", size, at_least=0, at_most=_MOST_DRAWS), system_bytes)
 
     def thin(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """What is left of non-empty bars: max(0, count − J), a fresh J for each. Bars of zero stay at zero."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
-from flexdp._core.domains import DELTA, EPSILON, whole
+from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.certificate import prove
@@ -70,7 +70,7 @@ def smallest_reach(epsilon: Number, delta: Number, *, at_most: int = LARGEST_REA
     exact_epsilon, exact_delta = EPSILON.check(epsilon), DELTA.check(delta)
     if exact_epsilon < SMALLEST_EPSILON:
         return None
-    largest = whole("at_most", at_most, at_least=0)
+    largest = integer("at_most", at_most, at_least=0)
     reach = _Growth(exact_epsilon, exact_delta, 128).smallest_reach(min(largest, LARGEST_REACH))
     return reach if reach is not None and reach <= largest else None
 

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from flexdp._core.display import card, code, from_report, sentence, table
-from flexdp._core.domains import MUCH_EPSILON, whole
+from flexdp._core.domains import MUCH_EPSILON, integer
 from flexdp._core.exact import exact_text, number_text, upper_text
-from flexdp._core.text import grouped, plural
+from flexdp._core.text import plural, thousands
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
@@ -23,7 +23,7 @@ from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.options import FAR, Option, Setting, digits_up
 from flexdp.planning.target import Target, proposed_delta
 
-__all__ = ["Advice", "grouped"]
+__all__ = ["Advice"]
 
 _SIMULATED = 50_000  # a chosen option that may lose more from a bucket has no expectation
 
@@ -108,7 +108,7 @@ class Advice:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The plan as JSON: exact numbers as text, the options, the warnings, the command."""
-        spaces = None if indent is None else whole("indent", indent, at_least=0, at_most=16)
+        spaces = None if indent is None else integer("indent", indent, at_least=0, at_most=16)
         return json.dumps(self.document(), indent=spaces, ensure_ascii=False, allow_nan=False)
 
     def document(self) -> dict[str, Any]:
@@ -158,11 +158,11 @@ class Advice:
         columns = {
             "": [("→" if option.epsilon == self.epsilon else "") for option in self.options],
             "ε": [number_text(option.epsilon) for option in self.options],
-            "most lost per bucket": [grouped(option.max_drop) for option in self.options],
-            "survives from": [grouped(option.survives_from) for option in self.options],
+            "most lost per bucket": [thousands(option.max_drop) for option in self.options],
+            "survives from": [thousands(option.survives_from) for option in self.options],
         }
         if self.setting.buckets is not None:
-            columns["most lost in all"] = [grouped(option.total or 0) for option in self.options]
+            columns["most lost in all"] = [thousands(option.total or 0) for option in self.options]
         if self.setting.records_about is not None and self.setting.buckets is not None:
             columns["certified share"] = [f"≤ {_percent_up(o.alpha or Fraction(0))}" for o in self.options]
         if self.counts is not None:
@@ -180,11 +180,13 @@ class Advice:
         records = (
             "any number of records"
             if setting.records_about is None
-            else f"about {plural(setting.records_about, 'record', grouped)}"
+            else f"about {plural(setting.records_about, 'record', thousands)}"
         )
         spec = "" if self.partition is None else f" ({self.partition.spec})"
         many = (
-            "buckets not counted in advance" if setting.buckets is None else plural(setting.buckets, "bucket", grouped)
+            "buckets not counted in advance"
+            if setting.buckets is None
+            else plural(setting.buckets, "bucket", thousands)
         )
         unit = (
             "one record" if not self.by_unit else f"one unit, in at most {plural(setting.buckets_per_unit, 'bucket')}"
@@ -268,7 +270,7 @@ def _warnings(advice: Advice) -> list[str]:
     records = setting.records_about
     if records is not None and setting.delta * records >= 1:
         found.append(
-            f"delta={number_text(setting.delta)} is not below one in {grouped(records)} records: a release that "
+            f"delta={number_text(setting.delta)} is not below one in {thousands(records)} records: a release that "
             "published one record outright would keep such a promise. Choose at most "
             f"{number_text(proposed_delta(records))}."
         )
@@ -279,7 +281,7 @@ def _warnings(advice: Advice) -> list[str]:
         )
     if not advice.options:
         found.append(
-            f"every usual epsilon lets a bucket lose more than {grouped(FAR)} records. Plan fewer releases, or fewer "
+            f"every usual epsilon lets a bucket lose more than {thousands(FAR)} records. Plan fewer releases, or fewer "
             "buckets for a unit."
         )
     if chosen is None:
@@ -293,7 +295,7 @@ def _warnings(advice: Advice) -> list[str]:
             f"{chosen.certainty} sure. That is hardly a promise; allow a larger loss or wider buckets instead."
         )
     if advice.counts is not None and advice.expected is None:
-        found.append(f"nothing is computed where a bucket may lose more than {grouped(_SIMULATED)} records.")
+        found.append(f"nothing is computed where a bucket may lose more than {thousands(_SIMULATED)} records.")
     if chosen.meets is False:
         found.append(
             f"epsilon={number_text(chosen.epsilon)} does not meet the target: a bucket can lose "
@@ -303,7 +305,7 @@ def _warnings(advice: Advice) -> list[str]:
         average = records / setting.buckets
         found.append(
             f"a bucket needs {plural(chosen.survives_from, 'record')} to be sure to survive; "
-            f"{plural(records, 'record', grouped)} over {plural(setting.buckets, 'bucket', grouped)} hold "
+            f"{plural(records, 'record', thousands)} over {plural(setting.buckets, 'bucket', thousands)} hold "
             f"{_about(average)} on average. Choose wider buckets or a larger epsilon."
         )
     if chosen.alpha == 1:
@@ -311,7 +313,7 @@ def _warnings(advice: Advice) -> list[str]:
     if setting.buckets is not None and (advice.partition is None or advice.partition.count is None):
         found.append(
             "a release certifies a share only where the buckets are public: give it bounds with width or relative "
-            f"for {plural(setting.buckets, 'bucket', grouped)}."
+            f"for {plural(setting.buckets, 'bucket', thousands)}."
         )
     return found
 

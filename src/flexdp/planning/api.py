@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._core.domains import DELTA, EPSILON, whole
+from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.exact import Number
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
@@ -74,22 +74,22 @@ def plan(
     """
     loss = None if epsilon is None else EPSILON.check(epsilon)
     chance = None if delta is None else DELTA.check(delta)
-    records = None if records_about is None else whole("records_about", records_about, at_most=_MOST_RECORDS)
+    records = None if records_about is None else integer("records_about", records_about, at_most=_MOST_RECORDS)
     target = Target.read(lose_per_bucket, lose_in_all, lose_share)
-    parts, units = whole("releases", releases), 1
+    parts, units = integer("releases", releases), 1
     if max_buckets_per_unit is not None:
-        units = whole("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
+        units = integer("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
     affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
         _kind(kind),
         width=width,
         relative=relative,
         bounds=bounds,
-        buckets=None if buckets is None else whole("buckets", buckets, at_most=_MOST_RECORDS),
+        buckets=None if buckets is None else integer("buckets", buckets, at_most=_MOST_RECORDS),
         affordable=affordable,
     )
     many = partition.count if partition is not None else None
-    many = whole("buckets", buckets) if many is None and buckets is not None else many
+    many = integer("buckets", buckets) if many is None and buckets is not None else many
     limit = target.limit(records, many)
     origin = "given"
     afforded = buckets is None and width is None and relative is None and affordable.buckets() is not None
@@ -118,7 +118,7 @@ def _kind(kind: object) -> Kind:
     given = plain_scalar(kind)
     found: Kind | None = next((k for k in get_args(Kind) if isinstance(given, str) and k == given), None)
     if found is None:
-        raise InputError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {shown(kind)}.")
+        raise InputError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {safe_repr(kind)}.")
     return found
 
 

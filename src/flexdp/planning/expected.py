@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import array
 from flexdp._core.exact import value_text
-from flexdp._core.text import grouped, plural, shown
+from flexdp._core.text import plural, safe_repr, thousands
 from flexdp.buckets.base import EPOCH
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -73,10 +73,10 @@ class Expected:
 
     def __str__(self) -> str:
         lines = [
-            f"Expected for {plural(self.records, 'record', grouped)} of {self.source}: {grouped(round(self.lost))} of "
-            f"them ({_percent(self.share)}) are left out on average; of "
-            f"{plural(self.filled, 'bucket', grouped)} that hold any, "
-            f"{_few(self.vanishing)} vanish on average and {grouped(self.sure)} are sure to stay."
+            f"Expected for {plural(self.records, 'record', thousands)} of {self.source}: {thousands(round(self.lost))} "
+            f"of them ({_percent(self.share)}) are left out on average; of "
+            f"{plural(self.filled, 'bucket', thousands)} that hold any, "
+            f"{_few(self.vanishing)} vanish on average and {thousands(self.sure)} are sure to stay."
         ]
         if self.move is not None and self.usual_maximum is not None:
             unit = " days" if isinstance(self.maximum, dt.date) else ""
@@ -107,7 +107,7 @@ def law_counts(law: Law, records: int, partition: Buckets) -> Counts:
     return Counts(source=law.text, keys=partition.centres(index)[kept], counts=counts[kept], ordered=True)
 
 
-def _indices(law: Law, records: int, partition: Width | LogWidth | Any) -> NDArray[np.int64]:
+def _indices(law: Law, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:
     if partition.count is not None:
         first, last = partition.first, partition.first + partition.count - 1
     else:
@@ -135,7 +135,7 @@ def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Count
         index, counts = index[counts > 0], counts[counts > 0]
         if not len(counts):
             raise InputError("records_about is too small for public_sample: no bucket would hold a record. Raise it.")
-    scaled = "" if records in (None, size) else f", scaled from {grouped(size)}"
+    scaled = "" if records in (None, size) else f", scaled from {thousands(size)}"
     ordered = partition.kind not in ("text", "boolean")
     return Counts(
         source=f"the public sample{scaled}",
@@ -155,7 +155,7 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
             raise InputError("public_sample must be a flat list or array of values.")
         cells, times = given, np.ones(len(given), dtype=np.int64)
     else:
-        raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {shown(sample)}.")
+        raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {safe_repr(sample)}.")
     if partition.kind == "date":
         cells = np.array([_day(cell) for cell in cells.tolist()], dtype=np.int64)
     elif partition.kind == "moment":
@@ -236,7 +236,7 @@ def _few(number: float) -> str:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(number)))
     text = f"{number:.{digits}f}"
-    return grouped(round(number)) if digits == 0 else text.rstrip("0").rstrip(".")
+    return thousands(round(number)) if digits == 0 else text.rstrip("0").rstrip(".")
 
 
 def _percent(share: float) -> str:

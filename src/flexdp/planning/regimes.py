@@ -6,7 +6,7 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from flexdp._core.domains import Domain, choice, whole
+from flexdp._core.domains import Domain, choice, integer
 from flexdp._core.exact import Number
 from flexdp.errors import InputError
 from flexdp.noise.calibration import DIGITS, smallest_delta
@@ -57,7 +57,7 @@ def regime(
     >>> float(plan.epsilon), plan.q, plan.buckets, float(plan.alpha)
     (0.1, 1000, 50, 0.04995)
     """
-    records = whole("records_at_least", records_at_least, at_least=2, at_most=10**18)
+    records = integer("records_at_least", records_at_least, at_least=2, at_most=10**18)
     name = choice("name", name, REGIMES)
     for option, value, owner in (("tau", tau, "inverse-root"), ("exponent", exponent, "constant")):
         if value is not None and name != owner:

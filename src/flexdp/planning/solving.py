@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from flexdp._core.domains import DELTA, EPSILON, Domain, whole
+from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number, number_text, upper_text
 from flexdp._core.text import plural
 from flexdp.errors import InputError
@@ -147,7 +147,7 @@ given record is in the data is at most 73.2% sure afterwards, except with chance
     """
     reach = _reach(q, max_drop)
     if buckets_per_unit is not None:
-        units = whole("buckets_per_unit", buckets_per_unit)
+        units = integer("buckets_per_unit", buckets_per_unit)
     elif epsilon is not None and delta is not None and reach is not None:
         units = most_buckets_per_unit(epsilon, delta, reach)
     else:
@@ -156,8 +156,8 @@ given record is in the data is at most 73.2% sure afterwards, except with chance
         "epsilon": None if epsilon is None else EPSILON.check(epsilon),
         "delta": None if delta is None else DELTA.check(delta),
         "q": reach,
-        "buckets": None if buckets is None else whole("buckets", buckets),
-        "records_at_least": None if records_at_least is None else whole("records_at_least", records_at_least),
+        "buckets": None if buckets is None else integer("buckets", buckets),
+        "records_at_least": None if records_at_least is None else integer("records_at_least", records_at_least),
         "alpha": None if alpha is None else _SHARE.check(alpha),
         "beta": None if beta is None else _HALF_WIDTH.check(beta),
         "span": None if span is None else _SPAN.check(span),
@@ -172,7 +172,7 @@ given record is in the data is at most 73.2% sure afterwards, except with chance
 
 def _reach(q: Number | None, max_drop: Number | None) -> int | None:
     reach = None if q is None else reach_given(q)
-    drop = None if max_drop is None else whole("max_drop", max_drop)
+    drop = None if max_drop is None else integer("max_drop", max_drop)
     if drop is None:
         return reach
     if reach is not None and reach != drop + 1:

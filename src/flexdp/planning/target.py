@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import Domain, whole
+from flexdp._core.domains import Domain, integer
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import plural
 from flexdp.buckets.base import Kind
@@ -40,8 +40,8 @@ class Target:
     @classmethod
     def read(cls, per_bucket: Number | None, in_all: Number | None, share: Number | None) -> Target:
         return cls(
-            None if per_bucket is None else whole("lose_per_bucket", per_bucket),
-            None if in_all is None else whole("lose_in_all", in_all),
+            None if per_bucket is None else integer("lose_per_bucket", per_bucket),
+            None if in_all is None else integer("lose_in_all", in_all),
             None if share is None else _SHARE.check(share),
         )
 

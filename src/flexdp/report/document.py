@@ -20,7 +20,7 @@ from flexdp._core.exact import value_text
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.errors import InputError
 from flexdp.histogram import canonical_keys
 
@@ -75,7 +75,7 @@ class Axis:
             places = np.array(index, dtype=np.float64)
             return np.stack([places - 0.5, places + 0.5], axis=1)
         partition = self.partition
-        if index is not None and not isinstance(partition, Exact | LogWidth | None):
+        if index is not None and not isinstance(partition, Exact | RelativeWidth | None):
             buckets = partition.edges_of(canonical_keys(index))
             ends = np.array([[_plain(b.lower), _plain(b.upper)] for b in buckets], dtype=np.float64).reshape(-1, 2)
             if self.kind in ("integer", "date"):  # a bucket of whole numbers or days reaches to the next one

@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import Domain, whole
+from flexdp._core.domains import Domain, integer
 from flexdp._core.exact import exact, number_text
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 
 __all__ = ["LAWS", "Law", "parse_law"]
@@ -77,7 +77,7 @@ def parse_law(text: object, *, low: Fraction, span: Fraction, buckets: int | Non
     name, _, rest = given_text.partition(":") if isinstance(given_text, str) else ("", "", "")
     if name not in LAWS:
         raise InputError(
-            f"simulate must be one of {', '.join(LAWS)}; got {shown(text)}. For example normal:mean=50,sd=15."
+            f"simulate must be one of {', '.join(LAWS)}; got {safe_repr(text)}. For example normal:mean=50,sd=15."
         )
     given = _given(name, rest)
     if name == "normal":
@@ -93,7 +93,7 @@ def parse_law(text: object, *, low: Fraction, span: Fraction, buckets: int | Non
         if start >= end:
             raise InputError("simulate uniform needs low below high; for example uniform:low=0,high=120.")
         return Law(name, f"a uniform law from {number_text(start)} to {number_text(end)}", _uniform(start, end))
-    values = whole("simulate zipf:values", given.get("values", Fraction(min(buckets or 1000, _MOST_VALUES))))
+    values = integer("simulate zipf:values", given.get("values", Fraction(min(buckets or 1000, _MOST_VALUES))))
     exponent = _positive(given.get("exponent", Fraction(1)), f"simulate {name}:exponent")
     if values > _MOST_VALUES:
         raise InputError(f"simulate zipf takes at most {_MOST_VALUES} values; got {values}.")
@@ -107,10 +107,10 @@ def _given(name: str, rest: str) -> dict[str, Fraction]:
         key, equals, value = part.partition("=")
         if key not in _NAMES[name] or not equals:
             wanted = " and ".join(_NAMES[name])
-            raise InputError(f"simulate {name} takes {wanted}; got {shown(part)}. For example {_example(name)}.")
+            raise InputError(f"simulate {name} takes {wanted}; got {safe_repr(part)}. For example {_example(name)}.")
         given[key] = exact(f"simulate {name}:{key}", value)
         if abs(given[key]) > _LARGEST:
-            raise InputError(f"simulate {name} takes numbers up to 1e100; got {shown(part)}.")
+            raise InputError(f"simulate {name} takes numbers up to 1e100; got {safe_repr(part)}.")
     return given
 
 

@@ -27,10 +27,10 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import choice, whole
+from flexdp._core.domains import choice, integer
 from flexdp._core.domains import text as text_given
 from flexdp._core.exact import Number, exact, number_text
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.simulation.streams import Generator
 
@@ -108,10 +108,10 @@ class StepNoise:
         given = plain_scalar(text)
         kind, _, spread = given.partition(":") if isinstance(given, str) else ("", "", "")
         if kind == "uniform":
-            return cls("uniform", whole("step-noise", spread or 5, at_most=_LARGEST))
+            return cls("uniform", integer("step-noise", spread or 5, at_most=_LARGEST))
         if kind in ("none", "poisson") and kind == given:
             return cls("none" if kind == "none" else "poisson")
-        raise InputError(f"step-noise must be none, uniform:N or poisson; got {shown(text)}.")
+        raise InputError(f"step-noise must be none, uniform:N or poisson; got {safe_repr(text)}.")
 
     def __str__(self) -> str:
         return f"uniform:{self.spread}" if self.kind == "uniform" else self.kind
@@ -198,7 +198,7 @@ def parse_law(
     """
     name, _, rest = text_given("law", text, "'normal:50,10'").partition(":")
     if noise is not None and not isinstance(noise, StepNoise):
-        raise InputError(f"noise must be a StepNoise; got {shown(noise)}.")
+        raise InputError(f"noise must be a StepNoise; got {safe_repr(noise)}.")
     rounded: Any = choice("binning", binning, get_args(Binning))
     drawn, width = _moderate("records", records), _moderate("bars", bars)
     if name == "steps":
@@ -209,7 +209,7 @@ def parse_law(
         known = [*FAMILIES, "poisson", "steps"]
         near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]}?" if near else f"Choose one of {', '.join(known)}."
-        raise InputError(f"law {shown(name)} does not exist. {hint}")
+        raise InputError(f"law {safe_repr(name)} does not exist. {hint}")
     takes = FAMILIES[name].takes
     given = [part for part in rest.split(",") if part]
     if name == "uniform" and not given:
@@ -233,16 +233,16 @@ def _check(name: str, parameters: tuple[float, ...]) -> None:
 
 
 def _moderate(name: str, value: object) -> int:
-    number = whole(name, value)
+    number = integer(name, value)
     if number > _LARGEST:
-        raise InputError(f"{name} must be at most 10^9; got {shown(value)}.")
+        raise InputError(f"{name} must be at most 10^9; got {safe_repr(value)}.")
     return number
 
 
 def _positive(law: str, name: str, text: str) -> float:
     number = float(exact(name, text or "nothing"))
     if not 0 < number <= _LARGEST or not math.isfinite(number):
-        raise InputError(f"law {law} needs a {name} above 0 and at most 10^9; got {shown(text)}.")
+        raise InputError(f"law {law} needs a {name} above 0 and at most 10^9; got {safe_repr(text)}.")
     return number
 
 
@@ -250,6 +250,6 @@ def _steps(text: str, noise: StepNoise | None) -> Steps:
     parts = [re.fullmatch(r"(\d{1,10})x(\d{1,10})", part.strip()) for part in text.split(",")]
     steps = tuple((int(part[1]), int(part[2])) for part in parts if part)
     if len(steps) != len(parts) or sum(width for _, width in steps) < 1:
-        raise InputError(f"law steps is written height x width; got {shown(text)}. Try steps:540x50,490x50.")
+        raise InputError(f"law steps is written height x width; got {safe_repr(text)}. Try steps:540x50,490x50.")
     _moderate("bars", sum(width for _, width in steps))
     return replace(Steps(steps=steps), noise=noise or StepNoise())

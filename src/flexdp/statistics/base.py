@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import BETA, Domain, attribute, instance
 from flexdp._core.exact import float_up
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
@@ -84,7 +84,7 @@ def statistic_given(statistic: object) -> Statistic:
     except Exception:  # noqa: BLE001  (an object may raise anything when it is asked for an attribute)
         fits = False
     if not fits or not isinstance(attribute(statistic, "name"), str):
-        raise InputError(f"statistic must be one of flexdp.statistics, for example Max(); got {shown(statistic)}.")
+        raise InputError(f"statistic must be one of flexdp.statistics, for example Max(); got {safe_repr(statistic)}.")
     return statistic  # type: ignore[return-value]
 
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import elements, whole
+from flexdp._core.domains import elements, integer
 from flexdp._core.exact import Number, exact
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys
 from flexdp.statistics.attainable import at_mode, at_most_distinct, at_tall, between, budget, supports
@@ -55,7 +55,7 @@ class MaxAtLeast:
     ordered: ClassVar[bool] = True
 
     def __init__(self, count: Number) -> None:
-        object.__setattr__(self, "count", whole("count", count))
+        object.__setattr__(self, "count", integer("count", count))
 
     @property
     def name(self) -> str:
@@ -122,7 +122,7 @@ class Top:
     ordered: ClassVar[bool] = False
 
     def __init__(self, count: Number) -> None:
-        object.__setattr__(self, "count", whole("count", count))
+        object.__setattr__(self, "count", integer("count", count))
 
     @property
     def name(self) -> str:
@@ -197,7 +197,7 @@ class CountAbove:
 
     def __init__(self, threshold: Number | dt.date) -> None:
         if isinstance(threshold, dt.datetime):
-            raise InputError(f"threshold must be a number or a date; got {shown(threshold)}.")
+            raise InputError(f"threshold must be a number or a date; got {safe_repr(threshold)}.")
         if not isinstance(threshold, dt.date):
             number = exact("threshold", threshold)
             given: Any = plain_scalar(threshold)
@@ -206,7 +206,7 @@ class CountAbove:
 
     @property
     def name(self) -> str:
-        return f"number of records above {shown(self.threshold)}"
+        return f"number of records above {safe_repr(self.threshold)}"
 
     def __call__(self, histogram: Histogram) -> int:
         if not len(histogram_given(histogram)):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import whole
+from flexdp._core.domains import integer
 from flexdp._core.exact import Number, exact_text, number_text
 from flexdp.histogram import Histogram
 from flexdp.statistics.attainable import at_quantile, at_range, budget
@@ -166,7 +166,7 @@ class KthLargest:
     ordered: ClassVar[bool] = True
 
     def __init__(self, rank: Number) -> None:
-        object.__setattr__(self, "rank", whole("rank", rank))
+        object.__setattr__(self, "rank", integer("rank", rank))
 
     @property
     def name(self) -> str:

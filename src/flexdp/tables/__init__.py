@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from flexdp._core.domains import elements, path_text
-from flexdp._core.text import shown
-from flexdp.bars import Bars
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import LARGEST_INDEX
 from flexdp.buckets.exact import Exact
 from flexdp.errors import DataError, FlexdpError, InputError
+from flexdp.histogram import KeyedHistogram
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.dbapi.source import check_engine, open_dbapi
 from flexdp.tables.declared import Column, label_reading, no_column, reading
@@ -110,7 +110,7 @@ def open_table(
         return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
     raise InputError(
         f"source must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB "
-        f"relation, a Spark DataFrame or a pair (connection, 'table'); got {shown(source)}."
+        f"relation, a Spark DataFrame or a pair (connection, 'table'); got {safe_repr(source)}."
     )
 
 
@@ -131,7 +131,7 @@ def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
     chosen = own if engine is None else check_engine(engine)
     if chosen is None:
         raise InputError(
-            f"engine is missing: {shown(place)} does not tell what it is connected to. "
+            f"engine is missing: {safe_repr(place)} does not tell what it is connected to. "
             "Say engine='postgres', 'sqlite' or 'duckdb'."
         )
     if own is not None and chosen != own:
@@ -188,7 +188,7 @@ def query_of(table: Table, countings: Sequence[Counting], dialect: str | None = 
     return ";\n\n".join(table.query(counting) for counting in countings)
 
 
-def count(table: Table, countings: Sequence[Counting]) -> list[Bars]:
+def count(table: Table, countings: Sequence[Counting]) -> list[KeyedHistogram]:
     """The private bars of each count. Equal ones are summed here, before any noise."""
     together = getattr(table, "together", None)
     try:
@@ -207,7 +207,7 @@ def count(table: Table, countings: Sequence[Counting]) -> list[Bars]:
     return out
 
 
-def _bars(counted: Counted, counting: Counting) -> Bars:
+def _bars(counted: Counted, counting: Counting) -> KeyedHistogram:
     """The bars. A key that no bar has, NULL or NaN, is that of records that do not count."""
     keys, records = [np.ma.getdata(part) for part in counted.keys], np.ma.getdata(counted.records)
     sound = np.ones(len(records), dtype=bool)
@@ -218,7 +218,7 @@ def _bars(counted: Counted, counting: Counting) -> Bars:
     if not sound.all():
         keys, records = [key[sound] for key in keys], records[sound]
     try:
-        return Bars([_index(key, axis) for key, axis in zip(keys, counting.axes, strict=True)], records)
+        return KeyedHistogram([_index(key, axis) for key, axis in zip(keys, counting.axes, strict=True)], records)
     except InputError:
         raise TypeError("keys that no bar has") from None
 

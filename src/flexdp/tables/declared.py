@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from flexdp._core.text import is_short, is_unicode, plain_scalar, shown
+from flexdp._core.text import is_short, is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 
@@ -58,7 +58,7 @@ class Column:
 
     @property
     def label(self) -> str:
-        return "this list of values" if self.name is None else f"column {shown(self.name)}"
+        return "this list of values" if self.name is None else f"column {safe_repr(self.name)}"
 
 
 def pick(columns: Sequence[Column], name: object) -> Column:
@@ -67,11 +67,13 @@ def pick(columns: Sequence[Column], name: object) -> Column:
         raise InputError("column is missing; name the column to release.")
     name = plain_scalar(name)
     if not isinstance(name, str):
-        raise InputError(f"column must be the name of one, a text; got {shown(name)}. Rename the column, or quote it.")
+        raise InputError(
+            f"column must be the name of one, a text; got {safe_repr(name)}. Rename the column, or quote it."
+        )
     check_unicode(name)
     found = [column for column in columns if column.name == name]
     if len(found) > 1:
-        raise InputError(f"column {shown(name)} is declared more than once; rename one of them.")
+        raise InputError(f"column {safe_repr(name)} is declared more than once; rename one of them.")
     if not found:
         # No hints from the header of a text file: if there is none, what stands in its place is a record.
         names = [column.name for column in columns if column.name is not None and not column.undeclared]
@@ -79,11 +81,11 @@ def pick(columns: Sequence[Column], name: object) -> Column:
             other for other in names if other.casefold() == name.casefold()
         ]
         hint = (
-            f"Did you mean {shown(near[0])}?"
+            f"Did you mean {safe_repr(near[0])}?"
             if near and is_short(near[0])
             else "Check its spelling; of files and databases `flexdp columns` lists them."
         )
-        raise InputError(f"column {shown(name)} does not exist. {hint}")
+        raise InputError(f"column {safe_repr(name)} does not exist. {hint}")
     return found[0]
 
 
@@ -103,7 +105,7 @@ def no_name(name: object) -> None:
     """Refuse to look for a named column, of groups or units, in a source that is a single one."""
     if name is not None:
         raise InputError(
-            f"column {shown(name)} does not exist: the source is a single column without a name. "
+            f"column {safe_repr(name)} does not exist: the source is a single column without a name. "
             "Pass a table with named columns, for example a pandas frame."
         )
 
@@ -112,7 +114,7 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     """The kind a column is read as: what it declares, or what the caller says of an undeclared one."""
     kind = plain_scalar(kind)
     if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
-        raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {shown(kind)}.")
+        raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {safe_repr(kind)}.")
     asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
     if column.inferred:
         chosen = asked or ("number" if bucketed else column.kind)
@@ -151,7 +153,7 @@ def label_reading(column: Column, kind: object, *, parameter: str, kinds: Sequen
     """
     kind = plain_scalar(kind)
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
-        raise InputError(f"{parameter} must be one of {', '.join(map(repr, kinds))}; got {shown(kind)}.")
+        raise InputError(f"{parameter} must be one of {', '.join(map(repr, kinds))}; got {safe_repr(kind)}.")
     asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
     if column.inferred:
         if asked is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.planning import Advice, plan
 from flexdp.statistics import Max, Median, Min, Mode, Quantile, Range, Statistic
@@ -95,7 +95,7 @@ class Entries:
     def chosen(self, name: str) -> str:
         """The answer to a question with listed answers."""
         if self[name] not in CHOICES[name]:
-            raise InputError(f"{name} must be one of {', '.join(CHOICES[name])}; got {shown(self[name])}.")
+            raise InputError(f"{name} must be one of {', '.join(CHOICES[name])}; got {safe_repr(self[name])}.")
         return self[name]
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flexdp._core.display import key_text, table
 from flexdp._core.exact import number_text, upper_text
-from flexdp._core.text import grouped, markup, plural
+from flexdp._core.text import markup, plural, thousands
 from flexdp.errors import InputError
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
@@ -75,7 +75,7 @@ def _said(advice: Advice) -> str:
     if chosen is None:
         return f"No ε is chosen.{warned}"
     return (
-        f"ε = {number_text(chosen.epsilon)}: a bucket loses at most {grouped(chosen.max_drop)}; 50% sure becomes "
+        f"ε = {number_text(chosen.epsilon)}: a bucket loses at most {thousands(chosen.max_drop)}; 50% sure becomes "
         f"at most {chosen.certainty}.{warned}"
     )
 
@@ -124,7 +124,7 @@ def _promise(entries: Entries, advice: Advice) -> str:
     known = mechanism.accuracy(records_at_least=records) if records else mechanism.accuracy()
     sentence = str(known)
     given = (
-        f"If there are at least {plural(records or 0, 'record', grouped)}, the"
+        f"If there are at least {plural(records or 0, 'record', thousands)}, the"
         if known.alpha is not None and known.alpha < 1
         else "The"
     )
@@ -142,9 +142,11 @@ def _odds(advice: Advice, chosen: Option) -> str:
 
 
 def _example(entries: Entries, advice: Advice, chosen: Option) -> str:
-    title = f"<h2>How it looks: {grouped(int(flights().counts.sum()))} flights that are public</h2>"
+    title = f"<h2>How it looks: {thousands(int(flights().counts.sum()))} flights that are public</h2>"
     if chosen.max_drop > MOST_LOST:
-        words = f"Not drawn where a bucket may lose more than {grouped(MOST_LOST)} records: it would keep you waiting."
+        words = (
+            f"Not drawn where a bucket may lose more than {thousands(MOST_LOST)} records: it would keep you waiting."
+        )
         return f'<section class="example">{title}<p>{markup(words)}</p></section>'
     example = simulate(advice.setting.bar(chosen.epsilon))
     statistic = STATISTICS[entries["stat"]][1]
@@ -169,8 +171,8 @@ def _told(example: Simulated, statistic: Statistic | None) -> str:
     share = number_text(float(f"{100 * example.lost / total:.2g}"))
     said = (
         "Departure delays from New York in 2013, in buckets of 15 minutes, heights logarithmic. "
-        f"{grouped(example.lost)} of {grouped(total)} flights ({share}%) are left out, at most {example.max_drop} from "
-        "each bucket."
+        f"{thousands(example.lost)} of {thousands(total)} flights ({share}%) are left out, at most {example.max_drop} "
+        "from each bucket."
     )
     if statistic is None:
         return f"{said} Every bar that is left is at most {example.max_drop} too low."

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import flag, whole
+from flexdp._core.domains import flag, integer
 from flexdp._core.exact import upper_text
 from flexdp.errors import InputError
 from flexdp.report.charts.svg import Scale, compact, coordinate, picture, picture_name, text
@@ -25,7 +25,7 @@ def tradeoff(
     """
     name, alone = picture_name(name), flag("alone", alone)
     width, height = (
-        whole(side, size, at_least=100, at_most=10_000) for side, size in (("width", width), ("height", height))
+        integer(side, size, at_least=100, at_most=10_000) for side, size in (("width", width), ("height", height))
     )
     try:
         plan = json.loads(document) if isinstance(document, str) else document

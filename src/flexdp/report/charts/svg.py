@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import number_text, said
-from flexdp._core.text import markup, shown
+from flexdp._core.text import markup, safe_repr
 from flexdp.errors import InputError
 
 __all__ = [
@@ -144,7 +144,7 @@ def outline(
 def picture_name(name: object) -> str:
     """The beginning of the ids of a picture: letters, digits and hyphens, so that it cannot end an attribute."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,99}", str.__str__(name)):
-        raise InputError(f"name must be letters, digits and hyphens, beginning with a letter; got {shown(name)}.")
+        raise InputError(f"name must be letters, digits and hyphens, beginning with a letter; got {safe_repr(name)}.")
     return str.__str__(name)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from flexdp._core.display import short
 from flexdp._core.domains import attribute
 from flexdp._core.exact import upper_text
-from flexdp._core.text import grouped, markup, plural, shown
+from flexdp._core.text import markup, plural, safe_repr, thousands
 from flexdp._release.answers import Answer, Certificate
 from flexdp._release.groups import Groups, Readable
 from flexdp.errors import InputError
@@ -93,7 +93,7 @@ def page(document: Document | Mapping[str, Any], release: Released) -> str:
     """The report, as the text of an HTML file. ``release`` is what the document describes."""
     found = document if isinstance(document, Document) else Document.read(document)
     if not all(callable(attribute(release, name)) for name in ("max", "certificate", "by_group")):
-        raise InputError(f"release must be the Release that the document describes; got {shown(release)}.")
+        raise InputError(f"release must be the Release that the document describes; got {safe_repr(release)}.")
     answers = standard_answers(release, found)
     promises = release.certificate().promises
     policy = _POLICY.format(base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode())
@@ -249,7 +249,7 @@ def _rows(document: Document) -> str:
     if not keys:
         return ""
     if len(keys) > _MOST_ROWS:
-        return f"<p>The {grouped(len(keys))} published counts are in the JSON below alone.</p>\n"
+        return f"<p>The {thousands(len(keys))} published counts are in the JSON below alone.</p>\n"
     names = [axis.name or "value" for axis in document.axes]
     head = [*document.by, *names, f"{document.unit if document.of_units else 'record'}s, at least", "and at most"]
     rows = []

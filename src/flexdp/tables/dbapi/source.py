@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.tables.dbapi.run import postgres_session
 from flexdp.tables.postgres.source import table_of
@@ -27,11 +27,13 @@ def check_engine(engine: object) -> str:
     listed = "'postgres', 'sqlite' or 'duckdb'"
     if isinstance(engine, str) and engine in _SHOWN_ONLY:
         raise InputError(
-            f"engine {shown(engine)} can be shown, not run: flexdp.query(…, dialect={shown(engine)}). "
+            f"engine {safe_repr(engine)} can be shown, not run: flexdp.query(…, dialect={safe_repr(engine)}). "
             f"Through a connection counts run on {listed}."
         )
     near = difflib.get_close_matches(str(engine), (*ENGINES, *_SHOWN_ONLY), n=1) if isinstance(engine, str) else []
-    raise InputError(f"engine must be {listed}; got {shown(engine)}.{f' Did you mean {near[0]!r}?' if near else ''}")
+    raise InputError(
+        f"engine must be {listed}; got {safe_repr(engine)}.{f' Did you mean {near[0]!r}?' if near else ''}"
+    )
 
 
 def open_dbapi(con: Any, table: object, engine: str) -> ServedTable:
@@ -39,6 +41,6 @@ def open_dbapi(con: Any, table: object, engine: str) -> ServedTable:
     if engine != "postgres":
         raise InputError(
             f"engine={engine!r} needs a connection of Python's own {engine}{'3' if engine == 'sqlite' else ''} module; "
-            f"got {shown(con)}."
+            f"got {safe_repr(con)}."
         )
     return table_of(postgres_session(con), check_name(table))

@@ -1,8 +1,8 @@
 """Files: Parquet declares its types; CSV and JSON lines are read line by line, so that no line can hurt another.
 
-In a text file the record is the physical line (:mod:`flexdp.tables.lines`): that is what privacy is promised to. A cell
-that spans lines is several lines. The header line alone gives the names and the delimiter. An unclosed quote, a line of
-the wrong length or encoding spoils its own line and no other.
+In a text file the record is the physical line (:mod:`flexdp.tables.files.lines`): that is what privacy is promised to.
+A cell that spans lines is several lines. The header line alone gives the names and the delimiter. An unclosed quote, a
+line of the wrong length or encoding spoils its own line and no other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from flexdp._core.domains import choice, path_text
-from flexdp._core.text import is_unicode, shown
+from flexdp._core.text import is_unicode, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
 from flexdp.tables.counting import Counted, Counting
@@ -64,7 +64,7 @@ def open_files(
     """
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n' and is_unicode(delimiter)
     if delimiter is not None and not single:
-        raise InputError(f"delimiter must be one character other than a quote; got {shown(delimiter)}.")
+        raise InputError(f"delimiter must be one character other than a quote; got {safe_repr(delimiter)}.")
     if file_format is not None:
         file_format = choice("format", file_format, ("csv", "jsonl", "parquet"))
     files = []
@@ -121,7 +121,7 @@ def _something_is_piped() -> bool:
 
 
 def _label(file: str) -> str:
-    return f"source {shown(file, _LONGEST_LABEL)}"
+    return f"source {safe_repr(file, _LONGEST_LABEL)}"
 
 
 def _format_of(file: str, asked: object) -> Format:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column, no_column
@@ -322,7 +322,7 @@ def _registered(
         except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
             rows = None
         if rows is None:
-            raise InputError(f"column {shown(name)} is of a type that cannot be read; choose another one.")
+            raise InputError(f"column {safe_repr(name)} is of a type that cannot be read; choose another one.")
         found = next((row[1] for row in rows if row[0] == name), None)
         if found is None:
             raise InputError("column has the name of another one but for upper and lower case; rename one of them.")

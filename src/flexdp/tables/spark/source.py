@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
 from flexdp.tables.spark.dialect import SPARK
@@ -44,5 +44,5 @@ class _SparkTable(ServedTable):
         found = super().column(name)
         alike = Counter(column.name.casefold() for column in self.columns if column.name is not None)
         if alike[str(name).casefold()] > 1:
-            raise InputError(f"column {shown(name)} has the name of another one but for case; rename one of them.")
+            raise InputError(f"column {safe_repr(name)} has the name of another one but for case; rename one of them.")
         return found

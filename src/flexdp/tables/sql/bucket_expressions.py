@@ -16,7 +16,7 @@ from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
-from flexdp.buckets.relative import LogWidth
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError
 from flexdp.tables.counting import Axis
@@ -51,7 +51,7 @@ def step_of(d: Dialect, i: int, axis: Axis, wide: bool, *, per_row: bool) -> Ste
         return Step(where=d.is_short(v), key=d.binary(v))
     if buckets.kind == "boolean":
         return Step(where=f"{v} IS NOT NULL", key=v)
-    if isinstance(buckets, LogWidth):
+    if isinstance(buckets, RelativeWidth):
         return _logarithmic(d, i, buckets, wide)
     if isinstance(buckets, Months):
         return _months(d, i, buckets)
@@ -222,7 +222,7 @@ def search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str, br
     return between(0, len(cuts))
 
 
-def _logarithmic(d: Dialect, i: int, buckets: LogWidth, wide: bool) -> Step:
+def _logarithmic(d: Dialect, i: int, buckets: RelativeWidth, wide: bool) -> Step:
     whole = buckets.kind == "integer"
     v = d.as_double(f"v{i}", wide=wide) if whole else f"v{i}"
     where, value = (_whole(f"v{i}", wide) if whole else _finite(d, v)), v
@@ -244,7 +244,7 @@ def _logarithmic(d: Dialect, i: int, buckets: LogWidth, wide: bool) -> Step:
 
 
 def _guessed(
-    d: Dialect, i: int, s: str, rung: str, buckets: LogWidth, coarse: Lookup, fine: Lookup
+    d: Dialect, i: int, s: str, rung: str, buckets: RelativeWidth, coarse: Lookup, fine: Lookup
 ) -> list[tuple[dict[str, str], str]]:
     """The logarithm only suggests a bucket; near an edge, the edge itself decides."""
     steps, last = len(buckets.fine), len(buckets.ladder) - 2
@@ -266,7 +266,7 @@ def _guessed(
     return [({p: position}, ""), ({k: f"CAST({nearest} AS INTEGER)"}, coarse.join + fine.join), ({rung: chosen}, "")]
 
 
-def _compared(d: Dialect, i: int, s: str, rung: str, buckets: LogWidth) -> list[tuple[dict[str, str], str]]:
+def _compared(d: Dialect, i: int, s: str, rung: str, buckets: RelativeWidth) -> list[tuple[dict[str, str], str]]:
     """Two trees of comparisons: with the coarse edges, then with their multiples."""
     coarse, fine = buckets.coarse, buckets.fine
     cuts = [d.double(edge) for edge in coarse[1:]]

@@ -1,4 +1,4 @@
-"""How an engine says what the count query needs. The query itself is written once, in ``sql.py``.
+"""How an engine says what the count query needs. The query itself is written once, in ``query.py``.
 
 Only decisions that every engine makes alike are asked for: comparison, IEEE arithmetic on doubles, integer arithmetic,
 md5. Each dialect is written by hand, because automatic translation was seen to change meaning without a word, and is

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
@@ -27,14 +27,14 @@ def check_name(table: object) -> str:
     """A table's name, as the caller gave it."""
     if not isinstance(table, str) or not table or len(table) > _LONGEST_NAME or not table.isprintable():
         raise InputError(
-            f"table must be the name of a table or view, for example (connection, 'visits'); got {shown(table)}."
+            f"table must be the name of a table or view, for example (connection, 'visits'); got {safe_repr(table)}."
         )
     return table
 
 
 def no_table(table: str) -> InputError:
     """What is said of a table that is not there, whatever the reason."""
-    return InputError(f"table {shown(table)} does not exist or cannot be seen. Check its name and schema.")
+    return InputError(f"table {safe_repr(table)} does not exist or cannot be seen. Check its name and schema.")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The query in other words: how another engine would count the same, for people to read.
 
-The dialects that tests run are written by ``sql.py`` itself. Others are translated by sqlglot, which was seen to change
-meanings without a word: they are shown, never run, and say so.
+The dialects that tests run are written by ``query.py`` itself. Others are translated by sqlglot, which was seen to
+change meanings without a word: they are shown, never run, and say so.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from flexdp._core.extras import extra
-from flexdp._core.text import plain_scalar, shown
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Axis, Counting
@@ -57,7 +57,7 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     if not isinstance(dialect, str) or dialect not in known:
         near = difflib.get_close_matches(dialect, [*RUN, *known], n=1) if isinstance(dialect, str) else []
         hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(sorted(RUN))}, and those of sqlglot."
-        raise InputError(f"dialect {shown(dialect)} is not known.{hint}")
+        raise InputError(f"dialect {safe_repr(dialect)} is not known.{hint}")
     try:
         translated = sqlglot.transpile(
             _written(countings, "postgres"),
@@ -69,7 +69,9 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     except sqlglot.errors.SqlglotError:
         translated = []
     if not translated:
-        raise InputError(f"dialect {shown(dialect)} has no words for this count; look at dialect='postgres' instead.")
+        raise InputError(
+            f"dialect {safe_repr(dialect)} has no words for this count; look at dialect='postgres' instead."
+        )
     return _NEVER_RUN + ";\n\n".join(translated)
 
 

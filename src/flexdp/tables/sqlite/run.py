@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.errors import InputError
 from flexdp.tables.interrupts import run, run_here
@@ -49,7 +49,7 @@ def _open(path: str) -> Any:
         return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
     except sqlite3.Error:
         pass  # told below, without the engine's words
-    raise InputError(f"source {shown(path)} cannot be opened. Check that it is an SQLite file that may be read.")
+    raise InputError(f"source {safe_repr(path)} cannot be opened. Check that it is an SQLite file that may be read.")
 
 
 def _borrowed(con: Any, work: Callable[[Ask], Any]) -> Any:

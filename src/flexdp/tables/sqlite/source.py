@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flexdp._core.text import shown
+from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sqlite.dialect import SQLITE
@@ -66,8 +66,8 @@ def _checked(path: str) -> str:
             start = file.read(len(_MAGIC))
     except (OSError, ValueError):  # a name that no file can have
         raise InputError(
-            f"source {shown(path, 160)} is not there or may not be read; check path and permissions."
+            f"source {safe_repr(path, 160)} is not there or may not be read; check path and permissions."
         ) from None
     if start not in (_MAGIC, b""):
-        raise InputError(f"source {shown(path, 160)} is not an SQLite database.")
+        raise InputError(f"source {safe_repr(path, 160)} is not an SQLite database.")
     return path

@@ -1,0 +1,58 @@
+"""The Hausdorff distance between sets of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.distances.problem import Metric, make_problem, ordered
+
+__all__ = ["Farthest", "hausdorff"]
+
+
+@dataclass(frozen=True, slots=True)
+class Farthest:
+    """A Hausdorff distance and where it is attained: point ``index`` of set ``side``, its ``nearest`` in the other."""
+
+    value: float
+    side: Literal["a", "b"]
+    index: int
+    nearest: int
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
+    """The farthest that a point of either set is from the other set; weights do not matter, beyond being positive.
+
+    >>> hausdorff([0, 10], [0, 5, 10]).value
+    5.0
+    """
+    problem = make_problem(a, b, metric, names=("a", "b"))
+    if problem.line is not None:
+        x, y = problem.line
+        ways = (_nearest(x, y), _nearest(y, x))
+    else:
+        cost = problem.cost()
+        ways = tuple((c.argmin(axis=1), c.min(axis=1)) for c in (cost, cost.T))  # type: ignore[assignment]
+    found = []
+    for side, (nearest, gaps), own, other in zip(
+        ("a", "b"), ways, (problem.p, problem.q), (problem.q, problem.p), strict=True
+    ):
+        worst = int(np.argmax(gaps))
+        place, close = own.given(np.array([worst])), other.given(np.array([nearest[worst]]))
+        found.append(Farthest(float(gaps[worst]), side, int(place[0]), int(close[0])))  # type: ignore[arg-type]
+    return max(found, key=float)
+
+
+def _nearest(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """For each point of x the nearest of y on the line, and how far it is."""
+    y, order = ordered(y)
+    after = np.searchsorted(y, x).clip(max=len(y) - 1)
+    before = (after - 1).clip(min=0)
+    up, down = abs(y[after] - x), abs(x - y[before])
+    return order[np.where(down < up, before, after)], np.minimum(up, down)
