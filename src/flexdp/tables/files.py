@@ -28,7 +28,7 @@ from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import declared, read_cell
-from flexdp.tables.lines import STDIN, CutOffError, Lines, open_bytes
+from flexdp.tables.lines import STDIN, DamagedError, Lines, open_bytes
 from flexdp.tables.running import counted, counted_together, run
 from flexdp.tables.sql import Reading, count_query, together_query
 
@@ -375,8 +375,8 @@ def _first_line(file: str) -> str:
     """The header line, decoded; the only line of a text file whose content Python looks at."""
     try:
         raw = _first_line_of_stdin() if file == STDIN else _first_bytes(file)
-    except CutOffError:
-        raise DataError from None  # as wherever else it is cut off
+    except DamagedError:
+        raise DataError from None  # as wherever else it is damaged
     except OSError:
         raise InputError(f"{_label(file)} cannot be read. Check that it is a text file (or gzip).") from None
     line = raw.replace(b"\r", b"\n").split(b"\n", 1)[0]
