@@ -285,6 +285,22 @@ def test_a_gzip_file_fails_alike_wherever_it_is_cut_off(tmp_path: Path, form: st
             private_counts(path, "x", kind="integer")
 
 
+@pytest.mark.parametrize("records", [3, CHUNK])
+def test_a_damaged_gzip_file_fails_alike_whatever_its_size(tmp_path: Path, records: int) -> None:
+    whole = gzip.compress(b"x\n" + b"5\n" * records, 1)
+    path = tmp_path / "t.csv.gz"
+    for damaged in (
+        whole + whole[:1],
+        whole + whole[:9],
+        whole + b"more",
+        whole[:-8] + bytes(8),
+        whole[:2] + b"\xff" + whole[3:],
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError):
+            private_counts(path, "x", kind="integer")
+
+
 def test_what_is_no_gzip_is_refused_by_its_header(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(b"x\n5\n")
     with pytest.raises(InputError, match="text file"):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from gzip import GzipFile
+from gzip import BadGzipFile, GzipFile
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +23,21 @@ import numpy as np
 
 from flexdp.tables.files.arrow_stream import TextBatch, text_stream
 
-__all__ = ["LONGEST_LINE", "STDIN", "CutOffError", "Lines", "open_bytes", "split_lines"]
+__all__ = ["LONGEST_LINE", "STDIN", "DamagedError", "Lines", "open_bytes", "split_lines"]
 
 STDIN = "/dev/stdin"
 LONGEST_LINE = 1 << 20  # bytes, the end of the line not included
 _CHUNK = 1 << 20  # bytes read at a time
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _FIRST_NOT_ASCII = 128
+_GZIP = b"\x1f\x8b"
 _POLL_SECONDS = 0.1
 
 ReadInto = Callable[[memoryview], int | None]
 
 
-class CutOffError(OSError):
-    """A gzip file ends too early, wherever that is, also before its first byte."""
+class DamagedError(OSError):
+    """A gzip file ends too early or is damaged, wherever that is; it may end before its first byte."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,11 @@ def open_bytes(file: str, stopped: threading.Event | None = None) -> Iterator[Re
         yield partial(_read_stdin, stopped or threading.Event())
     elif file.lower().endswith(".gz"):
         with Path(file).open("rb") as packed, GzipFile(fileobj=packed) as unpacked:
-            if len(packed.peek(2)) < 2:
-                raise CutOffError
+            start = packed.peek(2)[:2]
+            if len(start) < 2:
+                raise DamagedError
+            if start != _GZIP:
+                raise BadGzipFile
             yield partial(_unpack, unpacked)
     else:
         with Path(file).open("rb", buffering=0) as plain:
@@ -90,10 +94,8 @@ def _read_stdin(stopped: threading.Event, buffer: memoryview) -> int:
 def _unpack(unpacked: GzipFile, buffer: memoryview) -> int:
     try:
         return unpacked.readinto(buffer)
-    except EOFError:
-        raise CutOffError from None
-    except zlib.error:
-        raise OSError("a damaged gzip file") from None
+    except (EOFError, BadGzipFile, zlib.error):
+        raise DamagedError from None
 
 
 def split_lines(

@@ -29,7 +29,7 @@ from flexdp.tables.declared import Column, check_unicode, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import declared, read_cell
-from flexdp.tables.files.lines import STDIN, CutOffError, Lines, open_bytes
+from flexdp.tables.files.lines import STDIN, DamagedError, Lines, open_bytes
 from flexdp.tables.interrupts import counted, counted_together, run
 from flexdp.tables.sql.query import Reading, count_query, together_query
 
@@ -376,8 +376,8 @@ def _first_line(file: str) -> str:
     """The header line, decoded; the only line of a text file whose content Python looks at."""
     try:
         raw = _first_line_of_stdin() if file == STDIN else _first_bytes(file)
-    except CutOffError:
-        raise DataError from None  # as wherever else it is cut off
+    except DamagedError:
+        raise DataError from None  # as wherever else it is damaged
     except OSError:
         raise InputError(f"{_label(file)} cannot be read. Check that it is a text file (or gzip).") from None
     line = raw.replace(b"\r", b"\n").split(b"\n", 1)[0]
