@@ -120,10 +120,11 @@ def key_text(value: Any, longest: int = 120) -> str:
     return words if len(words) <= longest else words[: longest - 1] + "…"
 
 
-def from_report(name: str) -> Callable[..., str]:
-    """Return a function of :mod:`flexdp.report`, loaded on first use.
+def from_report(place: str) -> Callable[..., str]:
+    """Return a function of a module of :mod:`flexdp.report`, such as "html.page.page", loaded on first use.
 
     The one place where values lower in the house reach up to the room that draws them.
     """
-    found: Callable[..., str] = getattr(importlib.import_module("flexdp.report"), name)
+    module, _, name = place.rpartition(".")
+    found: Callable[..., str] = getattr(importlib.import_module(f"flexdp.report.{module}"), name)
     return found

@@ -300,7 +300,7 @@ class Release(Readable):
 
     def to_html(self) -> str:
         """The report of this release as one HTML file that asks for nothing from outside, made from its JSON alone."""
-        return from_report("page")(self._document(), self)
+        return from_report("html.page.page")(self._document(), self)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte."""
@@ -313,7 +313,7 @@ class Release(Readable):
             ) from None
 
     def _repr_html_(self) -> str:
-        return from_report("release_card")(self._document(), self)
+        return from_report("html.notebook.release_card")(self._document(), self)
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Release:

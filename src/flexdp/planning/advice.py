@@ -242,7 +242,7 @@ class Advice:
         return card(
             "Plan",
             *map(sentence, said),
-            from_report("plan_picture")(self.document(), name=name),
+            from_report("html.notebook.plan_picture")(self.document(), name=name),
             table(headings, rows, marked=marked),
             *map(sentence, after),
             code(self.command),

@@ -12,7 +12,6 @@ from __future__ import annotations
 from flexdp.report.charts.api import chart
 from flexdp.report.charts.plans import tradeoff
 from flexdp.report.document import Document
-from flexdp.report.html.notebook import plan_picture, release_card
 from flexdp.report.html.page import page
 
-__all__ = ["Document", "chart", "page", "plan_picture", "release_card", "tradeoff"]
+__all__ = ["Document", "chart", "page", "tradeoff"]
