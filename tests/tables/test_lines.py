@@ -179,6 +179,20 @@ def test_a_byte_order_mark_before_the_first_line(tmp_path: Path) -> None:
         assert private_counts(tmp_path / name, "x", kind="integer") == {5: 1}
 
 
+def test_a_name_is_taken_as_the_text_that_it_is(tmp_path: Path) -> None:
+    class Strange(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            raise ValueError
+
+    paths = [tmp_path / name for name in ("t.csv", "u.csv")]
+    for path in paths:
+        path.write_text("x,y\n1,2\n")
+    request = prepare(paths, "x", by=Strange("y"), kind="integer")
+    assert [part.tolist() for part in private_bars(request).parts] == [["2"], [1]]
+
+
 def test_files_that_are_laid_out_differently_and_one_that_is_counted_twice(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
     (tmp_path / "b.csv").write_text("y;x\n2;1\n4;5\n")
