@@ -79,6 +79,22 @@ def test_one_cell_that_changes_a_dtype_changes_no_other_bar(role: str, kind: str
     assert len(dtypes) > 1 or way == "object" or kind == "date"
 
 
+@pytest.mark.parametrize("role", ["value", "group", "unit"])
+def test_whole_numbers_written_as_decimals_stay_integers_beside_a_text(role: str) -> None:
+    cells = ["2.0", "3.", "1e3", "07", " 5", "1e-400", "2.5", "9007199254740993", "9007199254740991"]
+    question: dict[str, Any] = {
+        "value": {"column": "g", "kind": "integer"},
+        "group": {"column": "x", "kind": "number", "by": "g", "by_kind": "integer"},
+        "unit": {"column": "x", "kind": "number", "unit": "g", "unit_kind": "integer", "max_buckets_per_unit": 1},
+    }[role]
+    rows = [f"{place},{cell}\n" for place, cell in enumerate(cells)]
+    calm, beside = (
+        tally(pd.read_csv(io.StringIO("x,g\n" + "".join(each))), **question) for each in (rows, [*rows, "99,X9\n"])
+    )
+    assert sum(calm.values()) == 7
+    assert calm == beside
+
+
 def test_the_dtype_decides_nothing_but_the_refusal_of_texts() -> None:
     cells = [1, 0, 1, 7]
     frames = [
