@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,10 @@ ZOO: dict[str, Callable[[], Any]] = {
     "hostile str": lambda: _hostile(str, "nonsense", "__len__", "__iter__", "__contains__", *COMPARING, *PRINTING),
     "hostile int": lambda: _hostile(int, 1, "__int__", "__index__", *COMPARING, *PRINTING),
     "hostile float": lambda: _hostile(float, 0.5, "__float__", "__int__", *COMPARING, *PRINTING),
+    "hostile Decimal": lambda: _hostile(Decimal, "0.5", "is_finite", "as_integer_ratio", *COMPARING, *PRINTING),
+    "hostile Fraction": lambda: _hostile(Fraction, "1/2", "as_integer_ratio", *COMPARING, *PRINTING),
+    "signalling NaN": lambda: Decimal("sNaN"),
+    "timedelta64": lambda: np.timedelta64("NaT"),
     "hostile list": lambda: _hostile(list, [1, 2], "__len__", "__iter__", "__getitem__", *COMPARING),
     "hostile tuple": lambda: _hostile(tuple, (1, 2), "__len__", "__iter__", "__getitem__", *COMPARING),
     "hostile dict": lambda: _hostile(dict, {1: 2}, "__len__", "__iter__", "__getitem__", "keys", "items", "get"),

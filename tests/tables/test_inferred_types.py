@@ -79,6 +79,22 @@ def test_one_cell_that_changes_a_dtype_changes_no_other_bar(role: str, kind: str
     assert len(dtypes) > 1 or way == "object" or kind == "date"
 
 
+@pytest.mark.parametrize("role", ["value", "group", "unit"])
+def test_whole_numbers_written_as_decimals_stay_integers_beside_a_text(role: str) -> None:
+    cells = ["2.0", "3.", "1e3", "07", " 5", "1e-400", "2.5", "9007199254740993", "9007199254740991"]
+    question: dict[str, Any] = {
+        "value": {"column": "g", "kind": "integer"},
+        "group": {"column": "x", "kind": "number", "by": "g", "by_kind": "integer"},
+        "unit": {"column": "x", "kind": "number", "unit": "g", "unit_kind": "integer", "max_buckets_per_unit": 1},
+    }[role]
+    rows = [f"{place},{cell}\n" for place, cell in enumerate(cells)]
+    calm, beside = (
+        tally(pd.read_csv(io.StringIO("x,g\n" + "".join(each))), **question) for each in (rows, [*rows, "99,X9\n"])
+    )
+    assert sum(calm.values()) == 7
+    assert calm == beside
+
+
 def test_the_dtype_decides_nothing_but_the_refusal_of_texts() -> None:
     cells = [1, 0, 1, 7]
     frames = [
@@ -287,3 +303,11 @@ def test_data_sets_of_text_files_are_refused(texts: tuple[Path, Path], tmp_path:
         with pytest.raises(InputError, match=r"data set of text files.*Pass the files' paths themselves"):
             prepare(source, "x")
     assert tally(kept, "x") == {(1,): 1}
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "UInt64"])
+def test_declared_integers_that_a_double_would_round_are_left_out_as_numbers(dtype: str) -> None:
+    """As doubles, 2^60 + 1 and 2^60 + 5 would be one value, and "exact" untrue; as integers they are two."""
+    frame = pd.DataFrame({"a": pd.Series([7, 2**53 - 1, 2**60 + 1, 2**60 + 5], dtype=dtype)})
+    assert tally(frame, "a") == {(7.0,): 1, (2.0**53 - 1,): 1}
+    assert tally(frame, "a", kind="integer") == {(key,): 1 for key in (7, 2**53 - 1, 2**60 + 1, 2**60 + 5)}

@@ -179,6 +179,20 @@ def test_a_byte_order_mark_before_the_first_line(tmp_path: Path) -> None:
         assert private_counts(tmp_path / name, "x", kind="integer") == {5: 1}
 
 
+def test_a_name_is_taken_as_the_text_that_it_is(tmp_path: Path) -> None:
+    class Strange(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            raise ValueError
+
+    paths = [tmp_path / name for name in ("t.csv", "u.csv")]
+    for path in paths:
+        path.write_text("x,y\n1,2\n")
+    request = prepare(paths, "x", by=Strange("y"), kind="integer")
+    assert [part.tolist() for part in private_bars(request).parts] == [["2"], [1]]
+
+
 def test_files_that_are_laid_out_differently_and_one_that_is_counted_twice(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
     (tmp_path / "b.csv").write_text("y;x\n2;1\n4;5\n")
@@ -267,6 +281,16 @@ def test_ctrl_c_ends_waiting_for_standard_input() -> None:
         assert process.returncode == 130
         assert process.stdout is not None
         assert process.stdout.read() == b""
+
+
+def test_a_byte_order_mark_within_a_file_is_text(tmp_path: Path) -> None:
+    """Standard input, whose header was taken before, keeps a mark before its first record as a file does."""
+    raw = "x,y\n\ufeffp,q\n" + "\ufeffp,q\n" * 50
+    (tmp_path / "t.csv").write_text(raw, encoding="utf-8")
+    assert keys(run_flexdp([str(tmp_path / "t.csv"), "x", "--kind", "text"])) == {"\ufeffp"}
+    assert keys(run_flexdp(["-", "x", "--kind", "text"], input=raw.encode())) == {"\ufeffp"}
+    batches = list(split_lines(io.BytesIO("\ufeffp\n".encode()).readinto, b",", skip_first=False, begun=True))
+    assert batches[0].data.tobytes().decode() == "\ufeffp,"
 
 
 # gzip

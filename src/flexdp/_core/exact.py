@@ -64,7 +64,7 @@ def exact(name: str, value: object) -> Fraction:
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > 3 * _LONGEST:
             raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
         return value
-    if isinstance(value, int | np.integer):
+    if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):  # numpy calls that an integer
         number = int(value)
         if number.bit_length() > 4 * _LARGEST_EXPONENT:
             raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")

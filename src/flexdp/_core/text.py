@@ -90,10 +90,10 @@ def safe_repr(value: object, longest: int = _LONGEST_SHOWN) -> str:
     if value is None or isinstance(value, bool | int | float | Fraction | Decimal):
         text = str(value)
         return text if len(text) <= _LONGEST_SHOWN else "a very long number"
-    if isinstance(value, np.number) and isinstance(value, Real):
+    if isinstance(value, np.number) and isinstance(value, Real) and not isinstance(value, np.timedelta64):
         return str(float(value))
     name = type(value).__name__
-    return f"an object of type {name if is_short(name) else 'with a strange name'}"
+    return f"an object of type {name}" if is_short(name) else "an object whose type has an unprintable name"
 
 
 def plain_scalar(value: object) -> object:
@@ -102,6 +102,10 @@ def plain_scalar(value: object) -> object:
         return str.__str__(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return int.__int__(value)
+    if isinstance(value, Decimal):
+        return Decimal(value)
+    if isinstance(value, Fraction) and type(value) is not Fraction:
+        return Fraction(*(vars(Fraction)[part].fget(value) for part in ("numerator", "denominator")))
     return float.__float__(value) if isinstance(value, float) else value
 
 

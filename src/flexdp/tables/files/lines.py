@@ -59,7 +59,8 @@ class Lines:
     def _batches(self) -> Iterator[TextBatch]:
         for file in self.files:
             with open_bytes(file, self.stopped) as read_into:
-                for batch in split_lines(read_into, self.mark, skip_first=self.header and file != STDIN):
+                taken = self.header and file == STDIN  # its first line, and what stood before that
+                for batch in split_lines(read_into, self.mark, skip_first=self.header and not taken, begun=taken):
                     if self.stopped.is_set():
                         raise InterruptedError
                     yield batch
@@ -99,14 +100,21 @@ def _unpack(unpacked: GzipFile, buffer: memoryview) -> int:
 
 
 def split_lines(
-    read_into: ReadInto, mark: bytes, *, skip_first: bool, chunk: int = _CHUNK, longest: int = LONGEST_LINE
+    read_into: ReadInto,
+    mark: bytes,
+    *,
+    skip_first: bool,
+    begun: bool = False,
+    chunk: int = _CHUNK,
+    longest: int = LONGEST_LINE,
 ) -> Iterator[TextBatch]:
     """Whole lines in batches, each line followed by ``mark``. What comes out does not depend on ``chunk``.
 
-    ``skip_first`` leaves out the first line, whatever it is; else a byte order mark before it.
+    ``skip_first`` leaves out the first line, whatever it is; else a byte order mark before it is left out, unless the
+    file was ``begun`` to be read before.
     """
     carry = np.empty(0, np.uint8)
-    first, skipping = True, False  # skipping: inside a line that is too long already
+    first, skipping = not begun, False  # skipping: inside a line that is too long already
     while True:
         data: Any = np.empty(len(carry) + chunk, np.uint8)
         data[: len(carry)] = carry

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from flexdp._core.domains import choice, path_text
-from flexdp._core.text import is_unicode, safe_repr
+from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
 from flexdp.tables.counting import Counted, Counting
@@ -207,14 +207,15 @@ class FileTable:
 
     def column(self, name: object) -> Column:
         """The declared column of that name; of JSON lines, any name, since keys are data."""
+        name = plain_scalar(name)
         if self.format == "jsonl" and isinstance(name, str):
             check_unicode(name)
             return Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
         found = pick(self._declared[self.files[0]], name)
-        if name not in {column.name for column in self.columns}:
+        if found.name not in {column.name for column in self.columns}:
             raise InputError(f"{found.label} is not in all of the files. Leave out those without it.")
         for file in self.files[1:]:
-            if pick(self._declared[file], name) != found:
+            if pick(self._declared[file], found.name) != found:
                 raise InputError(f"{found.label} is declared with different types in different files.")
         return found
 

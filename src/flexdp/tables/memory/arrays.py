@@ -91,7 +91,8 @@ class ArrayTable:
             length = len(self.values)
             return Aligned(np.zeros(length, dtype=_STORED.get(kind, np.int64)), np.zeros(length, dtype=bool))
         present = self.present
-        if self.declared.inferred and kind == "integer":
+        rounded = self.values.dtype.kind in "iu" and kind == "number" and self.declared.follows
+        if kind == "integer" if self.declared.inferred else rounded:  # doubles would not tell such integers apart
             near = (self.values >= -LARGEST_INFERRED) & (self.values <= LARGEST_INFERRED)
             present = near if present is None else present & near
         return Aligned(self.values, present)

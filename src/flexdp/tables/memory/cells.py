@@ -75,14 +75,14 @@ class CellTable:
         """The cells as values, None where one is not readable.
 
         Where the dtype is inferred, a cell is read as if it stood in any other dtype that its column might have got:
-        booleans, which may come as texts, are no numbers, and integers, which may come as doubles, are short.
+        booleans, which may come as texts, are no numbers, and integers, which may come as doubles, are short and may
+        be written as doubles are.
         """
+        reader = _READERS[kind]
         if not self.declared.inferred or kind not in ("integer", "number"):
-            return _read(self.cells(), kind)
-        values = _read((None if isinstance(cell, bool | np.bool_) else cell for cell in self.cells()), kind)
-        if kind == "number":
-            return values
-        return [None if value is None or abs(value) > LARGEST_INFERRED else value for value in values]
+            return _read(self.cells(), reader)
+        cells = (None if isinstance(cell, bool | np.bool_) else cell for cell in self.cells())
+        return _read(cells, _inferred_integer if kind == "integer" else reader)
 
     @staticmethod
     def _readable(values: list[Any], kind: Kind) -> Aligned:
@@ -120,9 +120,8 @@ class CellTable:
         return count_keys(axis.buckets.locate(canonical_keys(values)))
 
 
-def _read(cells: Iterable[Any], kind: Kind) -> list[Any]:
-    """The cells read as ``kind``, one by one; None where a cell is not readable."""
-    reader = _READERS[kind]
+def _read(cells: Iterable[Any], reader: Callable[[Any], Any]) -> list[Any]:
+    """The cells, read one by one; None where a cell is not readable."""
     out = []
     for cell in cells:
         try:
@@ -167,6 +166,11 @@ def _integer(cell: Any) -> int | None:
     else:
         return None
     return value if abs(value) <= LARGEST_INTEGER else None
+
+
+def _inferred_integer(cell: Any) -> int | None:
+    value = _integer(_number(cell) if isinstance(cell, str) else cell)
+    return value if value is not None and abs(value) <= LARGEST_INFERRED else None
 
 
 def _text(cell: Any) -> str | None:
