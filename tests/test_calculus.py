@@ -123,11 +123,11 @@ def test_distances_and_fractions_of_the_values_are_not_added() -> None:
         Accuracy(alpha=0, beta=0, moved=1),
         Accuracy(alpha=0, beta=0, moved="0.05", relative=True),
     ):
-        with pytest.raises(InputError, match="errors do not add up"):
+        with pytest.raises(InputError, match="these errors cannot be added"):
             compose_accuracy(unlike, fraction, sigma=identity())
     both = Accuracy(alpha=0, beta=1, moved="0.05", relative=True)  # moved by 5%, and then an error of 1
     assert not both.relative_beta and "at most 5% of it away, to within 1." in str(both)
-    with pytest.raises(InputError, match="errors do not add up"):
+    with pytest.raises(InputError, match="these errors cannot be added"):
         drop_move_accuracy(both, metric="m")
     assert compose_accuracy(both, deterministic_error(lambda b: 2 * b, metric="m"), sigma=identity()).beta == 2
 

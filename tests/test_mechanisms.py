@@ -232,9 +232,9 @@ def test_relative_and_plain_buckets_promise_nothing_false_together() -> None:
     """Values at every scale, moved by both: whatever accuracy is told holds, and where none can be it is refused."""
     relative, plain = Bucketing(relative="0.05"), Bucketing(width="0.1")
     values = [0.001, 0.2, 3.3, 1050.0, 2e5]
-    with pytest.raises(InputError, match="errors do not add up"):
+    with pytest.raises(InputError, match="these errors cannot be added"):
         (plain >> relative).accuracy()  # 1050 goes to 1041.9, which no 0.1 and, of 0.001, no 5% covers
-    with pytest.raises(InputError, match="errors do not add up"):
+    with pytest.raises(InputError, match="these errors cannot be added"):
         (relative >> plain >> ReadOff(Mode())).accuracy()
     told = (relative >> plain >> ReadOff(Max())).accuracy()
     assert (told.moved, told.relative, told.beta, told.relative_beta) == (0.05, True, 0.05, False)

@@ -188,7 +188,7 @@ def _check_fit(first: Accuracy, second: ErrorSensitivity) -> None:
 
 def _unlike() -> InputError:
     return InputError(
-        "errors do not add up: one is a distance and the other a fraction of the values; bucket by width or edges "
+        "these errors cannot be added: one is a distance and the other a fraction of the values; bucket by width or edges "
         "throughout, or by relative."
     )
 

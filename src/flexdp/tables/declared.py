@@ -68,7 +68,7 @@ def pick(columns: Sequence[Column], name: object) -> Column:
     name = plain_scalar(name)
     if not isinstance(name, str):
         raise InputError(
-            f"column must be the name of one, a text; got {safe_repr(name)}. Rename the column, or quote it."
+            f"column must be a column name, a text; got {safe_repr(name)}. Rename the column, or quote it."
         )
     check_unicode(name)
     found = [column for column in columns if column.name == name]
@@ -178,6 +178,6 @@ def _refuse_lost_text(parameter: str, column: Column, kind: Kind) -> None:
     """A number no longer tells how its text was written: 7 may have been '07'."""
     if kind == "text" and column.kind is not None:
         raise InputError(
-            f"{parameter}='text' does not fit {column.label}, which pandas holds as {column.type_name[:40]}: how its "
-            "texts were written is lost. Load the column as text (dtype=str)."
+            f"{parameter}='text' does not fit {column.label}, which pandas holds as {column.type_name[:40]}: the "
+            "original text (leading zeros, for example) is lost. Load the column as text (dtype=str)."
         )

@@ -230,7 +230,7 @@ def _lazy(source: Any) -> EngineTable:
         )
     if _TEXT_SCAN.search(plan):
         raise InputError(
-            "source is a lazy frame over a text file, of which polars infers types from cells, or fails at one. "
+            "source is a lazy frame over a text file; polars infers its column types from the data, or fails at one cell. "
             "Pass the file's path itself."
         )
     times = _polars_times(schema)
@@ -289,7 +289,7 @@ def _refuse_text(dataset: Any) -> None:
     """Refuse data sets of text files, also as a part of others."""
     if type(getattr(dataset, "format", None)).__name__ in _TEXT_FORMATS:
         raise InputError(
-            "source is a data set of text files, of which pyarrow infers types from cells, or fails at one. "
+            "source is a data set of text files; pyarrow infers column types from the data, or fails at one cell. "
             "Pass the files' paths themselves."
         )
     for child in getattr(dataset, "children", None) or ():
