@@ -181,6 +181,14 @@ def test_what_merged_bars_lost_is_not_said_of_each() -> None:
     assert (Dropping(1, "1e-6") >> STLap("0.01", 1)).accuracy(**known).max_drop is None
 
 
+def test_the_delta_of_the_table_stands_beside_the_one_asked_for() -> None:
+    noise = DropNoise(1, "1e-6")
+    for mech in (Dropping(1, "1e-6"), Bucketing(width=2) >> Dropping(1, "1e-6") >> ReadOff(Max())):
+        assert mech.privacy is not None
+        assert (mech.privacy.delta, mech.privacy.delta_real) == (Fraction(1, 10**6), noise.delta_real)
+        assert "δ = 1e-06 (in fact at most 7.15e-07)" in str(mech.privacy)
+
+
 # --- what kind of error ---
 
 
@@ -450,7 +458,7 @@ def test_no_pair_of_neighbours_contradicts_the_privacy_that_is_derived(steps: li
     growth = math.exp(private.epsilon)
     for here, there in ((one, two), (two, one)):
         excess = sum(max(0.0, chance - growth * there.get(y, 0.0)) for y, chance in here.items())
-        assert excess <= NOISE.delta_real + 1e-9
+        assert private.delta_real is not None and excess <= private.delta_real + 1e-9
 
 
 @settings(max_examples=30, deadline=None)

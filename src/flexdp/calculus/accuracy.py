@@ -322,7 +322,7 @@ def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None, keeps_con
             "keeps_condition must be True where privacy has a condition: it holds of the table only if the first "
             "mechanism keeps it."
         )
-    return Privacy(epsilon=privacy.epsilon, delta=privacy.delta, neighbours=before, given=privacy.given)
+    return replace(privacy, neighbours=before)
 
 
 def deterministic_error(

@@ -259,7 +259,7 @@ def Dropping(  # noqa: N802
         ),
         sigma=identity(),
         tau=tau,
-        privacy=Privacy(epsilon=table.epsilon, delta=table.delta),
+        privacy=Privacy(epsilon=table.epsilon, delta=table.delta, delta_real=table.delta_real),
         records_left=records_left,
         adds_bars=False,
         identity=True,
@@ -401,5 +401,5 @@ def Emptiness(epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
         accuracy_in=accuracy_in,
         sigma=identity(),
         tau=lambda setting: _keep_error(accuracy_in(setting).alpha, noise.max_drop, answers),
-        privacy=Privacy(epsilon=noise.epsilon, delta=noise.delta),
+        privacy=Privacy(epsilon=noise.epsilon, delta=noise.delta, delta_real=noise.delta_real),
     )
