@@ -348,6 +348,7 @@ CHANCES = [float(Fraction(int(weight), sum(map(int, NOISE.weights)))) for weight
 
 
 def _thinned(x: Bars) -> Law:
+    assume(len(x) <= 5)  # 3⁵ outcomes
     found: Law = {}
     for losses in product(enumerate(CHANCES), repeat=len(x)):
         left = _frozen({key: max(0, c - loss) for (key, c), (loss, _) in zip(x.items(), losses, strict=True)})
@@ -371,6 +372,7 @@ STEPS = [
 def _law(steps: list[Step], x: Bars) -> Law:
     law: Law = {_frozen(x): 1.0}
     for step in steps:
+        assume(len(law) <= 300)
         after: Law = {}
         for value, chance in law.items():
             for result, share in step.law(dict(value)).items():
