@@ -107,7 +107,10 @@ def test_values_that_are_moved_twice_are_moved_by_both_distances() -> None:
 def test_a_loss_and_a_condition_are_not_forgotten_on_the_way() -> None:
     assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric="m").gamma == 0.1
     private = Privacy(epsilon=1, delta="1e-6", given="in tables of at least 100 records")
-    assert pre_process(private, relation=("change one row", ONE_RECORD)).given == "in tables of at least 100 records"
+    kept = pre_process(private, relation=("change one row", ONE_RECORD), keeps_condition=True)
+    assert kept.given == "in tables of at least 100 records"
+    with pytest.raises(InputError, match="keeps_condition must be True"):
+        pre_process(private, relation=("change one row", ONE_RECORD))
     assert post_process(private).given == private.given
 
 

@@ -196,13 +196,17 @@ def test_noise_is_not_forgotten_where_the_statistic_jumps() -> None:
     assert counted.beta == pytest.approx(math.log(20)) and counted.alpha == pytest.approx(0.081)
 
 
-def test_losses_of_two_noises_add_up() -> None:
-    one = Laplace(sensitivity=1, epsilon=1)
-    start = Dropping(1, "1e-6") >> ReadOff(Max())
-    for mech in ((start >> one) >> one, start >> (one >> one)):
-        found = mech.accuracy(gamma="0.05")
-        assert found.gamma == pytest.approx(0.1) and found.gamma >= 0.1
-        assert found.beta == pytest.approx(2 * math.log(20))
+@pytest.mark.parametrize("gamma", ["0.05", "0.1", "0.3", "1e-9", "0.07"])
+@pytest.mark.parametrize("many", [2, 3, 5])
+def test_noises_in_a_row_share_the_loss_that_was_asked(gamma: str, many: int) -> None:
+    """Each of k noises exceeds (Δ/ε)·ln(k/γ) with chance γ/k, so that none does but with chance γ."""
+    mech = Dropping(1, "1e-6") >> ReadOff(Max())
+    for _ in range(many):
+        mech = mech >> Laplace(sensitivity=1, epsilon=1)
+    found = mech.accuracy(gamma=gamma)
+    alone = Laplace(sensitivity=1, epsilon=1).accuracy(gamma=gamma).gamma
+    assert alone * (1 - 1e-12) <= found.gamma <= alone
+    assert found.beta == pytest.approx(many * math.log(many / float(gamma)))
 
 
 def test_drops_add_up_and_merged_bars_promise_nothing_each() -> None:
@@ -248,9 +252,8 @@ def test_relative_and_plain_buckets_promise_nothing_false_together() -> None:
         assert (mech.accuracy(**known).beta, mech.accuracy(**known).relative_beta) == (0.05, True)
     mean = Dropping(1, "1e-6") >> bounded >> ReadOff(Mean())
     assert (mean.accuracy(**known).moved, mean.accuracy(**known).relative) == (0.05, True)
-    with pytest.raises(InputError, match="drop-move"):
-        (Dropping(1, "1e-6") >> (bounded >> ReadOff(Mean()))).accuracy(**known)
-    with pytest.raises(InputError, match="drop-move"):
+    assert (Dropping(1, "1e-6") >> (bounded >> ReadOff(Mean()))).accuracy(**known) == mean.accuracy(**known)
+    with pytest.raises(InputError, match="errors do not add up"):
         (Dropping(1, "1e-6") >> (Bucketing(width=1, bounds=(1, 2000)) >> bounded)).accuracy(**known)
 
 
@@ -361,8 +364,7 @@ def test_laplace_is_accurate_with_chance() -> None:
     assert bare.accuracy(gamma="0.05") == found
     assert bare.privacy is not None and bare.privacy.neighbours == "answers that differ by at most 10"
     assert isinstance(bare(3.0), float)
-    with pytest.raises(InputError, match="does not map neighbours"):
-        ReadOff(Max()) >> bare
+    assert (ReadOff(Max()) >> bare).privacy is None, "a maximum does not map neighbours to answers that are near"
     x = Histogram.from_values([5.0])
     errors = np.abs([mech(x) - 5 for _ in range(4000)])
     assert 0.02 < (errors > found.beta).mean() < 0.09  # 0.05 ± more than ten standard errors

@@ -45,7 +45,8 @@ def check(plan: Plan) -> None:
         assert plan.span is not None
         assert plan.width == 2 * plan.beta
         assert plan.buckets == math.ceil(plan.span / plan.width)
-    assert plan.privacy == Privacy(epsilon=plan.epsilon, delta=plan.delta)
+    unit = "record" if plan.buckets_per_unit == 1 else "unit"
+    assert plan.privacy == Privacy(epsilon=plan.epsilon, delta=plan.delta, neighbours=f"add or remove one {unit}")
     assert isinstance(plan.accuracy, Accuracy)
     assert plan.accuracy.alpha is not None
     assert Fraction(plan.accuracy.alpha) >= plan.alpha
@@ -189,6 +190,7 @@ def test_nothing_is_promised_of_too_few_records() -> None:
 
 
 def test_plans_read_aloud() -> None:
+    assert (solve(**AGES, buckets_per_unit=2).privacy.unit, solve(**AGES).privacy.unit) == ("unit", "record")
     assert str(solve(**AGES, buckets_per_unit=2)) == (
         "With ε = 1 and δ = 1e-06 for a unit in at most 2 buckets, each of 24 buckets of width 5 loses at most 53 "
         "records, together at most 1272, at most 2.544% of the records where there are at least 50000. Values move by "

@@ -333,3 +333,13 @@ def test_a_page_bounds_what_counts_and_not_the_records() -> None:
         table, "v", epsilon=8, delta="1e-3", width=10, certify="0.2", unit="u", max_buckets_per_unit=1
     )
     assert "Of how many counts of each u there are, only a bound is published" in units.to_html()
+
+
+def test_the_mechanism_of_a_release_promises_what_the_release_does() -> None:
+    table = {"pid": [str(i % 40) for i in range(400)], "age": [float(i % 7) for i in range(400)]}
+    asked: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "width": 1, "bounds": (0, 7)}
+    release = flexdp.release(pa.table(table), "age", unit="pid", max_buckets_per_unit=2, **asked)
+    assert release.mechanism.privacy == release.privacy and release.privacy.unit == "pid"
+    plain = flexdp.release(pa.table(table), "age", **asked)
+    told = plain.mechanism.privacy
+    assert told is not None and (told.epsilon, told.delta, told.unit) == (1, plain.privacy.delta, "record")

@@ -355,6 +355,7 @@ def theory() -> dict[str, Call]:
             calculus.compose_accuracy,
             {"first": ACCURACY, "second": ERROR, "sigma": calculus.identity(), "sensitivity": None},
         ),
+        "compose_error": Call(calculus.compose_error, {"first": ERROR, "second": ERROR, "sigma": calculus.identity()}),
         "deterministic_error": Call(
             calculus.deterministic_error, {"sensitivity": float, "metric": DIFFERENCE, "takes": None, "scales": False}
         ),
@@ -363,7 +364,8 @@ def theory() -> dict[str, Call]:
         "laplace_accuracy": Call(calculus.laplace_accuracy, {"sensitivity": 1, "epsilon": 1, "gamma": 0.1}),
         "post_process": Call(calculus.post_process, {"privacy": PRIVACY}),
         "pre_process": Call(
-            calculus.pre_process, {"privacy": PRIVACY, "relation": (PRIVACY.neighbours, PRIVACY.neighbours)}
+            calculus.pre_process,
+            {"privacy": PRIVACY, "relation": (PRIVACY.neighbours, PRIVACY.neighbours), "keeps_condition": False},
         ),
         "relax": Call(calculus.relax, {"sigma": calculus.identity(), "theta": 0, "omega": 0}),
         "useful_accuracy": Call(calculus.useful_accuracy, {"beta": 1, "gamma": 0, "psi": 0}),

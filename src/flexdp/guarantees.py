@@ -36,6 +36,7 @@ class Privacy:
     """(ε, δ)-differential privacy under a relation of neighbours, by default adding or removing one record.
 
     ``given`` is the public knowledge without which it does not hold, empty where there is no such condition.
+    ``delta_real``, where known, is the smaller δ that a mechanism has in fact when δ was asked for.
 
     >>> print(Privacy(epsilon=1, delta="1e-6").odds)
     an observer who was 50% sure that a given record is in the data is at most 73.2% sure afterwards
@@ -45,12 +46,25 @@ class Privacy:
     delta: Fraction
     neighbours: str
     given: str
+    delta_real: Fraction | None
 
-    def __init__(self, *, epsilon: Number, delta: Number, neighbours: str = ONE_RECORD, given: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        neighbours: str = ONE_RECORD,
+        given: str = "",
+        delta_real: Number | None = None,
+    ) -> None:
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
         object.__setattr__(self, "delta", PURE_DELTA.check(delta))
         object.__setattr__(self, "neighbours", text("neighbours", neighbours))
         object.__setattr__(self, "given", text("given", given))
+        real = None if delta_real is None else replace(PURE_DELTA, name="delta_real").check(delta_real)
+        if real is not None and real > self.delta:
+            raise InputError(f"delta_real must be at most delta; got {upper_text(real)} and {upper_text(self.delta)}.")
+        object.__setattr__(self, "delta_real", real)
 
     @property
     def certainty(self) -> str:
@@ -75,6 +89,8 @@ class Privacy:
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
         exception = f", except with chance {delta}" if self.delta else ""
         condition = f" {self.given}" if self.given else ""
+        if self.delta_real is not None and self.delta_real < self.delta:
+            delta = f"{delta} (in fact at most {upper_text(self.delta_real)})"
         return f"ε = {epsilon}, δ = {delta} for each {self.unit}{condition}: {self.odds}{exception}."
 
     def _repr_html_(self) -> str:

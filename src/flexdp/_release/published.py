@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
@@ -106,9 +106,13 @@ class Release(Readable):
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """What was run: the bucketing, which the engine did while counting, and then the dropping."""
+        """What was run: the bucketing, which the engine did while counting, and then the dropping.
+
+        With a privacy unit its privacy is that of a unit, in all of its buckets, as that of the release.
+        """
         dimensions = len(self.shape.columns)
-        return Bucketing(partition=self.partition) >> Dropping(noise=self.noise, dimensions=dimensions)
+        both = Bucketing(partition=self.partition) >> Dropping(noise=self.noise, dimensions=dimensions)
+        return both if self.shape.unit is None else replace(both, privacy=self.privacy)
 
     @property
     def max_drop(self) -> int:

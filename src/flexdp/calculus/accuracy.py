@@ -21,6 +21,7 @@ __all__ = [
     "ErrorSensitivity",
     "bijection",
     "compose_accuracy",
+    "compose_error",
     "deterministic_error",
     "drop_move_accuracy",
     "histogram_function",
@@ -142,13 +143,13 @@ def compose_accuracy(
         if sensitivity is None:
             raise InputError("sensitivity is missing: a relaxed sigma needs that of the second function.")
         beta, gamma = sum_up(beta, sensitivity(sigma.omega)), sum_up(gamma, sigma.theta)
-    max_drop = None if second.merges else first.max_drop
-    if second.max_drop is not None:
-        max_drop = second.max_drop + (max_drop or 0)
-    alpha = _add(first, None if second.alpha is None else _finite(sigma.bound(second.alpha)))
+    distortion, max_drop = _distortion(first, second), _lost(first, second)
+    more = None if second.alpha is None else _finite(sigma.bound(second.alpha))
+    alpha = _add(first.alpha, more, distortion=distortion)
     if alpha is None and max_drop is None:
         raise InputError(
-            "bars fall together, so what each may have lost is not known; say records_at_least and bars for a fraction."
+            "alpha is not known, nor what each bar may have lost, because bars fall together or lose a fraction; say "
+            "records_at_least and bars, and keep the number of records until they are needed."
         )
     return Accuracy(
         alpha=alpha,
@@ -158,8 +159,36 @@ def compose_accuracy(
         max_drop=max_drop,
         moved=first.moved,
         unit=first.unit,
-        distortion=first.distortion,
+        distortion=distortion,
         metric=second.metric,
+    )
+
+
+def compose_error(
+    first: ErrorSensitivity, second: ErrorSensitivity, *, sigma: DistortionSensitivity
+) -> ErrorSensitivity:
+    """The error sensitivity of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), γ = γ₁ + γ₂, τ₂∘τ₁.
+
+    The same theorem for an input that carries an error already. The bound is infinite where a distance and a fraction
+    of the values would have to be added.
+    """
+    first, second, sigma = _error("first", first), _error("second", second), _sigma(sigma)
+    if second.takes is not None and first.metric != second.takes:
+        raise _metrics(first.metric, second.takes)
+    distortion = _distortion(first, second)
+    unlike = (first.relative and not second.scales) or (second.relative and not first.relative and first.bound(0.0) > 0)
+    more = None if second.alpha is None else sigma.bound(second.alpha)
+    return ErrorSensitivity(
+        alpha=_add(first.alpha, more, distortion=distortion),
+        gamma=min(sum_up(first.gamma, second.gamma), 1.0),
+        bound=lambda beta: math.inf if unlike else second.bound(first.bound(beta)),
+        metric=second.metric,
+        takes=first.takes,
+        max_drop=_lost(first, second),
+        distortion=distortion,
+        scales=first.scales and second.scales,
+        relative=first.relative or second.relative,
+        merges=first.merges or second.merges,
     )
 
 
@@ -177,19 +206,42 @@ def _sigma(value: object) -> DistortionSensitivity:
 
 def _check_fit(first: Accuracy, second: ErrorSensitivity) -> None:
     if second.takes is not None and first.metric != second.takes:
-        raise InputError(f"metrics do not fit: the error is in {first.metric!r}, and {second.takes!r} is needed.")
-    if second.alpha != 0 and second.distortion != first.distortion and (first.alpha != 0 or first.moved):
-        mixed = {first.distortion, second.distortion} <= {DROP, DROP_MOVE}
-        if not mixed:
-            raise InputError(
-                f"distortions do not fit: {first.distortion!r} and {second.distortion!r} are measured differently."
-            )
+        raise _metrics(first.metric, second.takes)
+    _distortion(first, second)
+
+
+def _metrics(given: str, needed: str) -> InputError:
+    return InputError(f"metrics do not fit: the error is in {given!r}, and {needed!r} is needed.")
+
+
+def _distortion(first: Accuracy | ErrorSensitivity, second: ErrorSensitivity) -> str:
+    """The distortion in which both are measured; one that distorts nothing takes that of the other."""
+    moved = isinstance(first, Accuracy) and first.moved > 0
+    if second.alpha == 0 or second.distortion == first.distortion:
+        return first.distortion
+    if first.alpha == 0 and not moved:
+        return second.distortion
+    if {first.distortion, second.distortion} == {DROP, DROP_MOVE}:
+        return DROP_MOVE
+    raise InputError(
+        f"distortions do not fit: {first.distortion!r} and {second.distortion!r} are measured differently."
+    )
+
+
+def _lost(first: Accuracy | ErrorSensitivity, second: ErrorSensitivity) -> int | None:
+    """The most records that a bar can lose in two steps; None where that is not known, or nothing is ever lost."""
+    if first.max_drop is None and second.max_drop is None:
+        return None
+    one, two = (0 if part.alpha == 0 and not part.max_drop else part.max_drop for part in (first, second))
+    if one is None or two is None or (second.merges and one > 0):
+        return None
+    return one + two
 
 
 def _unlike() -> InputError:
     return InputError(
-        "these errors cannot be added: one is a distance and the other a fraction of the values; bucket by width or edges "
-        "throughout, or by relative."
+        "these errors cannot be added: one is a distance and the other a fraction of the values; bucket by width or "
+        "edges throughout, or by relative."
     )
 
 
@@ -199,11 +251,12 @@ def _finite(alpha: float) -> float:
     return alpha
 
 
-def _add(first: Accuracy, more: float | None) -> float | None:
-    if first.alpha is None or more is None:
-        return None
-    total = sum_up(first.alpha, more)
-    return total if first.distortion == MOVE else min(total, 1.0)
+def _add(alpha: float | None, more: float | None, *, distortion: str) -> float | None:
+    whole_table = distortion != MOVE and 1 in (alpha, more)  # nothing more can be left out
+    if alpha is None or more is None:
+        return 1.0 if whole_table else None
+    total = sum_up(alpha, more)
+    return total if distortion == MOVE or math.isinf(total) else min(total, 1.0)
 
 
 def drop_move_accuracy(first: Accuracy, *, metric: str) -> Accuracy:
@@ -233,10 +286,12 @@ def post_process(privacy: Privacy) -> Privacy:
     return instance("privacy", privacy, Privacy, "a Privacy")
 
 
-def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None) -> Privacy:
+def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None, keeps_condition: bool = False) -> Privacy:
     """Privacy of M₂∘M₁ where M₁ maps neighbours to neighbours (paper, Thm. compose-DP).
 
-    ``relation`` is M₁'s: which neighbours it takes, and which it gives. They must be the ones M₂ is private for.
+    ``relation`` is M₁'s: which neighbours it takes, and which it gives. They must be the ones M₂ is private for. A
+    condition on the table (``privacy.given``) must be true of what M₁ makes of it, too: ``keeps_condition`` says so,
+    for example where M₁ keeps the number of records.
     """
     if relation is None:
         raise InputError("the first mechanism does not map neighbours to neighbours; nothing follows about privacy.")
@@ -249,7 +304,12 @@ def pre_process(privacy: Privacy, *, relation: tuple[str, str] | None) -> Privac
             f"neighbours do not fit: the first mechanism gives {after!r}, "
             f"and the second is private for {privacy.neighbours!r}."
         )
-    return Privacy(epsilon=privacy.epsilon, delta=privacy.delta, neighbours=before, given=privacy.given)
+    if not flag("keeps_condition", keeps_condition) and privacy.given:
+        raise InputError(
+            "keeps_condition must be True where privacy has a condition: it holds of the table only if the first "
+            "mechanism keeps it."
+        )
+    return replace(privacy, neighbours=before)
 
 
 def deterministic_error(

@@ -81,7 +81,9 @@ def Bucketing(  # noqa: N802
     Paper, Claim bucket-accuracy and, in d dimensions, bucket-accuracy-d-dim: the error of a cube of side w is
     (w/2)√d. In
     d > 1 dimensions all coordinates share ``width`` and ``bounds``. With bounds the number of buckets is public, and
-    the guarantee speaks of values within them: others are limited to them, or left out, beforehand.
+    the guarantee speaks of values within them: others are limited to them, or left out, beforehand. Where values are
+    left out (``outside="drop"``, or far out on an open domain) the number of records is not kept, and no condition on
+    it passes to the steps that follow.
 
     >>> Bucketing(width=5, bounds=(0, 120)).accuracy().beta
     2.5
@@ -100,13 +102,9 @@ def Bucketing(  # noqa: N802
         raise InputError("width must be given in more than one dimension; relative buckets and edges are for one.")
     space = _histograms(dimensions)
     error = buckets.beta if isinstance(buckets, Grid) else _times_root(buckets.beta, dimensions)
-    accuracy = Accuracy(
-        alpha=0,
-        beta=error,
-        relative=buckets.relative,
-        unit=buckets.unit,
-        metric=space.metric,
-    )
+    accuracy = Accuracy(alpha=0, beta=error, relative=buckets.relative, unit=buckets.unit, metric=space.metric)
+    axes = buckets.axes if isinstance(buckets, Grid) else (buckets,)
+    drops = any(axis.bounds is not None and axis.outside == "drop" for axis in axes)
 
     def run(value: object) -> Histogram:
         histogram = _histogram(value)
@@ -119,6 +117,8 @@ def Bucketing(  # noqa: N802
         return Histogram(centres.reshape(keys[kept].shape), histogram.counts[kept])
 
     def bound(beta: float) -> float:
+        if beta and drops:  # a value that was moved across a bound is left out, and the histogram jumps
+            return math.inf
         # Relative to the new centre c: |x − c| ≤ ρ₁|c₁| + ρ|c| and |c₁| ≤ (1 + ρ)|c|.
         both = float_up(said(beta) * said(accuracy.beta)) if buckets.relative else 0.0
         return sum_up(beta, accuracy.beta, both)
@@ -141,6 +141,9 @@ def Bucketing(  # noqa: N802
             merges=True,
         ),
         relation=(ONE_RECORD, ONE_RECORD),
+        keeps_records=all(map(_reads_all, axes)),
+        adds_bars=False,
+        identity=True,
         bars=None if buckets.count is None else buckets.count ** (1 if isinstance(buckets, Grid) else dimensions),
     )
 
@@ -194,6 +197,13 @@ def _readable(buckets: Buckets, keys: NDArray[Any]) -> NDArray[np.bool_]:
     return np.ones(keys.shape, dtype=bool)
 
 
+def _reads_all(buckets: Buckets) -> bool:
+    """Whether every key is counted, wherever it lies."""
+    if buckets.bounds is not None:
+        return buckets.outside != "drop"
+    return not isinstance(buckets, Width) or buckets.whole
+
+
 def _times_root(beta: Fraction, dimensions: int) -> Fraction:
     """β·√d, rounded up."""
     if dimensions == 1:
@@ -235,6 +245,11 @@ def Dropping(  # noqa: N802
             return None
         return min(Fraction(table.max_drop * setting.bars, setting.records_at_least), Fraction(1))
 
+    def records_left(setting: Setting) -> int | None:
+        if setting.records_at_least is None or setting.bars is None:
+            return None
+        return max(0, setting.records_at_least - table.max_drop * setting.bars)
+
     def tau(setting: Setting) -> ErrorSensitivity:
         share = Accuracy(alpha=alpha(setting), beta=0, max_drop=table.max_drop).alpha
         return _keep_error(share, table.max_drop, space)
@@ -249,7 +264,10 @@ def Dropping(  # noqa: N802
         ),
         sigma=identity(),
         tau=tau,
-        privacy=Privacy(epsilon=table.epsilon, delta=table.delta),
+        privacy=Privacy(epsilon=table.epsilon, delta=table.delta, delta_real=table.delta_real),
+        records_left=records_left,
+        adds_bars=False,
+        identity=True,
     )
 
 
@@ -281,12 +299,7 @@ def BucketHistogram(  # noqa: N802
             "raise alpha, beta or the number of records."
         )
     noise = DropNoise(epsilon, smallest_delta(epsilon, drop + 1))
-    both = bucketing >> Dropping(noise=noise, dimensions=dimensions)
-
-    def accuracy_in(setting: Setting) -> Accuracy:
-        return both.accuracy_in(replace(setting, records_at_least=max(setting.records_at_least or 0, least)))
-
-    return replace(both, accuracy_in=accuracy_in)
+    return replace(bucketing >> Dropping(noise=noise, dimensions=dimensions), least_records=least)
 
 
 def STLap(  # noqa: N802
@@ -312,13 +325,17 @@ def STLap(  # noqa: N802
         return Histogram(histogram.keys, left)
 
     def accuracy_in(setting: Setting) -> Accuracy:
-        most = setting.bars if setting.bars is not None else most_bars
+        most, least = setting.bars, setting.records_at_least
         if most is None:
             raise InputError("bars is missing: how many bars there can be decides how many records are left out.")
-        least = setting.records_at_least if setting.records_at_least is not None else known
         # A bar loses at most ⌈q − ½⌉ ≤ q + ½ records, so rounding costs half a record a bar.
         rounding = Fraction(most, 2 * least) if least else Fraction(most, 2)
         return Accuracy(alpha=min(most * fraction + rounding, Fraction(1)), beta=0, metric=HISTOGRAMS.metric)
+
+    def records_left(setting: Setting) -> int | None:
+        if setting.records_at_least is None or setting.bars is None or setting.bars * fraction >= 1:
+            return None
+        return max(0, math.floor(setting.records_at_least * (1 - setting.bars * fraction) - Fraction(setting.bars, 2)))
 
     def tau_of(setting: Setting) -> ErrorSensitivity:
         return _keep_error(accuracy_in(setting).alpha, None, HISTOGRAMS)
@@ -333,6 +350,10 @@ def STLap(  # noqa: N802
         tau=tau_of,
         privacy=_corrected(fraction, rate, known, most_bars),
         most_bars=most_bars,
+        least_records=known,
+        records_left=records_left,
+        adds_bars=False,
+        identity=True,
     )
 
 
@@ -385,5 +406,5 @@ def Emptiness(epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
         accuracy_in=accuracy_in,
         sigma=identity(),
         tau=lambda setting: _keep_error(accuracy_in(setting).alpha, noise.max_drop, answers),
-        privacy=Privacy(epsilon=noise.epsilon, delta=noise.delta),
+        privacy=Privacy(epsilon=noise.epsilon, delta=noise.delta, delta_real=noise.delta_real),
     )

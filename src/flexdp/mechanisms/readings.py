@@ -142,6 +142,7 @@ def Laplace(  # noqa: N802
         accuracy_in=accuracy_in,
         sigma=identity() if statistic is None else only_at_zero(),
         tau=tau,
+        lossy=True,
         privacy=Privacy(
             epsilon=rate,
             delta=0,

@@ -75,8 +75,9 @@ class Plan:
 
     @property
     def privacy(self) -> Privacy:
-        """What one unit is promised."""
-        return Privacy(epsilon=self.epsilon, delta=self.delta)
+        """What one unit is promised; a record, where a unit has one bucket."""
+        unit = "record" if self.buckets_per_unit == 1 else "unit"
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
 
     @property
     def bar_privacy(self) -> Privacy:
@@ -97,7 +98,7 @@ class Plan:
             else f"at most {upper_text(100 * self.alpha)}% of the records "
             f"where there are at least {self.records_at_least}"
         )
-        odds = self.privacy.odds if self.buckets_per_unit == 1 else self.privacy.odds.replace("record", "unit")
+        odds = self.privacy.odds
         within = "" if self.beta is None else f" Values move by at most {upper_text(self.beta, 6)}."
         return (
             f"With ε = {upper_text(self.epsilon, 6)} and δ = {upper_text(self.delta)}{unit}, each of "

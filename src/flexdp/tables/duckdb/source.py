@@ -100,8 +100,8 @@ def _refuse_inferred(relation: Any) -> None:
         raise InputError("source is a relation that cannot be planned; check the files and tables that it names.")
     if _SCAN.search(plan) is not None:
         raise InputError(
-            "source is a relation over a text file; DuckDB infers its column types from the data, or fails at one cell. "
-            "Pass the file's path itself, or a table with declared types that holds its rows."
+            "source is a relation over a text file; DuckDB infers its column types from the data, or fails at one "
+            "cell. Pass the file's path itself, or a table with declared types that holds its rows."
         )
 
 

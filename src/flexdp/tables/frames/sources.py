@@ -230,8 +230,8 @@ def _lazy(source: Any) -> EngineTable:
         )
     if _TEXT_SCAN.search(plan):
         raise InputError(
-            "source is a lazy frame over a text file; polars infers its column types from the data, or fails at one cell. "
-            "Pass the file's path itself."
+            "source is a lazy frame over a text file; polars infers its column types from the data, or fails at one "
+            "cell. Pass the file's path itself."
         )
     times = _polars_times(schema)
     return _registered(

@@ -1,0 +1,475 @@
+"""Chains of mechanisms: what ``>>`` derives is true by enumeration, and does not depend on the grouping."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from flexdp import Accuracy, Histogram, InputError
+from flexdp.calculus import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.guarantees import DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD
+from flexdp.mechanisms import (
+    BucketHistogram,
+    Bucketing,
+    Dropping,
+    Laplace,
+    Mechanism,
+    ReadOff,
+    STLap,
+)
+from flexdp.mechanisms.core import HISTOGRAMS, Setting
+from flexdp.noise import DropNoise
+from flexdp.statistics import CountAbove, Max, Mean, Mode, Range, Support
+
+Bars = dict[float, int]
+Law = dict[tuple[tuple[float, int], ...], float]
+BOUNDS = (0, 8)
+LIMIT, SPREAD = 5, 0.5
+
+
+def own(
+    name: str, run: Callable[[Bars], Bars], *, bound: Callable[[float], float], beta: float, **declared: Any
+) -> Mechanism:
+    """A mechanism as a user writes one, on histograms."""
+    return Mechanism(
+        name=name,
+        source=HISTOGRAMS,
+        target=HISTOGRAMS,
+        run=lambda x: Histogram.from_counts(run(dict(x.items()))),
+        accuracy_in=lambda _setting: Accuracy(alpha=0, beta=beta, metric=HISTOGRAM_DISTANCE),
+        sigma=identity(),
+        tau=lambda _setting: ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=HISTOGRAM_DISTANCE),
+        relation=(ONE_RECORD, ONE_RECORD),
+        **declared,
+    )
+
+
+def low(x: Bars) -> Bars:
+    return {key: count for key, count in x.items() if key < LIMIT}
+
+
+def spread(x: Bars) -> Bars:
+    """The records of a bar in five, none of them further away than SPREAD."""
+    found: Counter[float] = Counter()
+    for key, count in x.items():
+        for i in range(count):
+            found[key + (i % 5) / 10] += 1
+    return dict(found)
+
+
+def filtering() -> Mechanism:
+    return own("low", low, bound=lambda beta: math.inf if beta else 0.0, beta=0, adds_bars=False)
+
+
+def spreading() -> Mechanism:
+    return own("spread", spread, bound=lambda beta: beta + SPREAD, beta=SPREAD, keeps_records=True, identity=True)
+
+
+def outcome(mech: Callable[[], Any]) -> Any:
+    """What a derivation gives: a guarantee, or that it is refused."""
+    try:
+        return mech()
+    except InputError:
+        return "refused"
+
+
+# --- conditions on the number of records ---
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        Bucketing(width=50, bounds=(0, 100), outside="drop"),
+        Bucketing(width=50),
+        Bucketing(edges=[0, 50, 100], outside="drop"),
+        Bucketing(relative="0.5", bounds=(1, 2), outside="drop"),
+        filtering(),
+        Bucketing(width=50, bounds=(0, 100)) >> filtering(),
+    ],
+    ids=lambda mech: mech.name,
+)
+def test_a_condition_on_the_number_of_records_ends_where_records_are_lost(first: Mechanism) -> None:
+    noisy = STLap("0.1", "0.5", records_at_least=1000, bars=2)
+    assert not first.keeps_records
+    for mech in (first >> noisy, (first >> noisy) >> ReadOff(Max()), first >> (noisy >> ReadOff(Max()))):
+        assert mech.privacy is None and mech.least_records is None
+        assert mech.accuracy(records_at_least=1000, bars=2).alpha == 1
+    found = (first >> Dropping(1, "1e-6")).accuracy(records_at_least=1000, bars=2)
+    assert found.alpha is None and found.max_drop == 27
+    late = first >> BucketHistogram(alpha="0.2", beta=25, epsilon=1, bounds=(0, 100), records_at_least=1000)
+    assert late.least_records is None
+    assert outcome(lambda: late.accuracy().alpha) in (None, "refused")
+
+
+def test_dropped_records_leave_few_of_which_one_more_is_seen() -> None:
+    """3 of 1000 records lie within the bounds, and with q = 0.3 the noise hides none of them: two neighbours differ."""
+    first = Bucketing(width=50, bounds=(0, 100), outside="drop")
+    noisy = STLap("0.1", "0.5", records_at_least=1000, bars=2)
+    x, y = Histogram.from_counts({10: 3, 500: 997}), Histogram.from_counts({10: 4, 500: 997})
+    assert {noisy.run(first(z)).size for z in (x,) for _ in range(50)} == {3}
+    assert {noisy.run(first(z)).size for z in (y,) for _ in range(50)} == {4}
+    assert (first >> noisy).privacy is None
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        Bucketing(width=50, bounds=(0, 100)),
+        Bucketing(edges=[0, 50, 100]),
+        Bucketing(width=1, bounds=(0, 2), kind="integer", outside="clamp"),
+        Bucketing(relative="0.5"),
+    ],
+    ids=lambda mech: mech.name,
+)
+def test_a_condition_on_the_number_of_records_passes_where_they_are_kept(first: Mechanism) -> None:
+    noisy = STLap("0.1", "0.5", records_at_least=1000, bars=3)
+    assert first.keeps_records
+    private = (first >> noisy).privacy
+    assert private is not None and private == noisy.privacy
+    assert (first >> noisy).least_records == 1000
+    assert (first >> noisy).accuracy(bars=3).alpha == noisy.accuracy(bars=first.bars or 3).alpha
+
+
+def test_a_condition_on_the_number_of_bars_ends_where_bars_are_added() -> None:
+    noisy = STLap("0.1", "0.5", records_at_least=1000, bars=3)
+    assert (spreading() >> noisy).privacy is None and (spreading() >> noisy).most_bars is None
+    with pytest.raises(InputError, match="bars is missing"):
+        (spreading() >> noisy).accuracy(records_at_least=1000, bars=3)
+    few = spreading() >> Bucketing(width=4, bounds=BOUNDS) >> noisy  # two buckets, whatever was before
+    assert few.privacy == noisy.privacy
+
+
+def test_bars_are_not_inherited_through_what_adds_them() -> None:
+    dropping = Dropping(1, "1e-6")
+    x = Histogram.from_counts({1: 250})
+    for mech in (spreading() >> dropping, spreading() >> (dropping >> Bucketing(width=1, bounds=BOUNDS))):
+        told = outcome(lambda mech=mech: mech.accuracy(records_at_least=250, bars=1).alpha)
+        assert told in (None, "refused")
+    assert (spreading() >> dropping).bars is None
+    worst = sum(min(count, 27) for count in spreading()(x).counts.tolist())
+    assert worst / 250 > 27 / 250, "five bars lose more than the one there was"
+
+
+def test_the_number_of_records_after_dropping_is_what_is_left_at_least() -> None:
+    heard: list[Setting] = []
+    plain = spreading()
+    listening = replace(plain, tau=lambda setting: heard.append(setting) or plain.tau(setting))  # type: ignore[func-returns-value]
+    (Dropping(1, "1e-6") >> listening).accuracy(records_at_least=560, bars=10)
+    (Dropping(1, "1e-6") >> listening).accuracy(records_at_least=200, bars=10)
+    assert [setting.records_at_least for setting in heard] == [560 - 270, None]
+    twice = (Dropping(1, "1e-6") >> Dropping(1, "1e-6")).accuracy(records_at_least=5600, bars=10)
+    assert twice.alpha is not None and Fraction(twice.alpha) >= Fraction(270, 5600) + Fraction(270, 5330)
+    heard.clear()
+    (STLap("0.01", 1) >> listening).accuracy(records_at_least=1000, bars=10)
+    assert heard[0].records_at_least == 1000 - 10 * (10 + Fraction(1, 2))
+
+
+def test_what_merged_bars_lost_is_not_said_of_each() -> None:
+    """Bars that lost 27 each fall together, and lose 27 more: 27 is not the most that one has lost."""
+    known = {"records_at_least": 10**5, "bars": 20}
+    found = (Dropping(1, "1e-6") >> Bucketing(width=4, bounds=BOUNDS) >> Dropping(1, "1e-6")).accuracy(**known)
+    assert found.max_drop is None and found.alpha is not None
+    assert (Dropping(1, "1e-6") >> STLap("0.01", 1)).accuracy(**known).max_drop is None
+
+
+def test_the_delta_of_the_table_stands_beside_the_one_asked_for() -> None:
+    noise = DropNoise(1, "1e-6")
+    for mech in (Dropping(1, "1e-6"), Bucketing(width=2) >> Dropping(1, "1e-6") >> ReadOff(Max())):
+        assert mech.privacy is not None
+        assert (mech.privacy.delta, mech.privacy.delta_real) == (Fraction(1, 10**6), noise.delta_real)
+        assert "δ = 1e-06 (in fact at most 7.15e-07)" in str(mech.privacy)
+
+
+# --- what kind of error ---
+
+
+def test_noise_on_an_answer_is_not_called_a_move_of_the_values() -> None:
+    """No moving of values changes how many there are: noise on a count is no distortion of the input."""
+    above = Mechanism(
+        name="above",
+        source=Laplace(sensitivity=1, epsilon=1).target,
+        target=Laplace(sensitivity=1, epsilon=1).target,
+        run=lambda value: float(value > 10),
+        accuracy_in=lambda _setting: Accuracy(alpha=0, beta=0),
+        sigma=identity(),
+        tau=lambda _setting: ErrorSensitivity(
+            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric="absolute difference"
+        ),
+    )
+    noisy = Laplace(CountAbove(5), sensitivity=1, epsilon=1)
+    with pytest.raises(InputError, match="no bounded error"):
+        (noisy >> above).accuracy(gamma="0.05")
+    with pytest.raises(InputError, match="no bounded error"):
+        (Bucketing(width=2, bounds=BOUNDS) >> noisy >> above).accuracy(gamma="0.05")
+    found = (Bucketing(width=2, bounds=BOUNDS) >> ReadOff(Range()) >> above).accuracy()
+    assert (found.moved, found.beta, found.distortion) == (1, 0, DROP_MOVE), "records moved by 1, not by the range's 2"
+
+
+def test_a_relative_error_and_noise_are_told_apart() -> None:
+    mech = Bucketing(relative="0.05") >> Dropping(1, "1e-6") >> ReadOff(Max()) >> Laplace(sensitivity=1, epsilon=1)
+    found = mech.accuracy(gamma="0.05")
+    assert (found.moved, found.distortion, found.relative_beta) == (0.05, DROP_MOVE, False)
+    assert found.beta == pytest.approx(math.log(20))
+    assert "to within 2.99574" in str(found) and "5% of it away" in str(found)
+
+
+def test_a_value_that_was_moved_across_a_bound_is_lost() -> None:
+    """9.5 lies within the bounds, goes to 10.5, and is left out: an output error alone would not say so."""
+    first, second = Bucketing(width=3), Bucketing(width=2, bounds=(0, 10), outside="drop")
+    assert (first >> second)(Histogram.from_values([9.5])).size == 0
+    found = (first >> second).accuracy()
+    assert (found.alpha, found.moved, found.beta, found.distortion) == (0, 1.5, 1, DROP_MOVE)
+
+
+def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
+    moving = replace(
+        spreading(),
+        tau=lambda _setting: ErrorSensitivity(
+            alpha=3, gamma=0, bound=lambda beta: beta, metric=HISTOGRAM_DISTANCE, distortion=MOVE
+        ),
+    )
+    known = {"records_at_least": 1000, "bars": 2}
+    one, two = Dropping(1, "1e-6"), Bucketing(width=2, bounds=BOUNDS)
+    for mech in ((one >> two) >> moving, one >> (two >> moving)):
+        with pytest.raises(InputError, match="distortions do not fit"):
+            mech.accuracy(**known)
+    for mech in (two >> moving, two >> replace(two >> moving, name="renamed")):
+        found = mech.accuracy(**known)
+        assert (found.alpha, found.distortion) == (3, MOVE)
+
+
+# --- grouping ---
+
+
+def _steps() -> list[Mechanism]:
+    relations = [("a", "b"), ("b", ONE_RECORD), (ONE_RECORD, "a")]
+    return [
+        Bucketing(width=2, bounds=BOUNDS),
+        Bucketing(width=2),
+        Bucketing(width=2, bounds=BOUNDS, outside="drop"),
+        Bucketing(relative="0.1"),
+        Bucketing(relative="0.1", bounds=(1, 8)),
+        Dropping(1, "1e-6"),
+        STLap("0.01", "0.5", records_at_least=5000, bars=4),
+        STLap("0.01", "0.5"),
+        BucketHistogram(alpha="0.2", beta=2, epsilon=1, bounds=BOUNDS, records_at_least=1000),
+        filtering(),
+        spreading(),
+        replace(spreading(), relation=None),
+        *(replace(spreading(), relation=relation, adds_bars=False) for relation in relations),
+        replace(
+            spreading(),
+            tau=lambda _setting: ErrorSensitivity(
+                alpha=0.5, gamma=0, bound=lambda beta: 2 * beta, metric=HISTOGRAM_DISTANCE, distortion=MOVE
+            ),
+            sigma=DistortionSensitivity(bound=lambda alpha: 2 * alpha),
+        ),
+    ]
+
+
+def _last() -> list[Mechanism]:
+    return [
+        *(ReadOff(statistic) for statistic in (Max(), Mean(), Mode(), Range(), Support())),
+        Laplace(Max(), sensitivity=8, epsilon=1),
+        Laplace(CountAbove(3), sensitivity=1, epsilon=1),
+        *(Laplace(sensitivity=1, epsilon=1) for _ in range(2)),
+    ]
+
+
+def _facts(build: Callable[[], Mechanism]) -> Any:
+    """All that is derived of a chain; a refusal is one, too."""
+    mech = outcome(build)
+    if mech == "refused":
+        return mech
+    known: list[dict[str, Any]] = [{}, {"records_at_least": 10**4}, {"records_at_least": 10**4, "bars": 4}]
+    accuracies = [outcome(lambda k=k: mech.accuracy(gamma="0.05", **k)) for k in known]
+    fields = ("privacy", "relation", "bars", "most_bars", "least_records", "keeps_records", "adds_bars", "name")
+    return accuracies, [getattr(mech, name) for name in fields]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    chain=st.lists(st.sampled_from(_steps()), min_size=2, max_size=4),
+    last=st.lists(st.sampled_from(_last()), max_size=2),
+)
+def test_grouping_does_not_matter_for_random_mechanisms(chain: list[Mechanism], last: list[Mechanism]) -> None:
+    steps = [*chain, *last]
+
+    def grouped(low: int, high: int) -> list[Callable[[], Mechanism]]:
+        """Every way to put brackets."""
+        if high - low == 1:
+            return [lambda: steps[low]]
+        ways = [(one, two) for cut in range(low + 1, high) for one in grouped(low, cut) for two in grouped(cut, high)]
+        return [lambda one=one, two=two: one() >> two() for one, two in ways]  # type: ignore[misc]
+
+    first, *others = (_facts(way) for way in grouped(0, len(steps))[:5])
+    assert all(other == first for other in others)
+
+
+# --- enumeration ---
+
+
+@dataclass(frozen=True)
+class Step:
+    """A mechanism and its law, worked out apart from it."""
+
+    mech: Mechanism
+    law: Callable[[Bars], Law]
+    keeps: Callable[[float], bool] = lambda _key: True
+
+
+def _frozen(x: Bars) -> tuple[tuple[float, int], ...]:
+    return tuple(sorted((float(key), count) for key, count in x.items() if count))
+
+
+def _sure(function: Callable[[Bars], Bars]) -> Callable[[Bars], Law]:
+    return lambda x: {_frozen(function(x)): 1.0}
+
+
+def _cells(x: Bars, *, drop: bool = False) -> Bars:
+    found: Counter[float] = Counter()
+    for key, count in x.items():
+        if not drop or 0 <= key <= 8:
+            found[1.0 + 2 * min(3, max(0, math.floor(key / 2)))] += count
+    return dict(found)
+
+
+NOISE = DropNoise(1, "0.3")
+CHANCES = [float(Fraction(int(weight), sum(map(int, NOISE.weights)))) for weight in NOISE.weights]
+
+
+def _thinned(x: Bars) -> Law:
+    assume(len(x) <= 5)  # 3⁵ outcomes
+    found: Law = {}
+    for losses in product(enumerate(CHANCES), repeat=len(x)):
+        left = _frozen({key: max(0, c - loss) for (key, c), (loss, _) in zip(x.items(), losses, strict=True)})
+        found[left] = found.get(left, 0.0) + math.prod(chance for _, chance in losses)
+    return found
+
+
+STEPS = [
+    Step(Bucketing(width=2, bounds=BOUNDS), _sure(_cells)),
+    Step(
+        Bucketing(width=2, bounds=BOUNDS, outside="drop"),
+        _sure(lambda x: _cells(x, drop=True)),
+        keeps=lambda key: 0 <= key <= 8,
+    ),
+    Step(Dropping(noise=NOISE), _thinned),
+    Step(filtering(), _sure(low), keeps=lambda key: key < LIMIT),
+    Step(spreading(), _sure(spread)),
+]
+
+
+def _law(steps: list[Step], x: Bars) -> Law:
+    law: Law = {_frozen(x): 1.0}
+    for step in steps:
+        assume(len(law) <= 300)
+        after: Law = {}
+        for value, chance in law.items():
+            for result, share in step.law(dict(value)).items():
+                after[result] = after.get(result, 0.0) + chance * share
+        law = after
+    return law
+
+
+def _explained(x: Bars, y: Bars, *, near: float, free: Callable[[float], bool]) -> int | None:
+    """The fewest records of x that are left out if y is the rest, moved by at most ``near``; None where it is not.
+
+    Records for which ``free`` holds need not be counted. On the line the records that are kept can be matched in order.
+    """
+    xs = sorted(key for key, count in x.items() for _ in range(count))
+    ys = sorted(key for key, count in y.items() for _ in range(count))
+    costs: list[float] = [0.0] + [math.inf] * len(ys)  # of matching the first j of ys
+    for key in xs:
+        skipped = 0 if free(key) else 1
+        matched = [math.inf] + [c if abs(key - ys[j]) <= near + 1e-9 else math.inf for j, c in enumerate(costs[:-1])]
+        costs = [min(cost + skipped, match) for cost, match in zip(costs, matched, strict=True)]
+    return None if math.isinf(costs[-1]) else int(costs[-1])
+
+
+tables = st.dictionaries(st.integers(0, 9), st.integers(1, 4), min_size=1, max_size=2)
+chains = st.lists(st.sampled_from(STEPS), min_size=1, max_size=4).filter(
+    lambda steps: sum(step.law is _thinned for step in steps) <= 2
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=chains, x=tables, statistic=st.sampled_from([None, Max()]), many=st.sampled_from([0, 0, 5, 20]))
+def test_no_outcome_contradicts_the_accuracy_that_is_derived(
+    steps: list[Step], x: Bars, statistic: Max | None, many: int
+) -> None:
+    """Each outcome is the exact one for a part of the table, moved as far as is said: found by matching records."""
+    x = {key: count * (1 + many if i == 0 else 1) for i, (key, count) in enumerate(x.items())}
+    if not any(not step.keeps(9) for step in steps):
+        x = {key: count for key, count in x.items() if key <= 8}  # buckets with bounds speak of values within them
+    assume(x)
+    mech = steps[0].mech
+    for step in steps[1:]:
+        mech = mech >> step.mech
+    if statistic is not None:
+        mech = mech >> ReadOff(statistic)
+    size, outcomes = sum(x.values()), [dict(bars) for bars in _law(steps, x)]
+    for known in ({"records_at_least": size, "bars": len(x)}, {"records_at_least": size}, {"bars": len(x)}, {}):
+        told = outcome(lambda known=known: mech.accuracy(**known))
+        if told == "refused":
+            continue
+        near = told.moved + told.beta
+
+        def free(key: float, moved: float = told.moved) -> bool:
+            return any(not step.keeps(key + shift) for step in steps for shift in (-moved, 0, moved))
+
+        budget = size if told.alpha is None else math.floor(said_share(told.alpha) * size)
+        for y in outcomes:
+            if statistic is None:
+                lost = _explained(x, y, near=near, free=free)
+                assert lost is not None and lost <= budget
+                bars_before = len(x) * 5  # no step here makes more than five of one
+                if told.max_drop is not None:
+                    assert lost <= told.max_drop * bars_before
+            elif y:
+                answer = max(y)
+                tops = [key for key in x if abs(key - answer) <= near + 1e-9]
+                left_out = [sum(c for k, c in x.items() if k > top and not free(k)) for top in tops]
+                assert left_out and min(left_out) <= budget
+
+
+def said_share(alpha: float) -> Fraction:
+    return Fraction(alpha) + Fraction(1, 10**12)
+
+
+@settings(max_examples=120, deadline=None)
+@given(steps=chains, x=tables, extra=st.integers(0, 9))
+def test_no_pair_of_neighbours_contradicts_the_privacy_that_is_derived(steps: list[Step], x: Bars, extra: int) -> None:
+    mech = steps[0].mech
+    for step in steps[1:]:
+        mech = mech >> step.mech
+    private = mech.privacy
+    assert (private is not None) == any(step.law is _thinned for step in steps)
+    if private is None:
+        return
+    one, two = _law(steps, x), _law(steps, {**x, extra: x.get(extra, 0) + 1})
+    growth = math.exp(private.epsilon)
+    for here, there in ((one, two), (two, one)):
+        excess = sum(max(0.0, chance - growth * there.get(y, 0.0)) for y, chance in here.items())
+        assert private.delta_real is not None and excess <= private.delta_real + 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=chains, x=tables)
+def test_the_laws_that_are_enumerated_are_those_of_the_mechanisms(steps: list[Step], x: Bars) -> None:
+    mech = steps[0].mech
+    for step in steps[1:]:
+        mech = mech >> step.mech
+    law = _law(steps, x)
+    assert sum(law.values()) == pytest.approx(1)
+    for _ in range(3):
+        assert _frozen(dict(mech(Histogram.from_counts(x)).items())) in law
