@@ -253,7 +253,7 @@ def test_relative_and_plain_buckets_promise_nothing_false_together() -> None:
     mean = Dropping(1, "1e-6") >> bounded >> ReadOff(Mean())
     assert (mean.accuracy(**known).moved, mean.accuracy(**known).relative) == (0.05, True)
     assert (Dropping(1, "1e-6") >> (bounded >> ReadOff(Mean()))).accuracy(**known) == mean.accuracy(**known)
-    with pytest.raises(InputError, match="errors do not add up"):
+    with pytest.raises(InputError, match="these errors cannot be added"):
         (Dropping(1, "1e-6") >> (Bucketing(width=1, bounds=(1, 2000)) >> bounded)).accuracy(**known)
 
 
