@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from _documents import HOSTILE, ages, texts
 from _markup import read_html
@@ -282,3 +283,14 @@ def test_formulas_in_csv_are_made_harmless_and_numbers_stay(tmp_path: Path) -> N
     run("release", "n.csv", "a", "--epsilon", 1, "--delta", "1e-6", "--width", 5, "-o", "n-out.csv", cwd=tmp_path)
     row = (tmp_path / "n-out.csv").read_text().splitlines()[1].split(",")
     assert [float(cell) for cell in row[:3]] == [-7.5, -10.0, -5.0]
+
+
+def test_groups_without_buckets_are_exact_in_the_table_as_in_the_answers() -> None:
+    frame = pl.DataFrame({"x": [1.5, 2.5] * 200, "g": ["a", "b"] * 200, "company": list(range(400))})
+    spend = {"epsilon": 1, "delta": "1e-6", "by": "g"}
+    exact = flexdp.release(frame, "x", **spend).to_html()
+    assert "exact after leaving out at most 27 records from each bucket." in exact
+    assert "half a bucket" not in exact
+    assert "from each bucket, to within half a bucket." in flexdp.release(frame, "x", width=1, **spend).to_html()
+    by_unit = flexdp.release(frame, "x", unit="company", max_buckets_per_unit=1, **spend).to_html()
+    assert "at most 27 units (company) from each bucket." in by_unit

@@ -181,11 +181,13 @@ def _groups(release: Released, document: Document) -> str:
     asked = _by_order(groups[0][1], document)
     head = [*document.by, *(_capital(answer.name) for answer in asked)]
     ordered = len(document.axes) == 1 and document.axes[0].ordered
-    where, counted = ("bucket" if len(document.axes) == 1 else "cell"), document.unit if document.of_units else "record"
-    margin = f"to within half a {where}" if ordered else f"moving every value to the middle of its {where}"
+    where = "bucket" if len(document.axes) == 1 else "cell"
+    counted = f"units ({document.unit})" if document.of_units else "records"
+    moves = any(answer.accuracy.beta or answer.accuracy.moved for answer in asked if answer.accuracy is not None)
+    margin = f", to within half a {where}" if ordered else f", moving every value to the middle of its {where}"
     caption = (
-        f"Each group by itself, exact after leaving out at most {document.max_drop} {counted}s from each {where}, "
-        f"{margin}."
+        f"Each group by itself, exact after leaving out at most {document.max_drop} {counted} from each {where}"
+        f"{margin if moves else ''}."
     )
     if len(groups) > _MOST_ROWS:
         caption += f" The first {_MOST_ROWS} of {len(groups)} groups."
