@@ -281,3 +281,12 @@ def test_a_zone_is_for_the_columns_that_have_one() -> None:
     assert [question.shape.zone for question in both.questions] == ["Europe/Berlin", None]
     with pytest.raises(InputError, match="zone fits a column of moments"):
         prepare(frame, "y", zone="UTC", width=1)
+
+
+def test_the_certificate_says_that_nanoseconds_are_cut_to_microseconds() -> None:
+    """Of moments alone, whatever their buckets; a printed moment has microseconds at most."""
+    moments = pl.DataFrame({"t": [dt.datetime(2024, 1, 1)] * 100, "d": [dt.date(2024, 1, 1)] * 100})
+    for parameters in ({}, {"width": "1 day"}):
+        certified = flexdp.release(moments, "t", epsilon=1, delta="1e-6", **parameters).certificate()
+        assert "Counted as the microsecond in which they lie: moments with nanoseconds." in str(certified)
+    assert "microsecond" not in str(flexdp.release(moments, "d", epsilon=1, delta="1e-6").certificate())

@@ -234,7 +234,7 @@ class Reader:
         counted, place = self.scope.counted, self.scope.place
         out = [
             f"Released: {self.partition.spec},{self._of.rstrip(',')}.",
-            f"Not counted: {'; '.join(self._not_counted)}.{self._counted_as_zero}",
+            f"Not counted: {'; '.join(self._not_counted)}.{self._counted_as_another}",
             f"Each count is {self._too_low} and never too high.",
             f"{place.replace('each', 'Every', 1)} that holds at least {self.noise.q} {counted}s is present.",
             "Nothing is present that is not in the data.",
@@ -274,11 +274,15 @@ class Reader:
         return out
 
     @property
-    def _counted_as_zero(self) -> str:
+    def _counted_as_another(self) -> str:
+        """What is counted as a value that differs a little from it."""
         axes = self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
-        if not any(isinstance(axis, Width | RelativeWidth) and axis.kind == "number" for axis in axes):
-            return ""
-        return f" Counted as 0: numbers closer to it than {number_text(SMALLEST_NORMAL)}."
+        out = ""
+        if any(isinstance(axis, Width | RelativeWidth) and axis.kind == "number" for axis in axes):
+            out += f" Counted as 0: numbers closer to it than {number_text(SMALLEST_NORMAL)}."
+        if any(axis.kind == "moment" for axis in axes):
+            out += " Counted as the microsecond in which they lie: moments with nanoseconds."
+        return out
 
     @property
     def _too_low(self) -> str:
