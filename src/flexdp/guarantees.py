@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -46,7 +46,7 @@ class Privacy:
     delta: Fraction
     neighbours: str
     given: str
-    delta_real: Fraction | None
+    delta_real: Fraction | None = field(compare=False)
 
     def __init__(
         self,
