@@ -1,4 +1,4 @@
-"""What can go wrong, and what each failure has cost.
+"""Errors, and what each of them has cost.
 
 ::
 
@@ -7,20 +7,127 @@
     ├── DataError         reading failed after records had been touched; always the same message
     └── CertificateError  a noise table failed its own proof; nothing may be released with it
 
-Messages carry parameters, never records: no cell, no row count, no text of an engine.
+Messages carry parameters, never records: no cell, no row count, no text of an engine. An :class:`InputError` is built
+from its parts, so that the command line and the planning page can say it in their own words without reading English.
 """
 
 from __future__ import annotations
 
-__all__ = ["CertificateError", "DataError", "FlexdpError", "InputError"]
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+__all__ = ["CertificateError", "DataError", "FlexdpError", "InputError", "P", "Phrase"]
 
 
 class FlexdpError(Exception):
     """Base of every error that flexdp raises on purpose."""
 
 
+class _Absent:
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = _Absent()  # unlike None, which may itself be the wrong value
+
+
+@dataclass(frozen=True, slots=True)
+class P:
+    """A parameter within a message, with or without a value: ``width``, ``kind='date'``.
+
+    The command line shows it as ``--width`` and ``--kind date``.
+
+    Parameters
+    ----------
+    name
+        The parameter's name in Python.
+    value
+        A suggested value; left out where only the parameter is meant.
+
+    Examples
+    --------
+    >>> print(P("width"), P("kind", "date"))
+    width kind='date'
+    """
+
+    name: str
+    value: Any = ABSENT
+
+    def __str__(self) -> str:
+        return self.name if self.value is ABSENT else f"{self.name}={self.value!r}"
+
+
+Phrase: TypeAlias = "str | P | tuple[str | P, ...]"  # a part of a message; parameters in it are marked by P
+
+
 class InputError(FlexdpError, ValueError):
-    """A parameter is wrong, or does not fit the declared schema. Nothing was read, nothing was spent."""
+    """A parameter is wrong, or does not fit the declared schema. Nothing was read, nothing was spent.
+
+    The message is "``parameter`` ``rule``; got ``given``. ``remedy``".
+
+    Parameters
+    ----------
+    parameter
+        Name of the parameter at fault, as Python spells it.
+    rule
+        The rule that it breaks, as a predicate ("must be positive"), or after a colon as a statement (": no column
+        named 'w'").
+    given
+        Text of what was given, from :func:`flexdp._core.text.safe_repr`: short scalars alone are repeated, anything
+        else is named by its type. Left out where the rule tells.
+    remedy
+        What to do instead: one or more sentences.
+
+    Examples
+    --------
+    >>> print(InputError("width", "must be positive", given="0", remedy=("Leave it out, or say ", P("width", 5), ".")))
+    width must be positive; got 0. Leave it out, or say width=5.
+    """
+
+    def __init__(self, parameter: str, rule: Phrase = "", *, given: str | None = None, remedy: Phrase = "") -> None:
+        super().__init__(parameter, rule, given, remedy)
+        self.parameter = parameter
+        self.rule = rule
+        self.given = given
+        self.remedy = remedy
+
+    def message(self, name: Callable[[P], str] = str) -> str:
+        """Build the message, with ``name`` to spell its parameters.
+
+        Parameters
+        ----------
+        name
+            Spells a parameter, with its value if it has one; as in Python unless given.
+
+        Returns
+        -------
+        str
+            The message in one line.
+        """
+        rule = _spelled(self.rule, name)
+        if not rule:
+            return self.parameter
+        text = f"{name(P(self.parameter))}{'' if rule.startswith(':') else ' '}{rule}"
+        if self.given is not None:
+            text += f"; got {self.given}"
+        remedy = _spelled(self.remedy, name)
+        return f"{text}. {remedy}" if remedy else f"{text}."
+
+    def __str__(self) -> str:
+        return self.message()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.parameter, self.rule, self.given, self.remedy)
+
+
+def _spelled(phrase: Phrase, name: Callable[[P], str]) -> str:
+    parts = phrase if isinstance(phrase, tuple) else (phrase,)
+    return "".join(name(part) if isinstance(part, P) else part for part in parts)
+
+
+def _rebuilt(kind: type[InputError], parameter: str, rule: Phrase, given: str | None, remedy: Phrase) -> InputError:
+    return kind(parameter, rule, given=given, remedy=remedy)
 
 
 class DataError(FlexdpError):
