@@ -27,8 +27,8 @@ def main() -> None:
     )
     say("DropNoise.sample, 10^6 bars", best["ours"])
     say("numpy Generator.laplace, 10^6 floats", best["numpy"], best["ours"] / best["numpy"], "≤ 0.7 (ours / numpy)")
-    per_bar = best["opendp"] / PEER_BARS
-    say("OpenDP exact Laplace, a bar", per_bar, per_bar / (best["ours"] / BARS), "≥ 500 (OpenDP / ours)")
+    per_bucket = best["opendp"] / PEER_BARS
+    say("OpenDP exact Laplace, a bar", per_bucket, per_bucket / (best["ours"] / BARS), "≥ 500 (OpenDP / ours)")
     few = best["few"] / REPEATS
     say("DropNoise.sample, 10^3 bars", few, few / 100e-6, "≤ 1 (of 100 µs)")
     for epsilon, delta in (("0.1", "1e-9"), ("0.01", "1e-6"), ("0.001", "1e-15")):

@@ -29,8 +29,7 @@ from flexdp._core.exact import Number, number_text, upper_text
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, object_keys
-from flexdp.statistics import plain
-from flexdp.statistics.base import histogram_given
+from flexdp.statistics.base import histogram_given, to_python
 
 __all__ = ["LARGEST_SEARCH", "AccuracyCurve", "Measurable", "accuracy_curve", "flexible_error"]
 
@@ -70,7 +69,7 @@ def flexible_error(
     ``outputs`` are independent runs of a mechanism on ``histogram``; None or NaN is a run without an output, infinitely
     wrong unless "no value" is attainable. ``alpha`` is taken exactly: the budget is ⌊αn⌋ records.
 
-    >>> from flexdp.statistics import Max
+    >>> from flexdp.statistics import to_python, Max
     >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
     >>> flexible_error(h, [70, 20, 12, 60, None], Max(), alpha=0.01).tolist()
     [0.0, 0.0, 8.0, 10.0, inf]
@@ -178,7 +177,7 @@ def _cells(values: object) -> _Cells | None:
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values if values.dtype.kind in "biuf" else values.tolist()
     listed = elements(values)
-    return None if listed is None else [plain_scalar(plain(value)) for value in listed]
+    return None if listed is None else [plain_scalar(to_python(value)) for value in listed]
 
 
 def _only(cells: _Cells, chosen: NDArray[np.bool_]) -> _Cells:
@@ -199,7 +198,7 @@ def _attainable(histogram: Histogram, statistic: Measurable, share: Fraction) ->
         found = _cells(own(histogram, share))
         return [] if found is None else found
     size = histogram.size
-    return [plain(statistic(rest)) for rest in _submultisets(histogram, min(math.floor(share * size), size - 1))]
+    return [to_python(statistic(rest)) for rest in _submultisets(histogram, min(math.floor(share * size), size - 1))]
 
 
 def _submultisets(histogram: Histogram, allowed: int) -> Iterator[Histogram]:

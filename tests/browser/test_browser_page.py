@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from _chromium import chromium, grave, opened, planning_page
+from _support.chromium import chromium, grave, opened, planning_page
 from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from _chromium import chromium, grave, opened
+from _support.chromium import chromium, grave, opened
 from playwright.sync_api import Browser
 
 import flexdp

@@ -24,12 +24,12 @@ SQL_TYPES: dict[str, dict[str, str]] = {
     "sqlite": {"double": "REAL", "bigint": "INTEGER", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE"},
     "postgres": {
         "double": "DOUBLE PRECISION", "bigint": "BIGINT", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE",
-        "moment": "TIMESTAMP", "zoned": "TIMESTAMPTZ", "wide": "NUMERIC(37, 0)", "decimal": "NUMERIC(10, 2)",
+        "datetime": "TIMESTAMP", "zoned": "TIMESTAMPTZ", "wide": "NUMERIC(37, 0)", "decimal": "NUMERIC(10, 2)",
     },
 }  # fmt: skip
 ARROW_TYPES: dict[str, Any] = {
     "double": pa.float64(), "bigint": pa.int64(), "text": pa.string(), "boolean": pa.bool_(), "date": pa.date32(),
-    "moment": pa.timestamp("us"), "zoned": pa.timestamp("us", tz="UTC"), "wide": pa.decimal128(37, 0),
+    "datetime": pa.timestamp("us"), "zoned": pa.timestamp("us", tz="UTC"), "wide": pa.decimal128(37, 0),
     "decimal": pa.decimal128(10, 2),
 }  # fmt: skip
 Cells = dict[str, tuple[str, list[Any]]]  # by name: a neutral type, and the cells

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flexdp._release.checks import Question
+from flexdp._release.checks import Prepared
 from flexdp.buckets import Edges, Exact, Months, RelativeWidth, Width
 from flexdp.tables import Axis
 
@@ -19,7 +19,7 @@ EPOCH = dt.datetime(1970, 1, 1)
 MICRO = dt.timedelta(microseconds=1)
 
 
-def expected(question: Question, cells: dict[str, tuple[str, list[Any]]], salt: str = "fixed") -> dict[Any, int]:
+def expected(question: Prepared, cells: dict[str, tuple[str, list[Any]]], salt: str = "fixed") -> dict[Any, int]:
     """Bars and how many records, or units, each holds."""
     counting = question.counting
     rows = list(zip(*[values for _, values in cells.values()], strict=True))
@@ -90,7 +90,7 @@ def value_of(cell: Any, axis: Axis) -> Any:
             cell = cell.astimezone(ZoneInfo(axis.zone or "UTC")).replace(tzinfo=None)
         return (cell.date() - EPOCH.date()).days if axis.kind == "date" else (cell - EPOCH) // MICRO
     days = (cell - EPOCH.date()).days
-    return days * 86400 * 10**6 if axis.kind == "moment" else days
+    return days * 86400 * 10**6 if axis.kind == "datetime" else days
 
 
 def is_read(unit: Any) -> bool:

@@ -13,7 +13,7 @@ from itertools import cycle, islice
 from typing import Any
 
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 
 from engines.conftest import ARROW_TYPES, ENGINES, Cells, Engine
 from engines.oracle import expected
@@ -45,7 +45,7 @@ EDGES: Cells = {
         dt.date(1969, 12, 31),
         dt.date(1970, 1, 1), dt.date(2000, 2, 29), dt.date(2023, 12, 31), dt.date(2024, 3, 1), dt.date(9999, 12, 31),
     ]),
-    "s": ("moment", [
+    "s": ("datetime", [
         None, dt.datetime(1, 1, 1), dt.datetime(1582, 10, 15, 12), dt.datetime(1969, 12, 31, 23, 59, 59, 999999),
         dt.datetime(1970, 1, 1), dt.datetime(2024, 3, 10, 2, 30), dt.datetime(2024, 2, 29, 23, 59, 59, 1),
         dt.datetime(9999, 12, 31, 23, 59, 59, 999999),
@@ -93,10 +93,10 @@ CASES: dict[str, dict[str, Any]] = {
     "weeks": {"column": "d", "width": "1 week"},
     "months": {"column": "d", "width": "1 month"},
     "quarters bounded": {"column": "d", "width": "1 quarter", "bounds": ("1900-01-01", "2024-12-31")},
-    "moments of days": {"column": "d", "kind": "moment", "width": "18 hours"},
-    "moments": {"column": "s", "width": "15 minutes"},
-    "moments by month": {"column": "s", "width": "1 month"},
-    "days of moments": {"column": "s", "kind": "date", "width": "1 day"},
+    "datetimes of days": {"column": "d", "kind": "datetime", "width": "18 hours"},
+    "datetimes": {"column": "s", "width": "15 minutes"},
+    "datetimes by month": {"column": "s", "width": "1 month"},
+    "days of datetimes": {"column": "s", "kind": "date", "width": "1 day"},
     "zoned": {"column": "z", "width": "1 hour", "zone": "Europe/Berlin"},
     "zoned days": {"column": "z", "kind": "date", "zone": "America/New_York"},
     "grid": {"column": ["x", "i"], "width": [5, 7], "bounds": [(0, 120), (-6, 120)]},
@@ -124,7 +124,7 @@ LENIENT = (
     "wide",
     "decimals",
     "months",
-    "moments",
+    "datetimes",
     "units",
     "mean",
 )
@@ -202,7 +202,7 @@ def test_spark_refuses_to_divide_wide_integers(engine: Engine, loaded: dict[str,
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 def test_sqlite_says_what_to_do_about_moments(engine: Engine, loaded: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="say kind='date', or use another engine"):
-        prepare(source_of(engine, loaded), "d", kind="moment", width="1 hour")
+        prepare(source_of(engine, loaded), "d", kind="datetime", width="1 hour")
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)

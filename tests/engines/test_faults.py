@@ -14,7 +14,8 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
-from conftest import counting_threads, private_bars, private_counts, sigint_when, wait_for
+from _support.private import private_bars, private_counts
+from _support.waiting import counting_threads, sigint_when, wait_for
 
 import flexdp
 from flexdp import DataError, InputError

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

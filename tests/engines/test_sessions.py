@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
+from _support.private import private_bars, private_counts
 from click.testing import CliRunner
-from conftest import private_bars, private_counts
 
 from flexdp import InputError
 from flexdp._release.api import prepare

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlglot
-from conftest import private_bars
+from _support.private import private_bars
 
 import flexdp
 from engines.conftest import ARROW_TYPES, Cells, make_engine

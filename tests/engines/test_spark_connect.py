@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import HANG
+from _support.waiting import HANG
 
 SCRIPT = """
 import logging, os, sys, warnings
@@ -22,7 +22,7 @@ assert type(session).__module__.startswith("pyspark.sql.connect")
 import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
-from conftest import private_counts
+from _support.private import private_counts
 frame = session.sql("SELECT CAST(id % 20 AS DOUBLE) AS x, id % 50 AS u FROM range(4000)")
 assert private_counts(frame, "x", width=5) == {{2.5: 1000, 7.5: 1000, 12.5: 1000, 17.5: 1000}}
 assert sum(private_counts(frame, "x", width=5, unit="u", max_buckets_per_unit=1).values()) == 50
@@ -64,7 +64,8 @@ from engines.conftest import java_home
 java_home()
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from conftest import private_counts, wait_for
+from _support.private import private_counts
+from _support.waiting import wait_for
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
@@ -112,7 +113,8 @@ os.environ["SPARK_WORKER_DIR"] = str(folder / "worker")
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
-from conftest import private_counts, wait_for
+from _support.private import private_counts
+from _support.waiting import wait_for
 from flexdp import DataError
 from flexdp._release.api import prepare
 builder = SparkSession.builder.master("local-cluster[1,1,512]").config("spark.executor.memory", "512m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 
 from engines.conftest import ENGINES, Cells, Engine
 from engines.oracle import expected

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import HANG
+from _support.waiting import HANG
 
 from flexdp.cli.app import _guarded, _Run
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from _markup import read_html
+from _support.markup import read_html
 
 import flexdp
 from flexdp import Accuracy, Privacy

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _documents import HOSTILE, ages, grid, grouped, moments, texts, units, with_bars
-from _markup import read_svg, rectangles
-from _markup import texts as written
+from _support.documents import HOSTILE, ages, datetimes, grid, grouped, texts, units, with_bars
+from _support.markup import read_svg, rectangles
+from _support.markup import texts as written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ from flexdp import InputError
 from flexdp.report import Document, chart, tradeoff
 from flexdp.report.charts.svg import compact, day_ticks, moment_ticks, ticks
 
-SHAPES = {"ages": ages, "grouped": grouped, "grid": grid, "moments": moments, "texts": texts, "units": units}
+SHAPES = {"ages": ages, "grouped": grouped, "grid": grid, "datetimes": datetimes, "texts": texts, "units": units}
 
 
 @settings(max_examples=25, deadline=None)
@@ -186,7 +186,7 @@ def test_hostile_names_and_keys_are_only_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", ["", "{}", "[]", "null", '{"schema": "other/1"}', '{"schema": "flexdp.release/1"}', "["]
+    "bad", ["", "{}", "[]", "null", '{"schema": "other/1"}', '{"schema": "flexdp.release/2"}', "["]
 )
 def test_other_documents_are_refused(bad: str) -> None:
     with pytest.raises(InputError, match="document"):

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from _documents import HOSTILE, ages, texts
-from _markup import read_html
-from conftest import HANG
+from _support.documents import HOSTILE, ages, texts
+from _support.markup import read_html
+from _support.waiting import HANG
 
 import flexdp
 from flexdp import InputError, Release
@@ -192,7 +192,7 @@ SHAPES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "three columns": (["lat", "lon", "age"], {"width": [1, 1, 20]}, "each cell may hold"),
     "units": ("age", {"width": 20, "unit": "pid", "max_buckets_per_unit": 2}, "one pid, counted in at most 2 buckets"),
     "one value a unit": ("age", {"width": 20, "unit": "pid", "per_unit": "max"}, "of whose values the largest counts"),
-    "moments": ("seen", {"kind": "moment", "width": "1 day"}, "to within"),
+    "datetimes": ("seen", {"kind": "datetime", "width": "1 day"}, "to within"),
     "certified": ("age", {"width": 5, "certify": "0.1"}, "only a bound is published: at most 6"),
 }
 

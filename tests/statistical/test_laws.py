@@ -6,7 +6,7 @@ Two tests use them; over all seeds, correct code fails either with a chance belo
 - *Events.* Of the events "output ≤ c" the one whose exact chance p is nearest to one half; its count is binomial. No
   cell's two-sided tail may be below 1e-7/N; where p is 0 or 1 for every c, every run must give the one sure output.
 - *Errors.* Mean actual and flexible error, the numbers that tables show, by Bernstein's inequality at 1e-7/(2N) each.
-- *All z-scores.* Σ min(z², 30) over the events with a variance of at least 25. Its exponential moments are computed
+- *All z-scores.* Σ min(z², 30) over the events with a variance of at least 25. Its exponential datetimes are computed
   from the binomial laws, so that Chernoff's bound, 1e-7 on either side, needs no approximation by normals; the cap,
   which the first check makes harmless, keeps far tails of skewed laws from loosening it.
 """

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from conftest import private_counts
+from _support.private import private_counts
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 START = dt.datetime(1970, 1, 1)
@@ -54,11 +54,11 @@ def wanted(ticks: list[int], unit: str, kind: str, *, whole_days: bool = False) 
                 continue
             if whole_days:
                 moment = dt.datetime.combine(moment.date(), dt.time())
-            out[moment if kind == "moment" else moment.date()] += 1
+            out[moment if kind == "datetime" else moment.date()] += 1
     return out
 
 
-@pytest.mark.parametrize("kind", ["moment", "date"])
+@pytest.mark.parametrize("kind", ["datetime", "date"])
 @pytest.mark.parametrize("zone", [None, "UTC"])
 @pytest.mark.parametrize("unit", PER_SECOND)
 def test_moments_of_frames(unit: str, zone: str | None, kind: str) -> None:
@@ -81,7 +81,7 @@ def test_moments_of_frames(unit: str, zone: str | None, kind: str) -> None:
         assert private_counts(numpy, **said) == wanted(ticks, unit, kind)
 
 
-@pytest.mark.parametrize("kind", ["moment", "date"])
+@pytest.mark.parametrize("kind", ["datetime", "date"])
 def test_days_of_frames(kind: str) -> None:
     ticks = ticks_of("ms")
     cells = pa.array(ticks, pa.int64()).view(pa.date64())
@@ -101,7 +101,7 @@ def test_days_of_frames(kind: str) -> None:
 UNITS = ["100D", "D", "W", "3W", "25h", "7m", "13s", "90us", "7ns", "as", "100fs", "Y", "20Y", "30000Y", "M", "5M"]
 
 
-@pytest.mark.parametrize("kind", ["moment", "date"])
+@pytest.mark.parametrize("kind", ["datetime", "date"])
 @pytest.mark.parametrize("unit", UNITS)
 def test_every_unit_of_numpy_against_exact_fractions(unit: str, kind: str) -> None:
     word, step = np.datetime_data(f"datetime64[{unit}]")
@@ -133,7 +133,7 @@ def test_every_unit_of_numpy_against_exact_fractions(unit: str, kind: str) -> No
     for tick in ticks:
         found = moment(tick)
         if found is not None:
-            expected[found if kind == "moment" else found.date()] += 1
+            expected[found if kind == "datetime" else found.date()] += 1
     values = np.array([*ticks, -(2**63)], dtype=np.int64).view(f"datetime64[{unit}]")  # the last one is NaT
     assert private_counts(values, kind=kind) == expected
     assert private_counts(list(values[:9]), kind=kind) == private_counts(values[:9], kind=kind)
@@ -156,7 +156,7 @@ INT96 = [  # Julian days, and nanoseconds since their midnight
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["moment", "date"])
+@pytest.mark.parametrize("kind", ["datetime", "date"])
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_moments_of_96_bits_in_parquet(tmp_path: Path, kind: str, dictionary: bool) -> None:
     """They are read where nanoseconds in 64 bits reach, from 1677 to 2262, and nowhere else."""
@@ -178,7 +178,7 @@ def test_moments_of_96_bits_in_parquet(tmp_path: Path, kind: str, dictionary: bo
     for day, passed in INT96:
         if abs((day - 2440588) * 86400 * 10**9 + passed) < 2**63 - 1:
             moment = START + dt.timedelta(days=day - 2440588, microseconds=passed // 1000)
-            expected[moment if kind == "moment" else moment.date()] += 1
+            expected[moment if kind == "datetime" else moment.date()] += 1
     assert sum(expected.values()) == 5
     assert private_counts(path, "t", kind=kind) == expected
     assert sum(private_counts(path, "n").values()) == len(marks) + 1

@@ -22,7 +22,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import private_bars, private_counts
+from _support.private import private_bars, private_counts
 
 import flexdp
 from flexdp import DataError, InputError

@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 
 import flexdp
 from flexdp import InputError

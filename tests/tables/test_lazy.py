@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import counting_threads, private_counts, sigint_when, wait_for
+from _support.private import private_counts
+from _support.waiting import counting_threads, sigint_when, wait_for
 from polars.io.plugins import register_io_source
 
 from flexdp import DataError
@@ -23,7 +24,7 @@ ROWS = 300_000
 MONTH = pl.col("t").dt.truncate("1mo").dt.year().cast(pl.Int64).alias("y")  # panics far from the calendar
 
 
-def moments(last: int) -> pl.LazyFrame:
+def datetimes(last: int) -> pl.LazyFrame:
     ticks = np.arange(ROWS, dtype=np.int64) % 300 * 86_400_000
     ticks[-1] = last
     return pl.LazyFrame({"t": pl.Series(ticks).cast(pl.Datetime("ms"))}).select(MONTH)
@@ -38,8 +39,8 @@ def test_a_record_that_makes_polars_panic_is_a_failure_and_not_the_end_of_the_ta
 ) -> None:
     spoken: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", spoken.append)
-    assert private_counts(moments(0), "y") == {1970: ROWS}
-    prepared = prepare(moments(2**62), "y").with_budget(1, "1e-6")
+    assert private_counts(datetimes(0), "y") == {1970: ROWS}
+    prepared = prepare(datetimes(2**62), "y").with_budget(1, "1e-6")
     with pytest.raises(DataError) as caught:
         prepared.run()
     assert caught.value.__context__ is None

@@ -24,7 +24,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import private_bars, private_counts
+from _support.private import private_bars, private_counts
 
 import flexdp
 from flexdp import DataError, InputError

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 
 import flexdp
 from flexdp._release.api import prepare

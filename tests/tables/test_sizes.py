@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import private_bars, private_counts
+from _support.private import private_bars, private_counts
 
 from flexdp._release.api import prepare
 from flexdp.tables.duckdb import run as duckdb_run

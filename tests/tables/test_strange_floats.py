@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 
 from flexdp import InputError
 from flexdp._release.api import prepare

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 
 from flexdp._release.api import prepare
 from flexdp.buckets import RelativeWidth
@@ -89,9 +89,9 @@ def test_the_largest_of_dates_and_moments_counts_in_its_own_group() -> None:
     for rule, group in (("max", "c"), ("min", "b")):
         (bar,) = bars_of(table, by="g", unit="u", per_unit=rule)
         assert bar[0] == group
-    moments = table.set_column(2, "x", pa.array([dt.datetime(d.year, d.month, d.day, 9) for d in days]))
+    datetimes = table.set_column(2, "x", pa.array([dt.datetime(d.year, d.month, d.day, 9) for d in days]))
     for rule, group in (("max", "c"), ("min", "b")):
-        (bar,) = bars_of(moments, by="g", unit="u", per_unit=rule, width="1 hour")
+        (bar,) = bars_of(datetimes, by="g", unit="u", per_unit=rule, width="1 hour")
         assert bar[0] == group
 
 
@@ -211,7 +211,7 @@ def test_the_day_of_a_moment_before_1970_is_the_one_its_clock_shows() -> None:
     """Days since 1970-01-01, rounded down: one microsecond before it is day −1, midnight before that too."""
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     micro, day = dt.timedelta(microseconds=1), dt.timedelta(days=1)
-    moments = [epoch, epoch - micro, epoch - day, epoch - day - micro, epoch + day - micro]
-    table = pa.table({"x": pa.array(moments, pa.timestamp("us", tz="UTC"))})
+    datetimes = [epoch, epoch - micro, epoch - day, epoch - day - micro, epoch + day - micro]
+    table = pa.table({"x": pa.array(datetimes, pa.timestamp("us", tz="UTC"))})
     assert bars_of(table, kind="date", zone="UTC") == {(0,): 2, (-1,): 2, (-2,): 1}
     assert bars_of(table, kind="date", zone="Asia/Tokyo") == {(0,): 2, (-1,): 2, (1,): 1}  # nine hours ahead

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from _asking import PORT, ask
-from conftest import HANG
+from _support.asking import PORT, ask
+from _support.waiting import HANG
 
 from flexdp.errors import InputError
 from flexdp.web import server

@@ -1,6 +1,6 @@
 """Time zones as public tables: when a zone's clocks changed, and by how much they differ from UTC.
 
-The table comes from Python's own time zone data and becomes part of the query, so that every engine reads a moment
+The table comes from Python's own time zone data and becomes part of the query, so that every engine reads a datetime
 alike. Between 1900 and 2100 it is complete; before and after, the first and the last difference hold.
 """
 

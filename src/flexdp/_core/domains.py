@@ -25,7 +25,7 @@ __all__ = [
     "DELTA",
     "EPSILON",
     "GAMMA",
-    "MUCH_EPSILON",
+    "LARGE_EPSILON",
     "Domain",
     "array",
     "attribute",
@@ -208,7 +208,7 @@ GAMMA = Domain(
 )
 
 
-MUCH_EPSILON = 10  # above it a promise is hardly one
+LARGE_EPSILON = 10  # above it a promise is hardly one
 
 
 def integer(name: str, value: object, *, at_least: int = 1, at_most: int | None = None) -> int:

@@ -35,7 +35,7 @@ from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.mechanisms.readings import function_accuracy, read_accuracy
 from flexdp.noise.certificate import Evidence
 from flexdp.noise.drop import DropNoise
-from flexdp.statistics import Max, Range, Statistic, Top, plain
+from flexdp.statistics import Max, Range, Statistic, Top, to_python
 
 __all__ = ["Answer", "Certificate", "Reader", "Scope"]
 
@@ -133,7 +133,7 @@ class Reader:
         if (nothing := self._unanswerable(statistic)) is not None:
             return nothing
         top = isinstance(statistic, Max)
-        index = plain(self.bars.keys[-1 if top else 0])
+        index = to_python(self.bars.keys[-1 if top else 0])
         accuracy = self._accuracy(statistic, self._beyond(top), self.partition.beta_at(index))
         return self._answer(statistic, statistic(self.shown), accuracy)
 
@@ -142,8 +142,8 @@ class Reader:
         if (nothing := self._unanswerable(statistic)) is not None:
             return nothing
         hidden = _total(self._beyond(True), self._beyond(False))
-        errors = [self.partition.beta_at(plain(self.bars.keys[end])) for end in (0, -1)]
-        ends = [plain(self.shown.keys[end]) for end in (0, -1)]
+        errors = [self.partition.beta_at(to_python(self.bars.keys[end])) for end in (0, -1)]
+        ends = [to_python(self.shown.keys[end]) for end in (0, -1)]
         if self.partition.relative:  # each end's error is a fraction of its own size
             errors = [error * abs(_number(end)) for error, end in zip(errors, ends, strict=True)]
         value = statistic(self.shown)
@@ -167,7 +167,7 @@ class Reader:
             return nothing
         value = statistic(self.shown)
         place = int(np.flatnonzero(self.shown.keys == value)[0])
-        beta = self.partition.beta_at(plain(self.bars.keys[place]))
+        beta = self.partition.beta_at(to_python(self.bars.keys[place]))
         accuracy = self._accuracy(statistic, self.partition.count, beta)
         interval = self._interval(level)
         tail = "" if interval is None else f"; with nothing left out it surely lies {self._between(*interval)}"
@@ -265,7 +265,7 @@ class Reader:
             out.append("integers of more than 37 digits")
         if any(isinstance(axis, Width) and axis.bounds is None and axis.kind == "number" for axis in axes):
             out.append("values further than 2^51 buckets from zero")
-        if any(axis.kind in ("date", "moment") for axis in axes):
+        if any(axis.kind in ("date", "datetime") for axis in axes):
             out.append("times outside the years 1 to 9999")
         if self.scope.grouped:
             out.append("records that lie in none of the groups")
@@ -280,8 +280,8 @@ class Reader:
         out = ""
         if any(isinstance(axis, Width | RelativeWidth) and axis.kind == "number" for axis in axes):
             out += f" Counted as 0: numbers closer to it than {number_text(SMALLEST_NORMAL)}."
-        if any(axis.kind == "moment" for axis in axes):
-            out += " Counted as the microsecond in which they lie: moments with nanoseconds."
+        if any(axis.kind == "datetime" for axis in axes):
+            out += " Counted as the microsecond in which they lie: datetimes with nanoseconds."
         return out
 
     @property
@@ -351,7 +351,7 @@ class Reader:
         return f" between {' and '.join(self._ends(partition.bounds))}"
 
     def _span(self, bounds: tuple[Fraction, Fraction]) -> str:
-        plain = self.kind not in ("date", "moment") and bounds[0] >= 0
+        plain = self.kind not in ("date", "datetime") and bounds[0] >= 0
         return ("–" if plain else " to ").join(self._ends(bounds))
 
     def _ends(self, bounds: tuple[Fraction, Fraction]) -> list[str]:
@@ -361,9 +361,9 @@ class Reader:
         return [_text(self._limit(bound)) for bound in (lower, last)]
 
     def _limit(self, bound: Fraction) -> Any:
-        if self.kind in ("date", "moment"):
+        if self.kind in ("date", "datetime"):
             moment = times(self.kind, np.array([int(bound)]))[0]
-            return moment.date() if self.kind == "moment" and moment.time() == dt.time(0) else moment
+            return moment.date() if self.kind == "datetime" and moment.time() == dt.time(0) else moment
         return int(bound) if bound.denominator == 1 else float(bound)
 
     def _check_order(self, statistic: Statistic) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from flexdp._core.domains import Domain, flag, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
-from flexdp._release.checks import Question, Shape, column_names, make_question, per_column
+from flexdp._release.checks import Prepared, Shape, column_names, per_column, prepare_column
 from flexdp._release.published import Release, Releases
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Kind
@@ -134,9 +134,9 @@ def release(
         Whether values outside the bounds count at the nearer end ("clamp") or are left out ("drop").
     kind
         How to read a column that declares no type, or whose type pandas has inferred from its cells: "integer",
-        "number", "text", "date", "moment" or "boolean".
+        "number", "text", "date", "datetime" or "boolean".
     zone
-        The time zone in which a column of moments with time zones is read.
+        The time zone in which a column of datetimes with time zones is read.
     by, groups
         Columns whose values make groups, found as they are, or declared, which makes all bars public. A record lies in
         one bar of one group, so that the price is the same.
@@ -204,7 +204,7 @@ class Request:
     ``questions`` is one, or of columns that are released separately one each; ``budgets`` follow once they are known.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[Prepared, ...]
     separately: bool = False
     budgets: tuple[Budget, ...] = ()
 
@@ -329,19 +329,19 @@ def prepare(
         "max_buckets_per_unit": max_buckets_per_unit, "per_unit": per_unit,
     }  # fmt: skip
     if not apart:
-        return _checked_zone(zone, Request(questions=(make_question(table, names, buckets=buckets, **common),)))
+        return _checked_zone(zone, Request(questions=(prepare_column(table, names, buckets=buckets, **common),)))
     if buckets.get("beta") is not None:
         raise InputError("beta fits columns that are released together; give width, or leave separately out.")
     questions = []
     given = {key: per_column(key, value, names) for key, value in buckets.items()}
     for place, name in enumerate(names):
         own = {key: values[place] for key, values in given.items()}
-        questions.append(make_question(table, [name], buckets=own, **common))
+        questions.append(prepare_column(table, [name], buckets=own, **common))
     return _checked_zone(zone, Request(questions=tuple(questions), separately=True))
 
 
 def _checked_zone(zone: object, request: Request) -> Request:
     axes = [axis for question in request.questions for axis in question.counting.values]
     if zone is not None and all(axis.zone is None for axis in axes):
-        raise InputError("zone fits a column of moments with a time zone only; leave it out.")
+        raise InputError("zone fits a column of datetimes with a time zone only; leave it out.")
     return request

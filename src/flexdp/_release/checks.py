@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from flexdp.tables import Axis, Column, Counting, Table, Units
 
 __all__ = [
-    "Question",
+    "Prepared",
     "Shape",
     "UnitRule",
     "column_names",
     "declared_groups",
     "group_index",
-    "make_question",
     "per_column",
+    "prepare_column",
 ]
 
 BETA = Domain(
@@ -82,7 +82,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Prepared:
     """A table, what is to be counted in it, and what will be public about that."""
 
     table: Table
@@ -90,7 +90,7 @@ class Question:
     shape: Shape
 
 
-def make_question(
+def prepare_column(
     table: Table,
     columns: Sequence[object],
     *,
@@ -103,7 +103,7 @@ def make_question(
     unit_kind: object,
     max_buckets_per_unit: object,
     per_unit: object,
-) -> Question:
+) -> Prepared:
     """Check a request against everything declared. ``buckets`` are the parameters of how values are bucketed."""
     from flexdp.tables import Axis, Counting
 
@@ -134,7 +134,7 @@ def make_question(
         groups=among,
         unit=rule,
     )
-    return Question(table=table, counting=counting, shape=shape)
+    return Prepared(table=table, counting=counting, shape=shape)
 
 
 def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, *, means: bool) -> list[Axis]:
@@ -166,10 +166,10 @@ def _axes(declared: Sequence[Column], buckets: Mapping[str, Any], zone: object, 
         partition = make_buckets(kind, outside=outside, **own)
         if column.zoned and zone is None:
             raise InputError(
-                f"zone is missing: {column.label} holds moments with a time zone, and days and hours begin at "
+                f"zone is missing: {column.label} holds datetimes with a time zone, and days and hours begin at "
                 "different times in different zones. Say zone='UTC' or, for example, zone='Europe/Berlin'."
             )
-        zoned = column.zoned or (zone is not None and column.may_be_zoned and kind in ("date", "moment"))
+        zoned = column.zoned or (zone is not None and column.may_be_zoned and kind in ("date", "datetime"))
         out.append(Axis(column=column, kind=kind, buckets=partition, zone=check_zone(zone) if zoned else None))
     return out
 

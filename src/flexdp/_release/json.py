@@ -26,8 +26,9 @@ from flexdp.version import __version__
 
 __all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "json_text", "labels", "parse", "read", "write"]
 
-SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
-_KINDS = ("integer", "number", "text", "date", "moment", "boolean")
+SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/2", "flexdp.releases/2"
+_FORMER, _FORMER_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
+_KINDS = ("integer", "number", "text", "date", "datetime", "boolean")
 _WIDEST_INDENT = 16
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _PER_UNIT = (None, "max", "min", "mean")
@@ -59,7 +60,24 @@ def parse(document: str | bytes) -> Any:
     values = json.loads(text, object_pairs_hook=_named_once, parse_constant=_refuse_constant)
     if _SURROGATE.search(text):
         json.dumps(values, ensure_ascii=False).encode()  # fails unless they come in pairs
-    return values
+    return _upgraded(values)
+
+
+def _upgraded(values: Any) -> Any:
+    """Documents of the first schema in the words of this one, which says "datetime" for "moment"."""
+    if not isinstance(values, dict):
+        return values
+    if values.get("schema") == _FORMER_OF_SEVERAL and isinstance(values.get("releases"), list):
+        return {**values, "schema": SCHEMA_OF_SEVERAL, "releases": [_upgraded(each) for each in values["releases"]]}
+    if values.get("schema") != _FORMER:
+        return values
+    upgraded = {**values, "schema": SCHEMA}
+    kind = values.get("kind")
+    if isinstance(kind, list):
+        upgraded["kind"] = ["datetime" if each == "moment" else each for each in kind]
+    elif kind == "moment":
+        upgraded["kind"] = "datetime"
+    return upgraded
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -195,7 +213,7 @@ def _shape(document: dict[str, Any]) -> Shape:
         rule = UnitRule(name=privacy["unit"], most=privacy["max_buckets_per_unit"], per_unit=per_unit)
     if len(set(named)) < len(named) or (None in named and len(named) > 1):
         raise ValueError("a column with two parts to play, or one without a name among others")
-    if zone is not None and not (isinstance(zone, str) and is_short(zone) and {"date", "moment"} & set(kinds)):
+    if zone is not None and not (isinstance(zone, str) and is_short(zone) and {"date", "datetime"} & set(kinds)):
         raise TypeError("no time zone, or nothing to read by it")
     return Shape(
         columns=columns,
@@ -256,7 +274,7 @@ def _exact_index(kind: Kind, keys: list[Any]) -> Any:
     if kind == "date":
         day = np.array(keys, dtype="datetime64[D]")
         return day.astype(np.int64)
-    if kind == "moment":
+    if kind == "datetime":
         return np.array(keys, dtype="datetime64[us]").astype(np.int64)
     wanted = {"integer": int, "number": float | int, "text": str, "boolean": bool}[kind]
     if not all(isinstance(key, wanted) and isinstance(key, bool) == (kind == "boolean") for key in keys):

@@ -17,7 +17,7 @@ from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
-from flexdp.noise.calibration import per_bar
+from flexdp.noise.calibration import per_bucket
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import LARGEST_REACH, smallest_reach
 
@@ -99,7 +99,7 @@ def has_reach(reach: object, epsilon: Number, delta: Number, *, most: int = 1, c
 
 def _of_each_bar(epsilon: Fraction, delta: Fraction, most: int, share: Fraction | None) -> Privacy:
     rest = 1 - (share or 0)
-    return per_bar(epsilon * rest, delta * rest, most)
+    return per_bucket(epsilon * rest, delta * rest, most)
 
 
 def _growth(step: Fraction, times: int) -> Fraction:

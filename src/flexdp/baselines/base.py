@@ -30,9 +30,9 @@ __all__ = [
     "SMALL_DELTA",
     "Baseline",
     "Citation",
+    "ComparedMechanism",
     "Empty",
     "HistogramMechanism",
-    "Mechanism",
     "Question",
     "Readable",
     "Task",
@@ -135,7 +135,7 @@ class Task(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class Mechanism(ABC):
+class ComparedMechanism(ABC):
     """A compared mechanism of this package: checks the request, then answers it."""
 
     name: ClassVar[str]
@@ -192,7 +192,7 @@ class Mechanism(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class HistogramMechanism(Mechanism, ABC):
+class HistogramMechanism(ComparedMechanism, ABC):
     """A mechanism that publishes a histogram; the answer is read off it, at no further cost in privacy."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import EPSILON
 from flexdp._core.exact import Number
-from flexdp.baselines.base import SMALL_DELTA, Citation, Mechanism, Question, Task
+from flexdp.baselines.base import SMALL_DELTA, Citation, ComparedMechanism, Question, Task
 from flexdp.baselines.stability import answers
 from flexdp.guarantees import Privacy
 
@@ -24,7 +24,7 @@ def law(place: int, bars: int, epsilon: float) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential(Mechanism):
+class Exponential(ComparedMechanism):
     """Exponential mechanism with utility −|f(x) − y|.
 
     Calibration: sensitivity B, the number of bars, since one record can move max, max_k and mode from end to end; the

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from flexdp._core.domains import ALPHA, GAMMA, attribute
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
-from flexdp.baselines.base import Baseline, Empty, Mechanism, Question, Readable, Ties, question
+from flexdp.baselines.base import Baseline, ComparedMechanism, Empty, Question, Readable, Ties, question
 from flexdp.baselines.registry import baseline
 from flexdp.baselines.stability import answers
 from flexdp.errors import InputError
@@ -120,7 +120,7 @@ def exact_errors(
 
 def _law(mechanism: str | Baseline, asked: Question, statistic: Readable) -> NDArray[np.float64]:
     chosen = baseline(mechanism) if isinstance(mechanism, str) else mechanism
-    if isinstance(chosen, Mechanism):
+    if isinstance(chosen, ComparedMechanism):
         return chosen._law(asked)
     own = attribute(chosen, "law")
     if not callable(own):

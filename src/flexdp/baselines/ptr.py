@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import EPSILON
 from flexdp._core.exact import Number
-from flexdp.baselines.base import SMALL_DELTA, Citation, Mechanism, Question, Task
+from flexdp.baselines.base import SMALL_DELTA, Citation, ComparedMechanism, Question, Task
 from flexdp.baselines.stability import answers, distance_to_instability, drawn_answers
 from flexdp.guarantees import Privacy
 
@@ -25,7 +25,7 @@ def release_chance(distance: float, epsilon: float, delta: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposeTestRelease(Mechanism):
+class ProposeTestRelease(ComparedMechanism):
     """Propose-test-release: f(x) if d + Lap(1/ε) > ln(1/δ)/ε, else a uniform bar, d the exact distance to instability.
 
     Calibration: for adding or removing one record. d changes by at most one between neighbours, so the test costs ε;

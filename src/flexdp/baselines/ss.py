@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import EPSILON
 from flexdp._core.exact import Number
-from flexdp.baselines.base import SMALL_DELTA, Citation, Mechanism, Question, Task
+from flexdp.baselines.base import SMALL_DELTA, Citation, ComparedMechanism, Question, Task
 from flexdp.baselines.stability import drawn_answers, smooth_sensitivity
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
@@ -30,7 +30,7 @@ def smoothness(epsilon: float, delta: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class SmoothSensitivity(Mechanism):
+class SmoothSensitivity(ComparedMechanism):
     """Smooth-sensitivity mechanism: f(x) + (2S/ε)·Lap(1), clamped to [0, B − 1], S the exact β-smooth sensitivity.
 
     Calibration: β = ε/(2·ln(2/δ)), for adding or removing one record. Half of ε pays for the shift of the answer,

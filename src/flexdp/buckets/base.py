@@ -1,6 +1,6 @@
 """What all partitions share: kinds of values, the limits of what is read, and how far values are from a key.
 
-Dates are counted as whole days and moments as whole microseconds since 1970-01-01.
+Dates are counted as whole days and datetimes as whole microseconds since 1970-01-01.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
     "times",
 ]
 
-Kind: TypeAlias = Literal["integer", "number", "text", "date", "moment", "boolean"]
+Kind: TypeAlias = Literal["integer", "number", "text", "date", "datetime", "boolean"]
 Outside: TypeAlias = Literal["clamp", "drop"]
 
 LARGEST_INDEX = 2**51  # on an open domain, a bucket further out is outside: doubles no longer tell centres apart
@@ -77,10 +77,10 @@ class _Extended(Protocol):
 
 
 def error_unit(kind: Kind, *lengths: Fraction) -> str:
-    """What errors are told in: days of dates; of moments, the longest measure that all lengths are multiples of."""
+    """What errors are told in: days of dates; of datetimes, the longest measure that all lengths are multiples of."""
     if kind == "date":
         return "days"
-    if kind != "moment":
+    if kind != "datetime":
         return ""
     return next(name for name, micros in MEASURES.items() if all(length % micros == 0 for length in lengths))
 
@@ -97,7 +97,7 @@ def half_span(kind: Kind, span: tuple[Fraction, Fraction], unit: str) -> Fractio
     first, last = span
     if kind == "date":  # the middle is a day too
         return Fraction(math.ceil((last - first) / 2))
-    if kind == "moment":
+    if kind == "datetime":
         return (last - first + 1) / 2 / MEASURES[unit]
     return (last - first) / 2
 

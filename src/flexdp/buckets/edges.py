@@ -87,7 +87,7 @@ class Edges:
 
     def centres(self, index: NDArray[Any]) -> NDArray[Any]:
         spans = [self._span(i) for i in index.tolist()]
-        if self.kind in ("date", "moment"):
+        if self.kind in ("date", "datetime"):
             return middle_times(self.kind, spans)
         centres = [(first + last) / 2 for first, last in spans]
         if self.kind == "number":
@@ -97,7 +97,7 @@ class Edges:
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
         spans = [self._span(i) for i in index.tolist()]
-        if self.kind in ("date", "moment"):
+        if self.kind in ("date", "datetime"):
             return end_times(self.kind, spans)
         flat = [end for span in spans for end in span]
         ends = nearest_doubles(flat) if self.kind == "number" else integer_keys(flat, halves=False)

@@ -42,7 +42,7 @@ class Exact:
         return confine(values, self.bounds, self.outside)
 
     def centres(self, index: NDArray[Any]) -> NDArray[Any]:
-        return times(self.kind, index) if self.kind in ("date", "moment") else index
+        return times(self.kind, index) if self.kind in ("date", "datetime") else index
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
         return [Bucket(key, key) for key in self.centres(index).tolist()]

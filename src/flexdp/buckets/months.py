@@ -33,7 +33,7 @@ _MARCH_OF_YEAR_ZERO = 719468  # days before 1970-01-01
 
 @dataclass(frozen=True)
 class Months:
-    """So many months of the calendar each, counted from January of the year 0; on dates or moments."""
+    """So many months of the calendar each, counted from January of the year 0; on dates or datetimes."""
 
     kind: Kind
     months: int
@@ -45,11 +45,11 @@ class Months:
 
     @property
     def per_day(self) -> int:
-        return MICROS_PER_DAY if self.kind == "moment" else 1
+        return MICROS_PER_DAY if self.kind == "datetime" else 1
 
     @property
     def day_zero(self) -> int:
-        """What is added to a day or a moment to count from the first of March of the year 0."""
+        """What is added to a day or a datetime to count from the first of March of the year 0."""
         return _MARCH_OF_YEAR_ZERO * self.per_day
 
     @property
@@ -76,7 +76,7 @@ class Months:
     def beta(self) -> Fraction:
         if self.bounds is None:  # no month is longer than 31 days, no year than 366
             longest = 366 * (self.months // 12) + 31 * (self.months % 12)
-            return Fraction(longest, 2) if self.kind == "moment" else Fraction(longest // 2)
+            return Fraction(longest, 2) if self.kind == "datetime" else Fraction(longest // 2)
         return max(self.beta_at(self.first + i) for i in range(self.count or 0))
 
     def beta_at(self, index: Any) -> Fraction:

@@ -54,7 +54,7 @@ RELATIVE = Domain(
     high_included=True,
     remedy="Give the relative half-width, for example relative=0.05 for 5%.",
 )
-_WIDEST = {"integer": 2**62, "date": 10**7, "moment": 10**7 * MICROS_PER_DAY}
+_WIDEST = {"integer": 2**62, "date": 10**7, "datetime": 10**7 * MICROS_PER_DAY}
 _DURATION = re.compile(r"\s*(?:([0-9]{1,18})\s*)?([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _LENGTHS = {name[:-1]: micros for name, micros in MEASURES.items()} | {"week": 7 * MICROS_PER_DAY}
 _CALENDAR = {"month": 1, "quarter": 3, "year": 12}
@@ -105,12 +105,12 @@ def make_buckets(
         return Edges(kind, _edges(kind, edges), side)
     limits = None if bounds is None else _bounds(kind, bounds)
     if relative is not None:
-        if kind in ("date", "moment"):
+        if kind in ("date", "datetime"):
             raise InputError("relative needs a column of numbers, and this one holds times. Give width='1 day'.")
         return RelativeWidth(kind, RELATIVE.check(relative), limits, side)
     if width is None:
         return Exact(kind, limits, side)
-    if kind in ("date", "moment") and (kind == "moment" or isinstance(width, str | dt.timedelta)):
+    if kind in ("date", "datetime") and (kind == "datetime" or isinstance(width, str | dt.timedelta)):
         timed = _timed(kind, width, limits, side)
         if timed is not None:
             return timed
@@ -118,7 +118,7 @@ def make_buckets(
     if match and match.group(2).lower() in {*_LENGTHS, *_CALENDAR}:
         raise InputError(
             f"width is a length of time, and the column is read as {kind}; got {safe_repr(width)}. "
-            "Say kind='date' or kind='moment' where it holds times."
+            "Say kind='date' or kind='datetime' where it holds times."
         )
     step = WIDTH.check(width)
     if kind != "number":
@@ -181,7 +181,7 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
             "outside": buckets.outside,
         }
     out: dict[str, Any] = {}
-    if isinstance(buckets, Months) or (isinstance(buckets, Width) and (buckets.weekly or buckets.kind == "moment")):
+    if isinstance(buckets, Months) or (isinstance(buckets, Width) and (buckets.weekly or buckets.kind == "datetime")):
         out["width"] = buckets.width_text
     elif isinstance(buckets, Width):
         out["width"] = str(buckets.width)
@@ -195,26 +195,26 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
 
 
 def bound_given(kind: Kind, upper: Fraction) -> Fraction:
-    """The upper bound as it was given: of moments, what is stored is the last one before it."""
-    return min(upper + 1, Fraction(LAST_MOMENT)) if kind == "moment" else upper
+    """The upper bound as it was given: of datetimes, what is stored is the last one before it."""
+    return min(upper + 1, Fraction(LAST_MOMENT)) if kind == "datetime" else upper
 
 
 def _point_text(kind: Kind, point: Fraction) -> str:
-    if kind in ("date", "moment"):
+    if kind in ("date", "datetime"):
         return str(times(kind, np.array([int(point)]))[0].isoformat())
     return str(point)
 
 
 def _point(name: str, kind: Kind, value: Any) -> Fraction:
-    """A bound or an edge as a number; dates as days, moments as microseconds since 1970-01-01."""
+    """A bound or an edge as a number; dates as days, datetimes as microseconds since 1970-01-01."""
     value = plain_scalar(value)
-    if kind == "moment":
+    if kind == "datetime":
         return _moment(name, value)
     if kind != "date":
         if isinstance(value, str) and _LIKE_A_DAY.match(value):
             raise InputError(
                 f"{name} holds times, and the column is read as {kind}; got {safe_repr(value)}. "
-                "Say kind='date' or kind='moment' where it holds them, too."
+                "Say kind='date' or kind='datetime' where it holds them, too."
             )
         return _limits(name, 37 if kind == "integer" else 300).check(value)
     if isinstance(value, str):
@@ -229,7 +229,7 @@ def _point(name: str, kind: Kind, value: Any) -> Fraction:
 
 def _moment(name: str, value: Any) -> Fraction:
     wrong = InputError(
-        f"{name} must be moments such as 2024-12-31T18:30, without a time zone (zone= says which); "
+        f"{name} must be datetimes such as 2024-12-31T18:30, without a time zone (zone= says which); "
         f"got {safe_repr(value)}."
     )
     if isinstance(value, str):
@@ -255,7 +255,7 @@ def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
             f"bounds must be a lower one and a larger upper one; got {order} bounds, {safe_repr(pair[0])} and "
             f"{safe_repr(pair[1])}. {remedy}."
         )
-    if kind == "moment":  # from the lower one up to, and without, the upper one
+    if kind == "datetime":  # from the lower one up to, and without, the upper one
         return max(lower, Fraction(FIRST_MOMENT)), upper - 1
     if kind == "integer":  # the integers inside
         lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))

@@ -58,7 +58,7 @@ class Width:
     def origin(self) -> Fraction:
         if self.bounds:
             return self.bounds[0]
-        monday = -3 * (MICROS_PER_DAY if self.kind == "moment" else 1)  # 1969-12-29
+        monday = -3 * (MICROS_PER_DAY if self.kind == "datetime" else 1)  # 1969-12-29
         return Fraction(monday if self.weekly else 0)
 
     @property
@@ -78,9 +78,9 @@ class Width:
     def width_text(self) -> str:
         """The width as people, and ``make_buckets``, write it."""
         if self.weekly:
-            weeks = self.width / (7 * (MICROS_PER_DAY if self.kind == "moment" else 1))
+            weeks = self.width / (7 * (MICROS_PER_DAY if self.kind == "datetime" else 1))
             return plural(int(weeks), "week")
-        if self.kind != "moment":
+        if self.kind != "datetime":
             return exact_text(self.width)
         number = self.width / MEASURES[self.unit]
         return f"{number} {self.unit if number != 1 else self.unit[:-1]}"
@@ -203,7 +203,7 @@ class Width:
         return lower, self.bounds[1] if i + 1 == self.count else min(upper, self.bounds[1])
 
     def centres(self, index: NDArray[Any]) -> NDArray[Any]:
-        if self.kind in ("date", "moment"):
+        if self.kind in ("date", "datetime"):
             return middle_times(self.kind, [self._span(i) for i in index.tolist()])
         half = (self.width - int(self.whole)) / 2
         return self._points(index, half, lambda span: sum(span) / 2, whole=self.whole and not self._halves)
@@ -234,7 +234,7 @@ class Width:
         return integer_keys(numbers, halves=not whole) if self.whole else nearest_doubles(numbers)
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
-        if self.kind in ("date", "moment"):
+        if self.kind in ("date", "datetime"):
             return end_times(self.kind, [self._span(i) for i in index.tolist()])
         lower = self._points(index, Fraction(0), lambda span: span[0], whole=self.whole).tolist()
         upper = self._points(index, self.width - int(self.whole), lambda span: span[1], whole=self.whole).tolist()

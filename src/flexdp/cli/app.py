@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import click
 
-from flexdp._core.domains import MUCH_EPSILON
+from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr
 from flexdp.cli.lab import compare, experiment
@@ -47,10 +47,10 @@ _WRITTEN = {
     "number": "numbers written like 1234.5",
     "integer": "whole numbers written like 1234",
     "date": "days written like 2024-12-31",
-    "moment": "moments written like 2024-12-31T18:30",
+    "datetime": "datetimes written like 2024-12-31T18:30",
     "boolean": "true or false",
 }
-_WITH_OFFSET = "moments with their offset, written like 2024-12-31T18:30+01:00"
+_WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00"
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -193,10 +193,10 @@ _TABLE = (
     ),
     click.option(
         "--kind",
-        type=click.Choice(["integer", "number", "text", "date", "moment", "boolean"]),
+        type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
         help="How to read a column that declares no type.",
     ),
-    click.option("--zone", metavar="Z", help="Time zone of moments that have one, e.g. Europe/Berlin."),
+    click.option("--zone", metavar="Z", help="Time zone of datetimes that have one, e.g. Europe/Berlin."),
     click.option("--by", multiple=True, metavar="COLUMN", help="Groups; repeatable."),
     click.option(
         "--by-kind",
@@ -337,8 +337,10 @@ def release(
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
+        from flexdp._release.json import SCHEMA_OF_SEVERAL
+
         documents = [json_document(one, questions) for one in each]
-        content = {"schema": "flexdp.releases/1", "releases": documents} if request.separately else documents[0]
+        content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
         for one in each:
@@ -356,8 +358,8 @@ def release(
 def _warn(request: Any) -> None:
     """Choices that promise next to nothing are carried out, but not in silence."""
     epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
-    if epsilon > MUCH_EPSILON:
-        click.echo(f"Warning: --epsilon {number_text(epsilon)} is above {MUCH_EPSILON}: hardly a promise.", err=True)
+    if epsilon > LARGE_EPSILON:
+        click.echo(f"Warning: --epsilon {number_text(epsilon)} is above {LARGE_EPSILON}: hardly a promise.", err=True)
     if delta >= _MUCH_DELTA:
         click.echo(
             f"Warning: --delta {number_text(delta)} lets the promise fail once in {int(1 / delta)} times; "
@@ -372,7 +374,7 @@ def _tell_reading(request: Any, *, asked: bool) -> None:
         if axis.column.undeclared and axis.kind in _WRITTEN:
             written = _WRITTEN[axis.kind] if axis.zone is None else _WITH_OFFSET
             also = (
-                " --zone reads those with an offset." if axis.zone is None and axis.kind in ("date", "moment") else ""
+                " --zone reads those with an offset." if axis.zone is None and axis.kind in ("date", "datetime") else ""
             )
             click.echo(
                 f"{safe(axis.column.label.capitalize())} was read as {written}; other cells do not count. "

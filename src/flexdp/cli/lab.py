@@ -18,7 +18,7 @@ import click
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:
-    from flexdp.experiments.cells import Mechanism, Settings
+    from flexdp.experiments.cells import Contender, Settings
     from flexdp.experiments.runner import Progress, Study
     from flexdp.experiments.sensitivity import Flip
     from flexdp.experiments.worst import WorstCase
@@ -286,7 +286,7 @@ def _worst_document(rows: Sequence[WorstCase]) -> dict[str, Any]:
     }
 
 
-def _turned(study: Study, asked: tuple[Mechanism, ...], folder: Path, jobs: int) -> list[Flip]:
+def _turned(study: Study, asked: tuple[Contender, ...], folder: Path, jobs: int) -> list[Flip]:
     from flexdp.experiments.claims import judge
     from flexdp.experiments.sensitivity import flips, variants, vary
 

@@ -34,7 +34,7 @@ from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Rang
 
 __all__ = [
     "AtomicFile",
-    "Question",
+    "StatQuery",
     "all_answers",
     "json_answer",
     "json_document",
@@ -49,7 +49,7 @@ _MOST_BARS = 60  # that a terminal is shown; a file or JSON has them all
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StatQuery:
     """A statistic asked for by its word on the command line."""
 
     word: str
@@ -59,7 +59,7 @@ class Question:
         return self.ask(readable)
 
 
-def parse_stats(words: Sequence[str], request: Request) -> list[Question]:
+def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     """The questions that the words ask, checked against the kinds of the keys before anything is spent."""
     kinds = {kind for question in request.questions for kind in question.shape.kinds}
     points = any(len(question.shape.columns) > 1 for question in request.questions)
@@ -76,7 +76,7 @@ def _made(word: str, statistic: Callable[[str], _S], argument: str) -> _S:
         raise InputError(f"stat {safe_repr(word)} cannot be asked: {refusal}") from None
 
 
-def _question(word: str, kinds: set[Kind], points: bool) -> Question:
+def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
     name, _, argument = word.partition(":")
     plain: dict[str, tuple[Statistic | None, Callable[[Readable], Answer]]] = {
         "max": (Max(), Readable.max),
@@ -111,10 +111,10 @@ def _question(word: str, kinds: set[Kind], points: bool) -> Question:
             raise InputError(f"stat {word} needs one column; of points ask for mode, support, top or counts.")
         for kind in kinds:
             check_order(statistic, kind)
-    return Question(word, ask)
+    return StatQuery(word, ask)
 
 
-def json_document(release: Release, questions: Sequence[Question]) -> dict[str, Any]:
+def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str, Any]:
     """A release as JSON, with the answers that were asked for, and those of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["answers"] = [json_answer(question.word, question(release)) for question in questions]
@@ -163,7 +163,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def all_answers(release: Release, questions: Sequence[Question]) -> list[Answer]:
+def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
     """The answers for all groups together, then those of each group, as far as a terminal is shown them."""
     answers = [question(release) for question in questions]
     return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]

@@ -12,7 +12,7 @@ import click
 
 from flexdp._core.text import safe_repr, visible
 from flexdp._release.api import Release, prepare
-from flexdp._release.json import parse
+from flexdp._release.json import SCHEMA_OF_SEVERAL, parse
 from flexdp.cli.output import AtomicFile, json_answer
 from flexdp.cli.wording import in_options, options_of
 from flexdp.errors import InputError
@@ -56,7 +56,7 @@ def _bounds(_context: click.Context, _parameter: click.Parameter, value: str | N
 @click.option("--buckets", metavar="T", help="How many buckets there are; with --bounds, it gives the width.")
 @click.option(
     "--kind",
-    type=click.Choice(["integer", "number", "text", "date", "moment"]),
+    type=click.Choice(["integer", "number", "text", "date", "datetime"]),
     help="How the column is read; default: number, or what a public sample declares.",
 )
 @click.option("--max-buckets-per-unit", metavar="K", help="Protect a person: the most buckets one may count in.")
@@ -152,7 +152,7 @@ def _one(source: str, column: str | None) -> str:
         text = page.group(1)
     try:
         content = parse(text)
-        several = content["schema"] == "flexdp.releases/1"
+        several = content["schema"] == SCHEMA_OF_SEVERAL
         found = {str(each["column"]): each for each in content["releases"]} if several else {}
     except (ValueError, TypeError, KeyError, RecursionError):
         raise InputError(f"{safe_repr(source)} must be the JSON of a flexdp release, complete and unchanged.") from None

@@ -32,8 +32,8 @@ from flexdp.simulation.streams import Generator, stream
 __all__ = [
     "QUANTILES",
     "Cell",
+    "Contender",
     "Key",
-    "Mechanism",
     "Settings",
     "cases",
     "epsilon_grid",
@@ -106,7 +106,7 @@ class Settings:
         }
 
 
-class Mechanism(Protocol):
+class Contender(Protocol):
     """What can be measured: a name, and outputs on a row of bars."""
 
     @property
@@ -151,7 +151,7 @@ class _Named:
         )
 
 
-def named(baseline: Baseline) -> Mechanism:
+def named(baseline: Baseline) -> Contender:
     """A compared mechanism, ready to be measured."""
     return _Named(baseline)
 
@@ -181,7 +181,7 @@ def cases(experiment: Experiment, settings: Settings) -> tuple[Case, ...]:
     return tuple(case(row, experiment.statistic, settings.alpha, settings.ties) for row in rows)
 
 
-def measure(experiment: Experiment, mechanism: Mechanism, epsilon: Fraction, settings: Settings) -> Cell:
+def measure(experiment: Experiment, mechanism: Contender, epsilon: Fraction, settings: Settings) -> Cell:
     """Run a mechanism on every data set, each from a stream of its own."""
     percent_actual, percent_flexible = [], []
     everything = np.empty((settings.datasets, settings.runs))

@@ -32,7 +32,7 @@ from flexdp.baselines import BASELINES, Baseline, baseline
 from flexdp.baselines.base import Readable
 from flexdp.errors import FlexdpError, InputError
 from flexdp.experiments.cases import Case
-from flexdp.experiments.cells import Mechanism, Settings, epsilon_grid, named
+from flexdp.experiments.cells import Contender, Settings, epsilon_grid, named
 from flexdp.experiments.files import write_whole
 from flexdp.experiments.paper import ALPHA, DELTA, EPSILONS, Experiment
 from flexdp.experiments.results import Row, results_csv, rows, short_table
@@ -201,7 +201,7 @@ def _told(failure: Exception) -> str:
     return said if is_short(said, 200) and said else "no message"
 
 
-def _mechanisms(given: Any) -> list[Mechanism]:
+def _mechanisms(given: Any) -> list[Contender]:
     if isinstance(given, Mapping):
         pairs = _labelled("mechanisms", given)
     else:
@@ -247,7 +247,7 @@ class _Renamed:
     """A mechanism under the name that the user gave it."""
 
     name: str
-    inner: Mechanism
+    inner: Contender
 
     def refuse(self, epsilon: Fraction, settings: Settings) -> None:
         self.inner.refuse(epsilon, settings)
@@ -263,7 +263,7 @@ class _Renamed:
             ) from failure
 
 
-def _mechanism(name: str, mechanism: Any) -> Mechanism:
+def _mechanism(name: str, mechanism: Any) -> Contender:
     if isinstance(mechanism, str):
         return _Renamed(name, named(baseline(mechanism)))
     if _is_a(mechanism, Baseline):

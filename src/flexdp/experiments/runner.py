@@ -20,7 +20,7 @@ from flexdp._core.domains import elements, integer
 from flexdp._core.text import safe_repr
 from flexdp.baselines import BASELINES, baseline
 from flexdp.errors import InputError
-from flexdp.experiments.cells import Cell, Mechanism, Settings, cases, measure, named
+from flexdp.experiments.cells import Cell, Contender, Settings, cases, measure, named
 from flexdp.experiments.journal import Journal
 from flexdp.experiments.paper import Experiment
 
@@ -49,7 +49,7 @@ class Study:
         return {cell.key: cell for cell in self.cells}
 
 
-def chosen_mechanisms(names: Sequence[str]) -> tuple[Mechanism, ...]:
+def chosen_mechanisms(names: Sequence[str]) -> tuple[Contender, ...]:
     """The compared mechanisms of those names, in the usual order; all of them if none is named."""
     listed = elements(names)
     if listed is None:
@@ -60,7 +60,7 @@ def chosen_mechanisms(names: Sequence[str]) -> tuple[Mechanism, ...]:
 
 def run(
     experiments: Sequence[Experiment],
-    mechanisms: Sequence[Mechanism],
+    mechanisms: Sequence[Contender],
     epsilons: Sequence[Fraction],
     settings: Settings,
     *,
@@ -99,7 +99,7 @@ def run(
     )
 
 
-_Work = tuple[Experiment, Mechanism, Fraction]
+_Work = tuple[Experiment, Contender, Fraction]
 
 
 def _computed(missing: Sequence[_Work], settings: Settings, jobs: int) -> Iterator[tuple[Cell, float]]:

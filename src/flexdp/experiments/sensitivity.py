@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from flexdp.experiments.cells import Mechanism, Settings
+from flexdp.experiments.cells import Contender, Settings
 from flexdp.experiments.claims import Judgement, epsilon_list, judge
 from flexdp.experiments.files import output_folder
 from flexdp.experiments.journal import Journal
@@ -69,7 +69,7 @@ def variants(base: Settings) -> list[Variant]:
 
 def vary(
     study: Study,
-    mechanisms: Sequence[Mechanism],
+    mechanisms: Sequence[Contender],
     variant: Variant,
     *,
     folder: Path | None = None,

@@ -25,7 +25,7 @@ from flexdp.calculus.accuracy import (
 from flexdp.errors import InputError
 from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Privacy
 
-__all__ = ["HISTOGRAMS", "Mechanism", "Setting", "Space", "apply_error", "compose"]
+__all__ = ["HISTOGRAMS", "Known", "Mechanism", "Space", "apply_error", "compose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ HISTOGRAMS = Space("histograms", HISTOGRAM_DISTANCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Known:
     """What is publicly known of the input: at least how many records, at most how many bars; and the loss γ."""
 
     records_at_least: int | None = None
@@ -72,16 +72,16 @@ class Mechanism:
     source: Space
     target: Space
     run: Callable[[Any], Any]
-    accuracy_in: Callable[[Setting], Accuracy]
+    accuracy_in: Callable[[Known], Accuracy]
     sigma: DistortionSensitivity
-    tau: Callable[[Setting], ErrorSensitivity]
+    tau: Callable[[Known], ErrorSensitivity]
     privacy: Privacy | None = None
     relation: tuple[str, str] | None = None
     bars: int | None = None
     most_bars: int | None = None
     least_records: int | None = None
     keeps_records: bool = False
-    records_left: Callable[[Setting], int | None] = lambda _setting: None
+    records_left: Callable[[Known], int | None] = lambda _setting: None
     adds_bars: bool = True
     lossy: bool = False
     identity: bool = False
@@ -107,7 +107,7 @@ class Mechanism:
         """
         known = self.least_records if records_at_least is None else integer("records_at_least", records_at_least)
         most = self.most_bars if bars is None else integer("bars", bars)
-        return self.accuracy_in(Setting(records_at_least=known, bars=most, gamma=GAMMA.check(gamma)))
+        return self.accuracy_in(Known(records_at_least=known, bars=most, gamma=GAMMA.check(gamma)))
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -148,7 +148,7 @@ def _chain(*parts: Mechanism) -> Mechanism:
     def run(value: Any) -> Any:
         return reduce(lambda result, part: part.run(result), parts, value)
 
-    def tau(setting: Setting) -> ErrorSensitivity:
+    def tau(setting: Known) -> ErrorSensitivity:
         settings = _settings(parts, setting)
         found = parts[0].tau(settings[0])
         for i in range(1, len(parts)):
@@ -230,18 +230,18 @@ def _keeps_condition(steps: tuple[Mechanism, ...], private: Mechanism) -> bool:
     return all(step.keeps_records for step in steps) and (few or not any(step.adds_bars for step in steps))
 
 
-def _after(part: Mechanism, setting: Setting) -> Setting:
+def _after(part: Mechanism, setting: Known) -> Known:
     """What is known of the input of the mechanism that follows."""
     records = setting.records_at_least if part.keeps_records else part.records_left(setting)
     bars = part.bars if part.bars is not None else None if part.adds_bars else setting.bars
     return replace(setting, records_at_least=records or None, bars=bars)
 
 
-def _seen(parts: tuple[Mechanism, ...], setting: Setting) -> Setting:
+def _seen(parts: tuple[Mechanism, ...], setting: Known) -> Known:
     return reduce(lambda known, part: _after(part, known), parts, setting)
 
 
-def _settings(parts: tuple[Mechanism, ...], setting: Setting) -> list[Setting]:
+def _settings(parts: tuple[Mechanism, ...], setting: Known) -> list[Known]:
     """What each step knows of its input; those that spend γ have equal shares of it."""
     spending = sum(part.lossy for part in parts)
     if spending > 1:
@@ -258,7 +258,7 @@ def _share(gamma: Fraction, many: int) -> Fraction:
     return share
 
 
-def _accuracy(parts: tuple[Mechanism, ...], setting: Setting) -> Accuracy:
+def _accuracy(parts: tuple[Mechanism, ...], setting: Known) -> Accuracy:
     """The composition theorem, step by step.
 
     Where a step's error is unbounded, what the last histogram before it had for an error becomes a distortion of the

@@ -26,7 +26,7 @@ from flexdp.calculus.accuracy import ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
 from flexdp.histogram import Histogram
-from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space
+from flexdp.mechanisms.core import HISTOGRAMS, Known, Mechanism, Space
 from flexdp.noise.calibration import smallest_delta
 from flexdp.noise.continuous import shifted_truncated_laplace
 from flexdp.noise.drop import DropNoise
@@ -171,9 +171,9 @@ def _coordinates(histogram: Histogram, buckets: Buckets, dimensions: int) -> NDA
         if not all(isinstance(key, dt.date) for key in keys):
             raise InputError("histogram must have dates for keys.")
         return np.array([key.toordinal() - EPOCH for key in keys], dtype=np.int64)
-    if buckets.kind == "moment":
+    if buckets.kind == "datetime":
         if not all(isinstance(key, dt.datetime) for key in keys):
-            raise InputError("histogram must have moments for keys.")
+            raise InputError("histogram must have datetimes for keys.")
         start = dt.datetime(1970, 1, 1)
         return np.array([(key - start) // dt.timedelta(microseconds=1) for key in keys], dtype=np.int64)
     if buckets.kind in ("text", "boolean"):
@@ -240,17 +240,17 @@ def Dropping(  # noqa: N802
         histogram = _histogram(value)
         return Histogram(histogram.keys, table.thin(histogram.counts))
 
-    def alpha(setting: Setting) -> Fraction | None:
+    def alpha(setting: Known) -> Fraction | None:
         if setting.records_at_least is None or setting.bars is None:
             return None
         return min(Fraction(table.max_drop * setting.bars, setting.records_at_least), Fraction(1))
 
-    def records_left(setting: Setting) -> int | None:
+    def records_left(setting: Known) -> int | None:
         if setting.records_at_least is None or setting.bars is None:
             return None
         return max(0, setting.records_at_least - table.max_drop * setting.bars)
 
-    def tau(setting: Setting) -> ErrorSensitivity:
+    def tau(setting: Known) -> ErrorSensitivity:
         share = Accuracy(alpha=alpha(setting), beta=0, max_drop=table.max_drop).alpha
         return _keep_error(share, table.max_drop, space)
 
@@ -324,7 +324,7 @@ def STLap(  # noqa: N802
         left = np.maximum(0, np.rint(histogram.counts + drops)).astype(np.int64)
         return Histogram(histogram.keys, left)
 
-    def accuracy_in(setting: Setting) -> Accuracy:
+    def accuracy_in(setting: Known) -> Accuracy:
         most, least = setting.bars, setting.records_at_least
         if most is None:
             raise InputError("bars is missing: how many bars there can be decides how many records are left out.")
@@ -332,12 +332,12 @@ def STLap(  # noqa: N802
         rounding = Fraction(most, 2 * least) if least else Fraction(most, 2)
         return Accuracy(alpha=min(most * fraction + rounding, Fraction(1)), beta=0, metric=HISTOGRAMS.metric)
 
-    def records_left(setting: Setting) -> int | None:
+    def records_left(setting: Known) -> int | None:
         if setting.records_at_least is None or setting.bars is None or setting.bars * fraction >= 1:
             return None
         return max(0, math.floor(setting.records_at_least * (1 - setting.bars * fraction) - Fraction(setting.bars, 2)))
 
-    def tau_of(setting: Setting) -> ErrorSensitivity:
+    def tau_of(setting: Known) -> ErrorSensitivity:
         return _keep_error(accuracy_in(setting).alpha, None, HISTOGRAMS)
 
     return Mechanism(
@@ -392,7 +392,7 @@ def Emptiness(epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
     noise = DropNoise(epsilon, delta)
     sizes, answers = Space("set sizes", "absolute difference"), Space("answers", "equality")
 
-    def accuracy_in(setting: Setting) -> Accuracy:
+    def accuracy_in(setting: Known) -> Accuracy:
         sure = setting.records_at_least is not None and setting.records_at_least >= noise.q
         return Accuracy(alpha=0 if sure else 1, beta=0, max_drop=noise.max_drop, metric=answers.metric)
 

@@ -19,7 +19,7 @@ from flexdp.calculus.accuracy import (
 )
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, HAUSDORFF, ONE_RECORD, Accuracy, Privacy
-from flexdp.mechanisms.core import HISTOGRAMS, Mechanism, Setting, Space, apply_error
+from flexdp.mechanisms.core import HISTOGRAMS, Known, Mechanism, Space, apply_error
 from flexdp.noise.continuous import laplace
 from flexdp.statistics import (
     Max,
@@ -115,12 +115,12 @@ def Laplace(  # noqa: N802
     def moves(beta: float) -> float:
         return beta if statistic is None else equal_size_sensitivity(statistic, beta)
 
-    def accuracy_in(setting: Setting) -> Accuracy:
+    def accuracy_in(setting: Known) -> Accuracy:
         if not setting.gamma:
             raise InputError("gamma must be given and positive: Laplace noise has no bound that always holds.")
         return laplace_accuracy(sensitivity=step, epsilon=rate, gamma=setting.gamma)
 
-    def tau(setting: Setting) -> ErrorSensitivity:
+    def tau(setting: Known) -> ErrorSensitivity:
         own = accuracy_in(setting)
         return ErrorSensitivity(
             alpha=0.0,

@@ -22,7 +22,7 @@ __all__ = [
     "DIGITS",
     "most_buckets_per_unit",
     "needed_reach",
-    "per_bar",
+    "per_bucket",
     "reach_given",
     "smallest_delta",
     "smallest_epsilon",
@@ -33,13 +33,13 @@ _GRID = 10**60  # a bucket's δ is a multiple of 1/_GRID
 _BITS = 512  # of the powers that prove it
 
 
-def per_bar(epsilon: Number, delta: Number, buckets_per_unit: Number = 1) -> Privacy:
+def per_bucket(epsilon: Number, delta: Number, buckets_per_unit: Number = 1) -> Privacy:
     """What each bucket must provide so that a unit in at most k buckets gets (ε, δ): ε/k and 1 − (1 − δ)^{1/k}.
 
     k buckets with independent noise give (kε₀, 1 − (1 − δ₀)^k). The δ₀ here is the largest multiple of 10^-60 for
     which a proven lower bound of (1 − δ₀)^k is at least 1 − δ.
 
-    >>> float(per_bar(1, "1e-6", 2).epsilon), float(per_bar(1, "1e-6", 2).delta)
+    >>> float(per_bucket(1, "1e-6", 2).epsilon), float(per_bucket(1, "1e-6", 2).delta)
     (0.5, 5.000001250000625e-07)
     """
     loss, chance, units = EPSILON.check(epsilon), DELTA.check(delta), integer("buckets_per_unit", buckets_per_unit)
@@ -63,7 +63,7 @@ def smallest_epsilon(q: Number, delta: Number, *, buckets_per_unit: Number = 1) 
     0.972889756242
     """
     reach, units = reach_given(q), integer("buckets_per_unit", buckets_per_unit)
-    share = per_bar(1, delta, units).delta
+    share = per_bucket(1, delta, units).delta
     found = _smallest(lambda e: _fits(e / units, share, reach), SMALLEST_EPSILON * units, _highest(EPSILON))
     if found is None:
         raise InputError(
@@ -87,7 +87,7 @@ def smallest_delta(epsilon: Number, q: Number, *, buckets_per_unit: Number = 1) 
         raise InputError(f"epsilon must be at least {number_text(SMALLEST_EPSILON)} for each bucket; got less.")
     lowest = DELTA.low * units  # so that each bucket's share is at least the smallest there is
     found = _smallest(
-        lambda d: _fits(loss / units, per_bar(loss, d, units).delta, reach), lowest, 1 - Fraction(1, 10**DIGITS)
+        lambda d: _fits(loss / units, per_bucket(loss, d, units).delta, reach), lowest, 1 - Fraction(1, 10**DIGITS)
     )
     if found is None:
         raise InputError(f"q={reach} is too small for any delta below 1. Choose a larger q.")
@@ -105,7 +105,7 @@ def most_buckets_per_unit(epsilon: Number, delta: Number, q: Number) -> int:
     def fits(units: int) -> bool:
         if loss / units < SMALLEST_EPSILON or chance / units < 2 * DELTA.low:
             return False
-        share = per_bar(loss, chance, units)
+        share = per_bucket(loss, chance, units)
         return _fits(share.epsilon, share.delta, reach)
 
     if not fits(1):
@@ -124,7 +124,7 @@ def most_buckets_per_unit(epsilon: Number, delta: Number, q: Number) -> int:
 
 def needed_reach(epsilon: Fraction, delta: Fraction, units: int) -> int:
     """The reach of the noise in each bucket for a unit's (ε, δ)."""
-    share = per_bar(epsilon, delta, units)
+    share = per_bucket(epsilon, delta, units)
     reach = smallest_reach(share.epsilon, share.delta)
     if reach is None:
         raise InputError(

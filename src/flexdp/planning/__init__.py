@@ -20,7 +20,7 @@ paper lets q grow with the number of records present, its privacy theorem fails.
 
 from __future__ import annotations
 
-from flexdp.noise.calibration import most_buckets_per_unit, per_bar, smallest_delta, smallest_epsilon
+from flexdp.noise.calibration import most_buckets_per_unit, per_bucket, smallest_delta, smallest_epsilon
 from flexdp.planning.advice import Advice
 from flexdp.planning.api import plan
 from flexdp.planning.expected import Expected
@@ -35,7 +35,7 @@ __all__ = [
     "Option",
     "Plan",
     "most_buckets_per_unit",
-    "per_bar",
+    "per_bucket",
     "plan",
     "regime",
     "smallest_delta",

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from flexdp._core.display import card, code, from_report, sentence, table
-from flexdp._core.domains import MUCH_EPSILON, integer
+from flexdp._core.domains import LARGE_EPSILON, integer
 from flexdp._core.exact import exact_text, number_text, upper_text
 from flexdp._core.text import plural, thousands
 from flexdp.buckets.parse import bucket_parameters
@@ -289,9 +289,9 @@ def _warnings(advice: Advice) -> list[str]:
             "no epsilon was chosen: give epsilon, or what you can bear to lose (lose_per_bucket, for example)."
         )
         return found
-    if chosen.epsilon > MUCH_EPSILON:
+    if chosen.epsilon > LARGE_EPSILON:
         found.append(
-            f"epsilon={number_text(chosen.epsilon)} is above {MUCH_EPSILON}: an observer who was 50% sure may become "
+            f"epsilon={number_text(chosen.epsilon)} is above {LARGE_EPSILON}: an observer who was 50% sure may become "
             f"{chosen.certainty} sure. That is hardly a promise; allow a larger loss or wider buckets instead."
         )
     if advice.counts is not None and advice.expected is None:

@@ -158,7 +158,7 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
         raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {safe_repr(sample)}.")
     if partition.kind == "date":
         cells = np.array([_day(cell) for cell in cells.tolist()], dtype=np.int64)
-    elif partition.kind == "moment":
+    elif partition.kind == "datetime":
         cells = np.array([_moment(cell) for cell in cells.tolist()], dtype=np.int64)
     elif partition.kind in ("integer", "number"):
         try:
@@ -177,7 +177,7 @@ def _day(cell: Any) -> int:
 
 def _moment(cell: Any) -> int:
     if not isinstance(cell, dt.datetime) or cell.tzinfo is not None:
-        raise InputError("public_sample must hold moments without a time zone where kind is 'moment'.")
+        raise InputError("public_sample must hold datetimes without a time zone where kind is 'datetime'.")
     return (cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
 
 

@@ -12,7 +12,7 @@ from flexdp._core.exact import number_text
 from flexdp._core.text import plural
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
-from flexdp.noise.calibration import needed_reach, per_bar, smallest_delta
+from flexdp.noise.calibration import needed_reach, per_bucket, smallest_delta
 from flexdp.noise.table import SMALLEST_EPSILON, smallest_reach
 
 __all__ = ["FAR", "LADDER", "Option", "Setting", "digits_step", "digits_up", "smallest_delta_for"]
@@ -60,7 +60,7 @@ class Setting:
 
     def bar(self, epsilon: Fraction) -> Privacy:
         """The parameters of one bucket's noise."""
-        return per_bar(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
+        return per_bucket(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
 
     def option(self, epsilon: Fraction, *, far: bool = True) -> Option | None:
         """The option of one ε; None where a bucket would lose more than it is worth listing and ``far`` forbids it."""

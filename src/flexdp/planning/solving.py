@@ -17,7 +17,7 @@ from flexdp.guarantees import Accuracy, Privacy
 from flexdp.noise.calibration import (
     most_buckets_per_unit,
     needed_reach,
-    per_bar,
+    per_bucket,
     reach_given,
     smallest_delta,
     smallest_epsilon,
@@ -80,9 +80,9 @@ class Plan:
         return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
 
     @property
-    def bar_privacy(self) -> Privacy:
+    def bucket_privacy(self) -> Privacy:
         """What the noise of each bucket must provide: the parameters for ``DropNoise``."""
-        return per_bar(self.epsilon, self.delta, self.buckets_per_unit)
+        return per_bucket(self.epsilon, self.delta, self.buckets_per_unit)
 
     @property
     def accuracy(self) -> Accuracy:

@@ -122,8 +122,8 @@ def partition_for(
     many = buckets if buckets is not None else affordable.buckets()
     if many is None or bounded.bounds is None:
         return bounded
-    if kind == "moment":
-        raise InputError("width must be given on a column of moments, for example '1 day'; it is not solved for.")
+    if kind == "datetime":
+        raise InputError("width must be given on a column of datetimes, for example '1 day'; it is not solved for.")
     low, high = bounded.bounds
     step = (high - low + int(kind != "number")) / many
     if kind != "number":

@@ -26,7 +26,7 @@ from flexdp.histogram import canonical_keys
 
 __all__ = ["Axis", "Document", "label"]
 
-_ORDERED = ("integer", "number", "date", "moment")
+_ORDERED = ("integer", "number", "date", "datetime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class Axis:
         return make_buckets(kind, **self.buckets)
 
     def position(self, key: Any) -> float:
-        """Where a key lies on the scale: numbers as they are, days and moments since 1970."""
+        """Where a key lies on the scale: numbers as they are, days and datetimes since 1970."""
         if self.kind == "date":
             return float(dt.date.fromisoformat(key).toordinal() - dt.date(1970, 1, 1).toordinal())
-        if self.kind == "moment":
+        if self.kind == "datetime":
             return _seconds(dt.datetime.fromisoformat(key))
         return float(key)
 

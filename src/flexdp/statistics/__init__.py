@@ -20,7 +20,7 @@ unbounded at β = 0 (the metric ignores sizes)           Count, CountAbove, Sum,
 
 from __future__ import annotations
 
-from flexdp.statistics.base import Statistic, equal_size_sensitivity, plain
+from flexdp.statistics.base import Statistic, equal_size_sensitivity, to_python
 from flexdp.statistics.frequency import Count, CountAbove, Distinct, MaxAtLeast, Mode, Support, Top
 from flexdp.statistics.moments import Mean, SampleVariance, Std, Sum, TrimmedMean, Variance
 from flexdp.statistics.order import (
@@ -60,5 +60,5 @@ __all__ = [
     "TrimmedMean",
     "Variance",
     "equal_size_sensitivity",
-    "plain",
+    "to_python",
 ]

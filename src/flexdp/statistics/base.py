@@ -25,9 +25,9 @@ __all__ = [
     "jump",
     "nonempty",
     "numbers",
-    "plain",
     "running",
     "statistic_given",
+    "to_python",
     "unbounded",
 ]
 
@@ -105,7 +105,7 @@ def nonempty(statistic: Statistic, histogram: Histogram) -> None:
     """Refuse an empty histogram, and keys without the order that the statistic needs."""
     if not len(histogram_given(histogram)):
         raise InputError(f"the {statistic.name} of an empty histogram is undefined; test len(histogram) first.")
-    if statistic.ordered and (histogram.keys.ndim != 1 or isinstance(plain(histogram.keys[0]), str)):
+    if statistic.ordered and (histogram.keys.ndim != 1 or isinstance(to_python(histogram.keys[0]), str)):
         raise InputError(f"the {statistic.name} needs keys that are numbers or dates.")
 
 
@@ -115,7 +115,7 @@ def numbers(statistic: Statistic, histogram: Histogram) -> NDArray[Any]:
     keys = histogram.keys
     if keys.dtype.kind == "f":
         return keys
-    cells = [plain(key) for key in keys]
+    cells = [to_python(key) for key in keys]
     if not all(isinstance(cell, Real) for cell in cells):
         raise InputError(f"the {statistic.name} needs keys that are numbers.")
     out = np.empty(len(cells), dtype=object)
@@ -129,7 +129,7 @@ def running(histogram: Histogram) -> NDArray[Any]:
     return np.cumsum(counts)
 
 
-def plain(key: Any) -> Any:
+def to_python(key: Any) -> Any:
     """A key as a plain Python value."""
     return key.item() if isinstance(key, np.generic) else key
 

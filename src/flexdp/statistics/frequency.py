@@ -19,7 +19,7 @@ from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, canonical_keys
 from flexdp.statistics.attainable import at_mode, at_most_distinct, at_tall, between, budget, supports
-from flexdp.statistics.base import distance, histogram_given, jump, nonempty, plain, running, unbounded
+from flexdp.statistics.base import distance, histogram_given, jump, nonempty, running, to_python, unbounded
 
 __all__ = ["Count", "CountAbove", "Distinct", "MaxAtLeast", "Mode", "Support", "Top"]
 
@@ -34,7 +34,7 @@ class Mode:
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         tallest = histogram.keys[int(np.argmax(histogram.counts))]
-        return tuple(tallest.tolist()) if histogram.keys.ndim == 2 else plain(tallest)
+        return tuple(tallest.tolist()) if histogram.keys.ndim == 2 else to_python(tallest)
 
     def sensitivity(self, beta: float) -> float:
         return jump(beta)
@@ -63,7 +63,7 @@ class MaxAtLeast:
 
     def __call__(self, histogram: Histogram) -> Any:
         tall = np.flatnonzero(histogram_given(histogram).counts >= self.count)
-        return plain(histogram.keys[tall[-1]]) if len(tall) else None
+        return to_python(histogram.keys[tall[-1]]) if len(tall) else None
 
     def sensitivity(self, beta: float) -> float:
         return jump(beta)

@@ -14,7 +14,7 @@ from flexdp._core.domains import integer
 from flexdp._core.exact import Number, exact_text, number_text
 from flexdp.histogram import Histogram
 from flexdp.statistics.attainable import at_quantile, at_range, budget
-from flexdp.statistics.base import LEVEL, distance, histogram_given, nonempty, numbers, plain, running, unbounded
+from flexdp.statistics.base import LEVEL, distance, histogram_given, nonempty, numbers, running, to_python, unbounded
 
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
 
@@ -28,7 +28,7 @@ class Max:
 
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
-        return plain(histogram.keys[-1])
+        return to_python(histogram.keys[-1])
 
     def sensitivity(self, beta: float) -> float:
         return distance(beta)
@@ -47,7 +47,7 @@ class Min:
 
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
-        return plain(histogram.keys[0])
+        return to_python(histogram.keys[0])
 
     def sensitivity(self, beta: float) -> float:
         return distance(beta)
@@ -66,7 +66,7 @@ class Range:
 
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
-        return plain(histogram.keys[-1]) - plain(histogram.keys[0])
+        return to_python(histogram.keys[-1]) - to_python(histogram.keys[0])
 
     def sensitivity(self, beta: float) -> float:
         return 2 * distance(beta)
@@ -93,7 +93,7 @@ class Quantile:
     def __call__(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         wanted = max(1, math.ceil(self.level * histogram.size))
-        return plain(histogram.keys[np.searchsorted(running(histogram), wanted, side="left")])
+        return to_python(histogram.keys[np.searchsorted(running(histogram), wanted, side="left")])
 
     def sensitivity(self, beta: float) -> float:
         return distance(beta)
@@ -133,7 +133,7 @@ class MidpointMedian:
         keys, up_to = numbers(self, histogram), running(histogram)
         size = histogram.size
         low, high = (keys[np.searchsorted(up_to, rank, side="left")] for rank in (-(-size // 2), size // 2 + 1))
-        return plain(low) if low == high else plain(low + (high - low) / 2)
+        return to_python(low) if low == high else to_python(low + (high - low) / 2)
 
     def sensitivity(self, beta: float) -> float:
         return distance(beta)
@@ -176,7 +176,7 @@ class KthLargest:
         size = histogram_given(histogram).size
         if size < self.rank:
             return None
-        return plain(histogram.keys[np.searchsorted(running(histogram), size - self.rank + 1, side="left")])
+        return to_python(histogram.keys[np.searchsorted(running(histogram), size - self.rank + 1, side="left")])
 
     def sensitivity(self, beta: float) -> float:
         return unbounded(beta)

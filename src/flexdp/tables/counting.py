@@ -22,7 +22,7 @@ SHOWN_SALT = "salt"  # stands in a query that is only shown; a release draws a f
 class Axis:
     """One column that decides a bar: how its cells are read, and how they are bucketed.
 
-    ``zone`` is the time zone in which moments of a column with time zones are read.
+    ``zone`` is the time zone in which datetimes of a column with time zones are read.
     """
 
     column: Column

@@ -13,16 +13,16 @@ from flexdp.errors import InputError
 
 __all__ = ["Column", "check_unicode", "label_reading", "no_column", "no_name", "pick", "reading"]
 
-_KINDS = ("integer", "number", "text", "date", "moment", "boolean")
+_KINDS = ("integer", "number", "text", "date", "datetime", "boolean")
 _CONVERSIONS = {
     "integer": ("number",),
     "number": ("integer",),
-    "text": ("integer", "number", "date", "moment"),
-    "date": ("moment",),
-    "moment": ("date",),
+    "text": ("integer", "number", "date", "datetime"),
+    "date": ("datetime",),
+    "datetime": ("date",),
 }
-# Conversions that every engine makes alike; SQLite, which has no moments, refuses those itself and says why.
-_EVERYWHERE = {("integer", "number"), ("moment", "date"), ("date", "moment")}
+# Conversions that every engine makes alike; SQLite, which has no datetimes, refuses those itself and says why.
+_EVERYWHERE = {("integer", "number"), ("datetime", "date"), ("date", "datetime")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Column:
 
     ``kind`` is None where the source declares nothing (text files, lists, object columns) or something that is not
     read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the caller
-    says nothing, None where the caller must say. ``timestamp`` is a moment, ``zoned`` one whose time zone is known.
+    says nothing, None where the caller must say. ``timestamp`` is a datetime, ``zoned`` one whose time zone is known.
     ``follows`` is a number that labels records as an integer. ``inferred`` is a type that the source's library has
     chosen by looking at the cells, so that another record might have changed it: the caller says how to read such a
     column, and ``kind`` is what the library has made of it. ``strict`` is a column that is read as it is declared and
@@ -53,7 +53,7 @@ class Column:
 
     @property
     def may_be_zoned(self) -> bool:
-        """Whether moments may have their offset from UTC, as in text files; the caller says so by giving a zone."""
+        """Whether datetimes may have their offset from UTC, as in text files; the caller says so by giving a zone."""
         return self.undeclared and self.default == "text"
 
     @property
@@ -121,7 +121,7 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
         if chosen is None:
             raise InputError(
                 f"kind is missing: pandas infers the type of {column.label} from its cells, which may not decide. Say "
-                "kind='integer', 'number', 'text', 'date', 'moment' or 'boolean', or convert the column to 'Int64', "
+                "kind='integer', 'number', 'text', 'date', 'datetime' or 'boolean', or convert the column to 'Int64', "
                 "'Float64', 'boolean' or 'string'."
             )
         _refuse_lost_text("kind", column, chosen)
@@ -131,13 +131,13 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
         if chosen is None:
             raise InputError(
                 f"kind is missing: {column.label} declares no type, and what the cells hold may not decide. "
-                "Say kind='integer', 'number', 'text', 'date', 'moment' or 'boolean'."
+                "Say kind='integer', 'number', 'text', 'date', 'datetime' or 'boolean'."
             )
         return chosen
     if column.kind is None:
         raise InputError(
             f"{column.label} is declared as {column.type_name[:40]}, which cannot be released; "
-            "choose a column of numbers, texts, dates, moments or booleans."
+            "choose a column of numbers, texts, dates, datetimes or booleans."
         )
     if asked is None or asked == column.kind:
         return column.kind

@@ -43,7 +43,7 @@ _MOST_ROWS = 30
 _SKEWED = 50  # times as tall as the middling bar
 _MOST_GROUPS = 12
 _LONGEST_MARK = 26  # characters of a key above the bars
-_SECONDS = 19  # characters of a moment without a fraction of a second
+_SECONDS = 19  # characters of a datetime without a fraction of a second
 _STATISTICS = (("min", Min()), ("median", Median()), ("0.99-quantile", Quantile("0.99")), ("max", Max()))
 
 
@@ -72,7 +72,7 @@ class _Bars:
 
 
 def histogram(document: Document, *, name: str = "h", alone: bool = True, width: int = 720, height: int = 300) -> str:
-    """The released histogram of one column of numbers, dates or moments."""
+    """The released histogram of one column of numbers, dates or datetimes."""
     axis, bars, drop = document.axes[0], _Bars.of(document), document.max_drop
     if not len(bars.counts):
         return _empty(document, name, alone, width)
@@ -276,7 +276,7 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
     if axis.kind == "date":
         found = day_ticks(low, high)
         return found[:: max(1, -(-len(found) // about))]
-    if axis.kind == "moment":
+    if axis.kind == "datetime":
         return moment_ticks(low, high)[:: 2 if about < 5 else 1]
     return named(ticks(low, high, about, whole=axis.kind == "integer"), 80 * about)
 
@@ -308,7 +308,7 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
 def _mark_label(document: Document, place: int) -> str:
     """The key, whole; none where it is too long for the picture."""
     words = label(document.keys[place])
-    if document.axes[0].kind == "moment":
+    if document.axes[0].kind == "datetime":
         words = words.replace("T", " ")
         words = words.removesuffix(":00") if len(words) == _SECONDS else words
     return words if len(words) <= _LONGEST_MARK else ""

@@ -42,7 +42,7 @@ def declared(name: str | None, type_name: str, engine_name: str = "") -> Column:
     ticks = _TICKS.fullmatch(type_name)
     if ticks:
         stamp, zoned = ticks.group(1) == "timestamp", ticks.group(3) is not None
-        kind = "moment" if stamp else "date"
+        kind = "datetime" if stamp else "date"
     return Column(
         name=name,
         type_name=type_name,
@@ -69,7 +69,7 @@ def _kind(name: str) -> tuple[Kind | None, bool]:
     if name == "DATE":
         return "date", False
     if name in _TIMESTAMPS or name in _ZONED:
-        return "moment", False
+        return "datetime", False
     if name == "BOOLEAN":
         return "boolean", False
     return None, False
@@ -95,7 +95,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         return Reading(f"TRY_CAST({cell} AS {target})" if target else cell, column.wide)
     if kind == "number" and column.kind == "integer":
         return Reading(_rounded(cell, 0) if column.wide else f"CAST({cell} AS DOUBLE)")
-    if kind == "moment" and column.kind == "date":
+    if kind == "datetime" and column.kind == "date":
         return Reading(f"{_days(cell)} * {_DAY}")
     if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
         if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
@@ -132,7 +132,7 @@ def _moment(cell: str, column: Column, kind: Kind) -> Reading:
         # An infinite moment has a number, too: it lies outside the years that are read.
         micros = f"epoch_us({stamp})"
     inside = f"CASE WHEN {micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {micros} END"
-    return Reading(inside if kind == "moment" else _floored(f"({inside})", _DAY))
+    return Reading(inside if kind == "datetime" else _floored(f"({inside})", _DAY))
 
 
 def _ticks(cell: str, unit: str, kind: Kind, *, whole_days: bool) -> str:
@@ -142,10 +142,10 @@ def _ticks(cell: str, unit: str, kind: Kind, *, whole_days: bool) -> str:
         each = _MICROS_IN[unit]
         inside = f"{cell} BETWEEN {-(-FIRST_MOMENT // each)} AND {LAST_MOMENT // each}"
         micros = f"CASE WHEN {inside} THEN {cell} * {each} END"
-    if kind == "moment" and not whole_days:
+    if kind == "datetime" and not whole_days:
         return micros
     days = _floored(f"({micros})", _DAY)
-    return f"({days}) * {_DAY}" if kind == "moment" else days
+    return f"({days}) * {_DAY}" if kind == "datetime" else days
 
 
 def _floored(ticks: str, divisor: int) -> str:
@@ -175,7 +175,7 @@ def _text_as(kind: Kind, cell: str) -> str:
         return _matched(cell, _INTEGER, f"TRY_CAST({cell} AS HUGEINT)")
     if kind == "date":
         return _matched(cell, _DATE, _days(f"TRY_CAST(trim({cell}, ' \t') AS DATE)"))
-    if kind == "moment":
+    if kind == "datetime":
         return _matched(cell, _MOMENT, f"epoch_us(TRY_CAST(trim({cell}, ' \t') AS TIMESTAMP))")
     if kind == "boolean":
         return _matched(cell, _BOOLEAN, f"lower(trim({cell}, ' \t')) = 'true'")

@@ -424,10 +424,10 @@ def _parquet_columns(con: Any, file: str) -> list[Column]:
 
 
 def _parquet(listed: str, *, int96: bool = False) -> str:
-    """A FROM clause. Moments of 96 bits are read as nanoseconds, infinite where those do not reach: by default they
-    overflow to other moments."""
-    moments = ", int96_as='timestamp_ns'" if int96 else ""
-    return f"read_parquet({listed}, hive_partitioning=false{moments})"
+    """A FROM clause. Datetimes of 96 bits are read as nanoseconds, infinite where those do not reach: by default they
+    overflow to other datetimes."""
+    datetimes = ", int96_as='timestamp_ns'" if int96 else ""
+    return f"read_parquet({listed}, hive_partitioning=false{datetimes})"
 
 
 def _top_level(tree: list[tuple[str, int | None, str]]) -> list[tuple[str, int | None, str]]:

@@ -82,10 +82,10 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
     if word.startswith("datetime64"):  # with a time zone: the moment itself, by the clocks of UTC
         return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), _zoned(name))
     if letter == "M":
-        moments, present = _arrow_times(series)
+        datetimes, present = _arrow_times(series)
         if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
-            return ArrayTable(moments, _zoned(name), present)
-        return open_array(np.ma.MaskedArray(moments, mask=~present), name=name)
+            return ArrayTable(datetimes, _zoned(name), present)
+        return open_array(np.ma.MaskedArray(datetimes, mask=~present), name=name)
     if word.startswith(("str", "large_string")):
         texts = cache(series.factorize)  # the same text is read once, however many records have it
         column = Column(name=name, type_name="text", kind="text")
@@ -104,17 +104,17 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
 
 
 def _zoned(name: str | None) -> Column:
-    return Column(name=name, type_name="timestamp with time zone", kind="moment", timestamp=True, zoned=True)
+    return Column(name=name, type_name="timestamp with time zone", kind="datetime", timestamp=True, zoned=True)
 
 
 def _arrow_times(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Dates and moments that Arrow keeps for pandas, as numpy's, and which of them are there."""
+    """Dates and datetimes that Arrow keeps for pandas, as numpy's, and which of them are there."""
     stored, cells = series.dtype.pyarrow_dtype, series.array.__arrow_array__()
     short = str(stored).startswith("date32")
     ticks = (cells.cast("int32") if short else cells).cast("int64").fill_null(0).to_numpy()
-    moments = ticks.view(f"datetime64[{'D' if short else getattr(stored, 'unit', 'ms')}]")
+    datetimes = ticks.view(f"datetime64[{'D' if short else getattr(stored, 'unit', 'ms')}]")
     whole_days = str(stored).startswith("date")
-    return (moments.astype("datetime64[D]") if whole_days else moments), ~series.isna().to_numpy()
+    return (datetimes.astype("datetime64[D]") if whole_days else datetimes), ~series.isna().to_numpy()
 
 
 class _Stream:
@@ -205,7 +205,7 @@ def open_polars(source: Any, column: object) -> EngineTable:
 
 
 def _polars_times(schema: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of moments, each with Arrow's word for its type."""
+    """The columns of datetimes, each with Arrow's word for its type."""
     out = {}
     for name, dtype in schema.items():
         if type(dtype).__name__ == "Datetime":
@@ -214,7 +214,7 @@ def _polars_times(schema: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _in_ticks(frame: Any, times: Mapping[str, str]) -> Any:
-    """A polars frame with moments as the integers that they are stored as: DuckDB fails at those it cannot hold."""
+    """A polars frame with datetimes as the integers that they are stored as: DuckDB fails at those it cannot hold."""
     return frame.cast({name: int for name in times if name in frame.collect_schema().names()})
 
 

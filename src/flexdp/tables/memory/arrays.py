@@ -27,12 +27,12 @@ _CHUNK = 1 << 16
 _MOST_BINS = 1 << 22  # beyond it a dense array of bins costs more than counting sparsely
 _LARGEST_WHOLE_DOUBLE = 1e37
 LARGEST_INFERRED = 2**53 - 1  # one missing cell makes doubles of integers, and might round larger ones
-_OF_DTYPE: dict[str, tuple[Kind, ...]] = {"M": ("date", "moment"), "b": ("boolean",)}
+_OF_DTYPE: dict[str, tuple[Kind, ...]] = {"M": ("date", "datetime"), "b": ("boolean",)}
 _STORED: dict[str, Any] = {
     "number": np.float64,
     "boolean": np.bool_,
     "date": "datetime64[D]",
-    "moment": "datetime64[us]",
+    "datetime": "datetime64[us]",
 }
 
 

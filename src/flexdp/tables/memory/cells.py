@@ -92,7 +92,7 @@ class CellTable:
             return Aligned(cells, present)
         if kind == "boolean":
             return Aligned(np.array([bool(value) for value in values], dtype=bool), present)
-        if kind in ("date", "moment"):
+        if kind in ("date", "datetime"):
             return Aligned(np.array([value or 0 for value in values], dtype=np.int64), present)
         return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
 
@@ -204,7 +204,7 @@ def _boolean(cell: Any) -> bool | None:
 
 
 def _moment(cell: Any) -> int | None:
-    """Microseconds of a moment without a time zone, or of the first one of a day."""
+    """Microseconds of a datetime without a time zone, or of the first one of a day."""
     if isinstance(cell, str):
         if not _matches(_MOMENT, cell):
             return None
@@ -213,7 +213,7 @@ def _moment(cell: Any) -> int | None:
         except ValueError:
             return None
     if isinstance(cell, np.datetime64):
-        return _tick(cell, "moment")
+        return _tick(cell, "datetime")
     if isinstance(cell, dt.datetime):
         plain = dt.datetime(cell.year, cell.month, cell.day, cell.hour, cell.minute, cell.second, cell.microsecond)
         same = cell == cell and cell.tzinfo is None
@@ -231,6 +231,6 @@ _READERS: dict[Kind, Callable[[Any], Any]] = {
     "integer": _integer,
     "text": _text,
     "date": _day,
-    "moment": _moment,
+    "datetime": _moment,
     "boolean": _boolean,
 }

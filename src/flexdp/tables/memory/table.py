@@ -51,7 +51,7 @@ def open_array(
         kind = {"f": "number", "b": "boolean"}.get(code)  # type: ignore[assignment]
     if code == "M" and np.datetime_data(values.dtype)[0] != "generic":
         daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
-        kind = "date" if daily else "moment"
+        kind = "date" if daily else "datetime"
         return ArrayTable(values, Column(name=name, type_name=word, kind=kind, timestamp=not daily), present)
     column = Column(
         name=name,
@@ -98,7 +98,7 @@ class MemoryTable:
 
     def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
         """What to register, made only when it is counted; and the query over it."""
-        kinds = [(axis.column, axis.kind if axis.zone is None else "moment") for axis in counting.axes]
+        kinds = [(axis.column, axis.kind if axis.zone is None else "datetime") for axis in counting.axes]
         if counting.units is not None:
             kinds.append((counting.units.column, counting.units.kind))
         places = {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(kinds))}

@@ -54,9 +54,9 @@ def _ticks_between(values: NDArray[Any], start: Fraction, end: Fraction) -> tupl
 
 
 def to_clock_ticks(values: NDArray[Any], zone: str, kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Moments of UTC as the clocks of a zone show them, or the days; the same table as in a query."""
-    moments, inside = to_ticks(values, "moment")
+    """Datetimes of UTC as the clocks of a zone show them, or the days; the same table as in a query."""
+    datetimes, inside = to_ticks(values, "datetime")
     starts, ahead = (np.array(part, dtype=np.int64) for part in zip(*offsets(zone), strict=True))
-    shown = np.where(inside, moments, 0) + ahead[np.maximum(np.searchsorted(starts, moments, side="right") - 1, 0)]
+    shown = np.where(inside, datetimes, 0) + ahead[np.maximum(np.searchsorted(starts, datetimes, side="right") - 1, 0)]
     inside = inside & (shown >= FIRST_MOMENT) & (shown <= LAST_MOMENT)
     return (shown // MICROS_PER_DAY if kind == "date" else shown), inside

@@ -58,7 +58,7 @@ def describe(ask: Ask, table: str) -> Described:
     """The quoted name and the declared columns of a table or view, found as the connection would find it."""
     version, encoding = ask("SELECT current_setting('server_version_num'), current_setting('server_encoding')")[0]
     if int(version) < _OLDEST:
-        raise InputError("source must be PostgreSQL 14 or later; older ones do not tell moments exactly.")
+        raise InputError("source must be PostgreSQL 14 or later; older ones do not tell datetimes exactly.")
     if encoding != "UTF8":
         raise InputError("source must be a database in UTF8; texts of other encodings may fail one by one.")
     schema, dot, rest = table.partition(".")

@@ -14,7 +14,7 @@ __all__ = ["declared", "read_cell"]
 _KINDS: dict[str, Kind] = {
     "smallint": "integer", "integer": "integer", "bigint": "integer", "real": "number", "double precision": "number",
     "numeric": "number", "text": "text", "uuid": "text", "name": "text", "boolean": "boolean", "date": "date",
-    "timestamp without time zone": "moment", "timestamp with time zone": "moment",
+    "timestamp without time zone": "datetime", "timestamp with time zone": "datetime",
 }  # fmt: skip
 _TEXT = re.compile(r"character( varying)?(\([0-9]+\))?")
 _STAMP = re.compile(r"timestamp(?:\([0-6]\))? (with|without) time zone")
@@ -29,7 +29,7 @@ def declared(name: str, type_name: str, letter: str) -> Column:
     numeric = _NUMERIC.fullmatch(type_name)
     kind, wide = _KINDS.get(type_name), False
     if stamp:
-        kind = "moment"
+        kind = "datetime"
     elif numeric:
         wide = int(numeric.group(1)) <= 0
         kind = "integer" if wide else "number"
@@ -64,11 +64,11 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         return Reading(f"CAST({cell} AS {'NUMERIC' if column.wide else 'BIGINT'})", column.wide)
     if kind == "text":
         return Reading(f"CAST({cell} AS TEXT)")
-    if kind in ("date", "moment"):
+    if kind in ("date", "datetime"):
         day = f"CAST({cell} AS DATE)"
         inside = f"{day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
         days = f"CAST({day} - DATE '1970-01-01' AS BIGINT)"
-        return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'moment' else ''} END")
+        return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'datetime' else ''} END")
     return Reading(f"CAST({cell} AS BOOLEAN)")
 
 
@@ -78,7 +78,7 @@ def _moment(cell: str, column: Column, kind: Kind) -> str:
     first, last = f"{word} '0001-01-01 00:00:00{zone}'", f"{word} '9999-12-31 23:59:59.999999{zone}'"
     micros = f"CAST(EXTRACT(EPOCH FROM {cell}) * 1000000 AS BIGINT)"
     inside = f"{cell} BETWEEN {first} AND {last}"
-    if kind == "moment":
+    if kind == "datetime":
         return f"CASE WHEN {inside} THEN {micros} END"
     up, down = f"{micros} / {MICROS_PER_DAY}", f"-1 - (-1 - {micros}) / {MICROS_PER_DAY}"
     return f"CASE WHEN NOT {inside} THEN NULL WHEN {micros} >= 0 THEN {up} ELSE {down} END"

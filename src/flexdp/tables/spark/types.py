@@ -12,8 +12,8 @@ __all__ = ["declared", "read_cell"]
 
 _KINDS: dict[str, Kind] = {
     "tinyint": "integer", "smallint": "integer", "int": "integer", "bigint": "integer", "float": "number",
-    "double": "number", "string": "text", "boolean": "boolean", "date": "date", "timestamp": "moment",
-    "timestamp_ntz": "moment",
+    "double": "number", "string": "text", "boolean": "boolean", "date": "date", "timestamp": "datetime",
+    "timestamp_ntz": "datetime",
 }  # fmt: skip
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 _TEXT = re.compile(r"string collate \w+|(var)?char\([0-9]+\)", re.IGNORECASE)
@@ -34,7 +34,7 @@ def declared(name: str, type_name: str) -> Column:
         type_name=type_name,
         kind=kind,
         wide=wide,
-        timestamp=kind == "moment",
+        timestamp=kind == "datetime",
         zoned=type_name == "timestamp",
         strict=True,
     )
@@ -48,10 +48,10 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         return Reading(f"CAST({cell} AS DOUBLE)")
     if kind == "integer":
         return Reading(cell if column.wide else f"CAST({cell} AS BIGINT)", column.wide)
-    if kind in ("date", "moment"):
+    if kind in ("date", "datetime"):
         inside = f"{cell} BETWEEN DATE'0001-01-01' AND DATE'9999-12-31'"
         days = f"CAST(unix_date({cell}) AS BIGINT)"
-        return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'moment' else ''} END")
+        return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'datetime' else ''} END")
     if kind == "text":
         collated = column.type_name.lower().startswith("string collate")
         text = f"collate({cell}, 'UTF8_BINARY')" if collated else cell
@@ -71,7 +71,7 @@ def _moment(cell: str, column: Column, kind: Kind) -> str:
         micros = f"({day} + {minutes} + CAST(extract(SECOND FROM {cell}) * 1000000 AS BIGINT))"
         first, last = "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
         inside = f"{cell} BETWEEN {first} AND {last}"
-    if kind == "moment":
+    if kind == "datetime":
         return f"CASE WHEN {inside} THEN {micros} END"
     up, down = f"{micros} DIV {MICROS_PER_DAY}", f"-1 - ((-1 - {micros}) DIV {MICROS_PER_DAY})"
     return f"CASE WHEN NOT ({inside}) THEN NULL WHEN {micros} >= 0 THEN {up} ELSE {down} END"

@@ -39,7 +39,7 @@ _SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
 class Reading(NamedTuple):
     """A cell read as a kind: an expression over the source that is NULL where the cell is not one.
 
-    Numbers are doubles, dates whole days and moments whole microseconds since 1970-01-01; ``wide`` says that integers
+    Numbers are doubles, dates whole days and datetimes whole microseconds since 1970-01-01; ``wide`` says that integers
     may exceed 64 bits.
     """
 
@@ -123,8 +123,8 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
 
 
 def _read_axis(axis: Axis, read: ReadCell) -> Reading:
-    """A cell as its kind; which day a moment lies on is known only once its clocks are."""
-    return read(axis.column, axis.kind) if axis.zone is None else read(replace(axis.column, zoned=True), "moment")
+    """A cell as its kind; which day a datetime lies on is known only once its clocks are."""
+    return read(axis.column, axis.kind) if axis.zone is None else read(replace(axis.column, zoned=True), "datetime")
 
 
 def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
@@ -136,7 +136,7 @@ def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
 
 
 def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
-    """Moments of a zone as its clocks show them, or the days; clocks may lead out of the years that are read."""
+    """Datetimes of a zone as its clocks show them, or the days; clocks may lead out of the years that are read."""
     if all(axis.zone is None for axis in axes):
         return rows
     for column_of in (_by_clock, partial(_shown, d)):

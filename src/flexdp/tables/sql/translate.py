@@ -38,7 +38,7 @@ RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
 _SOURCE = "source"
 _NEVER_RUN = "-- Translated from PostgreSQL and never run: to be read, not relied on.\n"
 _TYPES: dict[str, dict[str, str]] = {
-    "duckdb": {"integer": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "wide": "HUGEINT", "moment": "TIMESTAMP"},
+    "duckdb": {"integer": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "wide": "HUGEINT", "datetime": "TIMESTAMP"},
     "postgres": {"integer": "bigint", "number": "double precision", "text": "text", "wide": "numeric(37,0)"},
     "spark": {"integer": "bigint", "number": "double", "text": "string", "wide": "decimal(37,0)"},
     "sqlite": {},
@@ -111,6 +111,6 @@ def _declared(column: Column, kind: Kind, name: str) -> Column:
         type_name=word,
         kind=stored,
         wide=wide,
-        timestamp=column.timestamp or stored == "moment",
+        timestamp=column.timestamp or stored == "datetime",
         zoned=column.zoned,
     )

@@ -41,8 +41,8 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:  # noqa: ARG001
         return Reading(f"CASE WHEN {written} AND date({cell}, '+0 days') = {cell} THEN {days} END")
     if kind == "boolean":
         return Reading(f"CASE WHEN typeof({cell}) = 'integer' AND {cell} IN (0, 1) THEN {cell} END")
-    if kind == "moment":
+    if kind == "datetime":
         raise InputError(
-            "kind='moment' does not fit SQLite, which has no type for moments; say kind='date', or use another engine."
+            "kind='datetime' does not fit SQLite, which has no such type; say kind='date', or use another engine."
         )
     return Reading(f"CASE WHEN typeof({cell}) = '{kind}' THEN {cell} END")

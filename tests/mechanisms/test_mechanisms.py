@@ -31,7 +31,7 @@ from flexdp.mechanisms import (
     STLap,
     compose,
 )
-from flexdp.mechanisms.core import Setting
+from flexdp.mechanisms.core import Known
 from flexdp.mechanisms.histograms import _root_up
 from flexdp.noise import DropNoise
 from flexdp.noise.continuous import laplace, shifted_truncated_laplace
@@ -531,6 +531,6 @@ def test_missing_parameters() -> None:
 
 
 def test_accuracy_is_error_sensitivity_at_zero() -> None:
-    known = Setting(records_at_least=10**5, bars=24)
+    known = Known(records_at_least=10**5, bars=24)
     for mech in (Bucketing(width=5), Dropping(epsilon=1, delta="1e-6"), ReadOff(Range()), pipeline(Max())):
         assert mech.tau(known).bound(0.0) == mech.accuracy(records_at_least=10**5, bars=24).beta

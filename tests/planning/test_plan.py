@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import HANG
+from _support.waiting import HANG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ import flexdp
 from flexdp import Histogram, InputError
 from flexdp.buckets import Width
 from flexdp.noise import DropNoise
-from flexdp.planning import per_bar
+from flexdp.planning import per_bucket
 from flexdp.planning.expected import Counts, expected, law_counts
 from flexdp.simulation.expected_laws import LAWS, parse_law
 
@@ -32,7 +32,7 @@ AGES: dict[str, Any] = {"bounds": (0, 120), "width": 5, "records_about": 50_000}
 
 def noise_of(epsilon: Fraction, delta: Fraction, releases: int = 1, units: int = 1) -> DropNoise:
     """The noise of one bucket, by way of the library's own table."""
-    share = per_bar(epsilon / releases, delta / releases, units)
+    share = per_bucket(epsilon / releases, delta / releases, units)
     return DropNoise(share.epsilon, share.delta)
 
 

@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
-from conftest import private_counts
+from _support.private import private_counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -419,7 +419,7 @@ def test_tampered_json_is_refused(document: Any) -> None:
 def test_json_follows_the_documented_schema() -> None:
     import jsonschema
 
-    schema = json.loads((Path(__file__).parent.parent / "docs" / "release.schema.json").read_text())
+    schema = json.loads((Path(__file__).parent.parent.parent / "docs" / "release.schema.json").read_text())
     for values, parameters in [
         (AGES * 20, {"kind": "number", "width": 5, "bounds": (0, 120)}),
         (["a"] * 99, {"kind": "text"}),

@@ -19,7 +19,7 @@ from typing import IO, Protocol
 
 import duckdb
 import pytest
-from conftest import HANG, wait_for
+from _support.waiting import HANG, wait_for
 
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
@@ -588,14 +588,14 @@ def test_links_in_a_circle_are_no_surprise(ages: Path, tmp_path: Path) -> None:
 
 def test_how_moments_with_an_offset_are_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("t\n" + "2024-01-01T05:00Z\n" * 200)
-    spend = (*SPEND, "--kind", "moment", "--width", "1 day")
+    spend = (*SPEND, "--kind", "datetime", "--width", "1 day")
     lost = flexdp("release", tmp_path / "t.csv", "t", *spend)
     assert lost.returncode == 4 and "--zone reads those with an offset." in lost.stderr
     found = flexdp("release", tmp_path / "t.csv", "t", *spend, "--zone", "UTC")
     assert found.returncode == 0 and "2024-01-01 12:00:00" in found.stdout
     (tmp_path / "u.csv").write_text("t\n" + "2024-01-01T05:00\n" * 200)
     other = flexdp("release", tmp_path / "u.csv", "t", *spend, "--zone", "UTC")
-    assert other.returncode == 4 and "moments with their offset, written like 2024-12-31T18:30+01:00" in other.stderr
+    assert other.returncode == 4 and "datetimes with their offset, written like 2024-12-31T18:30+01:00" in other.stderr
 
 
 def test_protected_files_are_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from conftest import private_bars
+from _support.private import private_bars
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

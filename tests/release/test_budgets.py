@@ -18,7 +18,7 @@ from flexdp import Release
 from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget, _growth
 from flexdp.noise import DropNoise
-from flexdp.planning import per_bar
+from flexdp.planning import per_bucket
 
 Law = dict[Any, Fraction]
 
@@ -100,10 +100,10 @@ def test_the_privacy_of_separate_columns_together_is_exact(split: list[int] | No
 )
 def test_a_unit_s_bars_stay_within_its_delta_and_use_it_up(delta: str, most: int) -> None:
     """(1 − δ₀)^k ≥ 1 − δ in rationals, and no longer for the next δ₀ on the grid of 10^-60."""
-    share = per_bar(1, delta, most).delta
+    share = per_bucket(1, delta, most).delta
     assert (1 - share) ** most >= 1 - Fraction(delta)
     assert (1 - share - Fraction(1, 10**60)) ** most < 1 - Fraction(delta)
-    assert per_bar(1, delta, most).epsilon == Fraction(1, most)
+    assert per_bucket(1, delta, most).epsilon == Fraction(1, most)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_unit_s_share_gives_way_to_the_last_bit(share: Fraction, most: int) ->
     """δ a hair below 1 − (1 − s)^k, s on the grid: s would exceed it, by less than powers of 512 bits can tell."""
     for bits in range(505, 650):
         delta = 1 - (1 - share) ** most - Fraction(1, 2**bits)
-        assert (1 - per_bar(1, delta, most).delta) ** most >= 1 - delta
+        assert (1 - per_bucket(1, delta, most).delta) ** most >= 1 - delta
 
 
 @pytest.mark.parametrize("times", [1, 2, 3, 10, 200])

@@ -14,7 +14,7 @@ import flexdp
 from flexdp._release.api import Release
 from flexdp.cli.app import cli
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parent.parent.parent / "docs"
 PLANNING = (DOCS / "planning.md").read_text()
 READING = (DOCS / "reading-a-release.md").read_text()
 SHOWN = re.findall(r"```console\n\$ flexdp (.+?)\n(.*?)\n```", PLANNING, re.DOTALL)

@@ -26,7 +26,7 @@ from flexdp.mechanisms import (
     ReadOff,
     STLap,
 )
-from flexdp.mechanisms.core import HISTOGRAMS, Setting
+from flexdp.mechanisms.core import HISTOGRAMS, Known
 from flexdp.noise import DropNoise
 from flexdp.statistics import CountAbove, Max, Mean, Mode, Range, Support
 
@@ -160,7 +160,7 @@ def test_bars_are_not_inherited_through_what_adds_them() -> None:
 
 
 def test_the_number_of_records_after_dropping_is_what_is_left_at_least() -> None:
-    heard: list[Setting] = []
+    heard: list[Known] = []
     plain = spreading()
     listening = replace(plain, tau=lambda setting: heard.append(setting) or plain.tau(setting))  # type: ignore[func-returns-value]
     (Dropping(1, "1e-6") >> listening).accuracy(records_at_least=560, bars=10)

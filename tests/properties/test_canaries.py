@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import HANG
+from _support.waiting import HANG
 
 import flexdp
 from flexdp import DataError, FlexdpError, InputError

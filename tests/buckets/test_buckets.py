@@ -268,13 +268,15 @@ def test_moments_are_bounded_up_to_and_without_the_upper_one() -> None:
     bounds = ("2024-03-01", "2024-03-03")
     start = int((dt.datetime(2024, 3, 1) - dt.datetime(1970, 1, 1)) / dt.timedelta(microseconds=1))
     day = 86_400 * 10**6
-    moments = np.array([start - 1, start, start + day - 1, start + day, start + 2 * day - 1, start + 2 * day])
+    datetimes = np.array([start - 1, start, start + day - 1, start + day, start + 2 * day - 1, start + 2 * day])
     for width in ("1 day", dt.timedelta(days=1)):
-        clamped = make_buckets("moment", width=width, bounds=bounds)
-        assert clamped.count == 2 and clamped.locate(moments).tolist() == [0, 0, 0, 1, 1, 1]
-        dropped = make_buckets("moment", width=width, bounds=bounds, outside="drop")
-        assert dropped.count == 2 and dropped.locate(moments).tolist() == [0, 0, 1, 1]
-    assert make_buckets("moment", bounds=bounds, outside="drop").locate(moments).tolist() == moments[1:-1].tolist()
+        clamped = make_buckets("datetime", width=width, bounds=bounds)
+        assert clamped.count == 2 and clamped.locate(datetimes).tolist() == [0, 0, 0, 1, 1, 1]
+        dropped = make_buckets("datetime", width=width, bounds=bounds, outside="drop")
+        assert dropped.count == 2 and dropped.locate(datetimes).tolist() == [0, 0, 1, 1]
+    assert (
+        make_buckets("datetime", bounds=bounds, outside="drop").locate(datetimes).tolist() == datetimes[1:-1].tolist()
+    )
 
 
 def test_bounds_so_far_out_that_doubles_skip_buckets_are_refused() -> None:

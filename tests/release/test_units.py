@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import private_bars, private_counts
+from _support.private import private_bars, private_counts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

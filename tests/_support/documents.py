@@ -70,12 +70,12 @@ def grid(across: int = 8, up: int = 5) -> dict[str, Any]:
     }
 
 
-def moments() -> dict[str, Any]:
+def datetimes() -> dict[str, Any]:
     base = ages(4)
     keys = [f"2024-03-0{day}T12:00:00" for day in range(1, 6)]
     return {
         **base,
-        "kind": "moment",
+        "kind": "datetime",
         "buckets": {"width": "1 day"},
         "bars": {"key": keys, "count": [50, 60, 70, 80, 90]},
     }

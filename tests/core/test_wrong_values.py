@@ -198,7 +198,7 @@ def releases(folder: Path) -> dict[str, Call]:
     }  # fmt: skip
     both: dict[str, Any] = {"source": TABLE, "column": ["x", "y"], **RIGHT}
     days = {"source": ["2024-01-01"] * 100, **RIGHT, "kind": "date", "width": "1 week"}
-    moments = {"source": ["2024-01-01T10:00"] * 100, **RIGHT, "kind": "moment", "width": "1 hour"}
+    datetimes = {"source": ["2024-01-01T10:00"] * 100, **RIGHT, "kind": "datetime", "width": "1 hour"}
     whole = {"source": [1, 2] * 100, **RIGHT, "kind": "integer", "width": 2, "bounds": (0, 9)}
     per_column = ("width", "relative", "edges", "bounds", "kind")
     return {
@@ -224,8 +224,8 @@ def releases(folder: Path) -> dict[str, Call]:
         "release of dates between edges": Call(
             flexdp.release, {**days, "width": None, "edges": ["2024-01-01", "2024-02-01"]}, ["edges"]
         ),
-        "release of moments": Call(
-            flexdp.release, {**moments, "bounds": None, "zone": None}, ["width", "bounds", "zone"]
+        "release of datetimes": Call(
+            flexdp.release, {**datetimes, "bounds": None, "zone": None}, ["width", "bounds", "zone"]
         ),
         "release between edges": Call(flexdp.release, {"source": one, **RIGHT, "edges": [0, 1, 5]}, ["edges"]),
         "release of relative buckets": Call(flexdp.release, {"source": one, **RIGHT, "relative": 0.1}, ["relative"]),
@@ -256,7 +256,7 @@ def planned() -> dict[str, Call]:
         "Advice.to_json": Call(PLAN.to_json, {"indent": None}),
         "solve": Call(planning.solve, {**solved, **none("q", "max_drop", "alpha", "beta", "span")}),
         "regime": Call(planning.regime, {**regime, **none("beta", "span", "tau", "exponent")}),
-        "per_bar": Call(planning.per_bar, {**RIGHT, "buckets_per_unit": 2}),
+        "per_bucket": Call(planning.per_bucket, {**RIGHT, "buckets_per_unit": 2}),
         "most_buckets_per_unit": Call(planning.most_buckets_per_unit, {**RIGHT, "q": 100}),
         "smallest_delta": Call(planning.smallest_delta, {"epsilon": 1, "q": 20, "buckets_per_unit": 1}),
         "smallest_epsilon": Call(planning.smallest_epsilon, {"q": 20, "delta": 1e-6, "buckets_per_unit": 1}),

@@ -8,10 +8,10 @@ from typing import Any
 
 import nbformat
 import pytest
-from conftest import HANG
+from _support.waiting import HANG
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).parent.parent / "examples" / "flights.ipynb"
+NOTEBOOK = Path(__file__).parent.parent.parent / "examples" / "flights.ipynb"
 KEY = {  # what the cells that begin so must show
     "advice = flexdp.plan(records_about": [r"flexdp-card", r"ε", r"flexdp release FILE COLUMN --epsilon"],
     "advice = flexdp.plan(\n": [r"certified +expected +50% sure", r"a lognormal law with median 15", r"→ +1 +36 +37"],

@@ -17,7 +17,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import HANG, private_bars
+from _support.private import private_bars
+from _support.waiting import HANG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,10 +103,10 @@ def test_zero_is_limited_like_any_other_value(bounds: tuple[int, int]) -> None:
 @pytest.mark.parametrize(("unit", "per_day"), [("us", 86400 * 10**6), ("ns", 86400 * 10**9)])
 def test_moments_with_a_zone_of_any_size_are_read_or_left_out(unit: str, per_day: int) -> None:
     near, far = [0, -1, 1], [2**62, -(2**62)]
-    moments = pa.array([*near, *far, 2**63 - 1], type=pa.int64()).view(pa.timestamp(unit, tz="UTC"))
+    datetimes = pa.array([*near, *far, 2**63 - 1], type=pa.int64()).view(pa.timestamp(unit, tz="UTC"))
     read = near if unit == "us" else [*near, *far, 2**63 - 1]  # as nanoseconds, all lie in the years that are read
     expected = Counter((tick // per_day,) for tick in read)
-    assert tally(pa.table({"t": moments}), "t", width="1 day", zone="UTC") == expected
+    assert tally(pa.table({"t": datetimes}), "t", width="1 day", zone="UTC") == expected
 
 
 def test_what_a_lazy_frame_raises_is_not_repeated(tmp_path: Path) -> None:
@@ -150,8 +151,8 @@ def test_a_document_with_a_part_changed_is_refused() -> None:
         change(document)
         with pytest.raises(InputError):
             Release.from_json(json.dumps(document))
-    moments = pl.DataFrame({"t": [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)] * 100})
-    zoned = json.loads(flexdp.release(moments, "t", width="1 day", zone="UTC", **SURE).to_json())
+    datetimes = pl.DataFrame({"t": [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)] * 100})
+    zoned = json.loads(flexdp.release(datetimes, "t", width="1 day", zone="UTC", **SURE).to_json())
     Release.from_json(json.dumps(zoned))
     with pytest.raises(InputError):
         Release.from_json(json.dumps({**zoned, "zone": "a\nb"}))
@@ -227,7 +228,7 @@ def test_a_bound_that_was_paid_for_is_found_once_for_all_groups() -> None:
         ("x", {"by": "g", "groups": ["é" * 32_769]}, "at most 65 536 bytes"),
         (["x", "x"], {"separately": True}, "each column once"),
         ("x", {"unit": "id", "max_buckets_per_unit": 10**9}, "smaller max_buckets_per_unit"),
-        ("x", {"width": "1 day"}, "kind='date' or kind='moment'"),
+        ("x", {"width": "1 day"}, "kind='date' or kind='datetime'"),
     ],
 )
 def test_mistakes_are_refused_with_a_remedy(column: Any, parameters: dict[str, Any], words: str) -> None:
@@ -289,7 +290,7 @@ def test_counts_of_each_group_are_printed_and_what_is_not_is_said(tmp_path: Path
 def test_bounds_of_times_may_have_colons(tmp_path: Path, bounds: str, words: str) -> None:
     path = tmp_path / "times.csv"
     path.write_text("t\n" + "2024-03-01T12:00\n" * 100)
-    out = run("release", path, "t", "--kind", "moment", "--width", "1 month", "--bounds", bounds, "-s", "max")
+    out = run("release", path, "t", "--kind", "datetime", "--width", "1 month", "--bounds", bounds, "-s", "max")
     assert words in out.stdout + out.stderr
 
 
@@ -328,7 +329,7 @@ def test_texts_and_categories_of_pandas_are_read_like_a_list(cells: list[str | N
 
 
 @pytest.mark.parametrize(("zone", "ahead"), [("UTC", 0), ("Asia/Tokyo", 9), ("America/New_York", -5)])
-@pytest.mark.parametrize("kind", ["moment", "date"])
+@pytest.mark.parametrize("kind", ["datetime", "date"])
 def test_clocks_never_leave_the_calendar(zone: str, ahead: int, kind: str) -> None:
     """What some clock may show in the year 0 or 10000 is outside, so that no answer is further off than it says."""
     values = [
@@ -337,7 +338,7 @@ def test_clocks_never_leave_the_calendar(zone: str, ahead: int, kind: str) -> No
         dt.datetime(2024, 1, 31, 20, 30),
         dt.datetime(9999, 12, 31, 23, 59),
     ]
-    moments = [value.replace(tzinfo=dt.UTC) for value in values]
+    datetimes = [value.replace(tzinfo=dt.UTC) for value in values]
     shown = []
     for value in values:
         with suppress(OverflowError):
@@ -347,6 +348,6 @@ def test_clocks_never_leave_the_calendar(zone: str, ahead: int, kind: str) -> No
         ((moment - start).days if kind == "date" else (moment - start) // dt.timedelta(microseconds=1),)
         for moment in shown
     )
-    naive = pd.Series([moment.replace(tzinfo=None) for moment in moments], dtype="datetime64[us]")
-    for source in (pl.DataFrame({"t": moments}), pd.DataFrame({"t": naive.dt.tz_localize("UTC")})):
+    naive = pd.Series([moment.replace(tzinfo=None) for moment in datetimes], dtype="datetime64[us]")
+    for source in (pl.DataFrame({"t": datetimes}), pd.DataFrame({"t": naive.dt.tz_localize("UTC")})):
         assert tally(source, "t", zone=zone, kind=kind) == wanted

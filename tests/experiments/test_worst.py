@@ -179,7 +179,7 @@ def test_rows_become_csv_and_a_table() -> None:
 
 
 def test_the_page_shows_what_the_search_finds() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "worst-cases.md").read_text()
+    text = (Path(__file__).parent.parent.parent / "docs" / "worst-cases.md").read_text()
     rows = re.findall(r"^\| (\w+) \| ([\d.]+) \| ([\d, ]+) \| ([\d, ]+) \| ([\d, ]+) \|$", text, re.MULTILINE)
     assert [row[:2] for row in rows] == [(name, gamma) for name in LAWFUL for gamma in ("0", "0.05")]
     shown = {(name, gamma, "max_50"): cells for name, gamma, _, cells, _ in rows}
@@ -205,7 +205,7 @@ ONE_BAR, TWO_BARS, STEPS = (1500, *[0] * 23), (750, 750, *[0] * 22), (1500 - 23 
     ],
 )
 def test_the_page_names_simple_histograms(name: str, x: Any, statistic: Any, miss: int, chance: str) -> None:
-    text = (Path(__file__).parent.parent / "docs" / "worst-cases.md").read_text()
+    text = (Path(__file__).parent.parent.parent / "docs" / "worst-cases.md").read_text()
     alpha = Fraction(DropNoise(1, Fraction(1, 2**20)).max_drop * 24, 1500)
     asked: dict[str, Any] = {"epsilon": 1, "delta": Fraction(1, 2**20), "alpha": alpha}
     found = 100 * float(exact_errors(name, np.array(x), statistic, **asked).flexible_tail()[miss - 1])

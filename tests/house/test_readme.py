@@ -9,9 +9,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import HANG
+from _support.waiting import HANG
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+README = (Path(__file__).parent.parent.parent / "README.md").read_text()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Dates and moments: buckets of the calendar, counted in integers, against Python's own calendar and clocks."""
+"""Dates and datetimes: buckets of the calendar, counted in integers, against Python's own calendar and clocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import private_bars, private_counts
+from _support.private import private_bars, private_counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ from flexdp.buckets.parse import make_buckets
 
 START = dt.datetime(1970, 1, 1)
 MICRO = dt.timedelta(microseconds=1)
-moments = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999))
+datetimes = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999))
 
 
 def month_of(moment: dt.date, months: int) -> int:
@@ -57,16 +57,16 @@ WIDTHS = [
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.lists(moments, min_size=1, max_size=60), st.sampled_from(WIDTHS))
+@given(st.lists(datetimes, min_size=1, max_size=60), st.sampled_from(WIDTHS))
 def test_moments_fall_into_the_buckets_of_the_calendar(values: list[dt.datetime], width: str) -> None:
     wanted = Counter(index_of(value, width) for value in values)
     frame = pl.DataFrame({"t": values}, schema={"t": pl.Datetime("us")})
     for source, column in ((frame, "t"), (np.array(values, dtype="datetime64[us]"), None), (values, None)):
-        said = {"kind": "moment"} if isinstance(source, list) else {}
+        said = {"kind": "datetime"} if isinstance(source, list) else {}
         request = prepare(source, column, width=width, **said)
         bars = private_bars(request)
         assert dict(zip(bars.parts[0].tolist(), bars.counts.tolist(), strict=True)) == wanted
-    partition = make_buckets("moment", width=width)
+    partition = make_buckets("datetime", width=width)
     for value in values:
         i = index_of(value, width)
         (lower, upper), centre = partition.edges_of(np.array([i]))[0], partition.centres(np.array([i]))[0]
@@ -135,7 +135,7 @@ def test_bounds_of_moments_end_before_the_upper_one() -> None:
     for outside, first, last in (("clamp", 2, 2), ("drop", 1, 1)):
         for width in ("1 month", "1 day"):
             request = prepare(
-                values, kind="moment", width=width, bounds=("2024-01-01", dt.date(2025, 1, 1)), outside=outside
+                values, kind="datetime", width=width, bounds=("2024-01-01", dt.date(2025, 1, 1)), outside=outside
             )
             bars = private_bars(request)
             assert bars.counts.tolist() == [first, last], (outside, width)
@@ -179,7 +179,7 @@ def test_moments_that_are_none_are_left_out(tmp_path: Path) -> None:
     ]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     for source, column in ((tmp_path / "t.csv", "t"), (lines[1:], None)):
-        bars = private_bars(prepare(source, column, kind="moment", width="1 hour"))
+        bars = private_bars(prepare(source, column, kind="datetime", width="1 hour"))
         assert bars.counts.tolist() == [2]
 
 
@@ -215,8 +215,8 @@ def test_answers_are_times() -> None:
         ({"width": "99999999 years"}, "at most 9999 years"),
         ({"relative": "0.1"}, "Give width='1 day'"),
         ({"bounds": ("2025-01-01", "2024-01-01"), "width": "1 day"}, "reversed"),
-        ({"bounds": ("x", "2024-01-01"), "width": "1 day"}, "must be moments"),
-        ({"bounds": (dt.datetime(2024, 1, 1, tzinfo=dt.UTC), "2025-01-01"), "width": "1 day"}, "must be moments"),
+        ({"bounds": ("x", "2024-01-01"), "width": "1 day"}, "must be datetimes"),
+        ({"bounds": (dt.datetime(2024, 1, 1, tzinfo=dt.UTC), "2025-01-01"), "width": "1 day"}, "must be datetimes"),
         ({"width": "1 day", "zone": "UTC"}, "leave it out"),
         ({"width": "1 day", "kind": "text"}, "does not fit"),
     ],
@@ -256,11 +256,11 @@ def test_text_files_may_write_moments_with_their_offset(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("t\n" + "".join(f"{cell}\n" for cell in cells))
     (tmp_path / "t.jsonl").write_text("".join(json.dumps({"t": cell}) + "\n" for cell in cells))
     for name in ("t.csv", "t.jsonl"):
-        assert private_counts(tmp_path / name, "t", kind="moment", zone="UTC") == expected
+        assert private_counts(tmp_path / name, "t", kind="datetime", zone="UTC") == expected
         days = private_counts(tmp_path / name, "t", kind="date", zone="America/New_York")
         assert days == {dt.date(2023, 12, 31): 2, dt.date(2024, 1, 1): 2}
-        assert private_counts(tmp_path / name, "t", kind="moment") == {dt.datetime(2024, 1, 1, 5): 1}
-        with pytest.raises(InputError, match="zone fits a column of moments"):
+        assert private_counts(tmp_path / name, "t", kind="datetime") == {dt.datetime(2024, 1, 1, 5): 1}
+        with pytest.raises(InputError, match="zone fits a column of datetimes"):
             prepare(tmp_path / name, "t", kind="text", zone="UTC")
 
 
@@ -279,14 +279,14 @@ def test_a_zone_is_for_the_columns_that_have_one() -> None:
     )
     both = prepare(frame, ["t", "y"], separately=True, zone="Europe/Berlin", width={"t": "1 day", "y": 1})
     assert [question.shape.zone for question in both.questions] == ["Europe/Berlin", None]
-    with pytest.raises(InputError, match="zone fits a column of moments"):
+    with pytest.raises(InputError, match="zone fits a column of datetimes"):
         prepare(frame, "y", zone="UTC", width=1)
 
 
 def test_the_certificate_says_that_nanoseconds_are_cut_to_microseconds() -> None:
-    """Of moments alone, whatever their buckets; a printed moment has microseconds at most."""
-    moments = pl.DataFrame({"t": [dt.datetime(2024, 1, 1)] * 100, "d": [dt.date(2024, 1, 1)] * 100})
+    """Of datetimes alone, whatever their buckets; a printed moment has microseconds at most."""
+    datetimes = pl.DataFrame({"t": [dt.datetime(2024, 1, 1)] * 100, "d": [dt.date(2024, 1, 1)] * 100})
     for parameters in ({}, {"width": "1 day"}):
-        certified = flexdp.release(moments, "t", epsilon=1, delta="1e-6", **parameters).certificate()
-        assert "Counted as the microsecond in which they lie: moments with nanoseconds." in str(certified)
-    assert "microsecond" not in str(flexdp.release(moments, "d", epsilon=1, delta="1e-6").certificate())
+        certified = flexdp.release(datetimes, "t", epsilon=1, delta="1e-6", **parameters).certificate()
+        assert "Counted as the microsecond in which they lie: datetimes with nanoseconds." in str(certified)
+    assert "microsecond" not in str(flexdp.release(datetimes, "d", epsilon=1, delta="1e-6").certificate())

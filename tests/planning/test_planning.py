@@ -17,7 +17,7 @@ from flexdp.planning import (
     REGIMES,
     Plan,
     most_buckets_per_unit,
-    per_bar,
+    per_bucket,
     regime,
     smallest_delta,
     smallest_epsilon,
@@ -36,9 +36,9 @@ UNIT_REACH = {1: 28, 2: 54, 5: 133, 10: 264}  # q for a unit's (1, 1e-6) in k bu
 
 def check(plan: Plan) -> None:
     """Everything that ties the fields of a plan together."""
-    share = per_bar(plan.epsilon, plan.delta, plan.buckets_per_unit)
+    share = per_bucket(plan.epsilon, plan.delta, plan.buckets_per_unit)
     noise = DropNoise(share.epsilon, share.delta)
-    assert plan.bar_privacy == share
+    assert plan.bucket_privacy == share
     assert (plan.q, plan.max_drop) == (noise.q, noise.max_drop)
     assert plan.alpha == min(Fraction(1), Fraction(plan.max_drop * plan.buckets, plan.records_at_least))
     if plan.beta is not None:
@@ -91,7 +91,7 @@ def test_the_smallest_epsilon(delta: str, units: int) -> None:
     plan = solve(delta=delta, span=100, beta=2, records_at_least=20_000, alpha="0.05", buckets_per_unit=units)  # D = 40
     check(plan)
     assert plan.q <= 41
-    share = per_bar(1, delta, units).delta
+    share = per_bucket(1, delta, units).delta
     step = Fraction(10) ** (math.floor(math.log10(plan.epsilon)) - 11)
     assert smallest_reach(plan.epsilon / units, share, at_most=41) is not None
     assert smallest_reach((plan.epsilon - step) / units, share, at_most=41) is None
@@ -105,7 +105,7 @@ def test_the_smallest_delta(epsilon: str, q: int, units: int) -> None:
     step = Fraction(10) ** (math.floor(math.log10(delta)) - 11)
 
     def fits(chance: Fraction) -> bool:
-        share = per_bar(epsilon, chance, units)
+        share = per_bucket(epsilon, chance, units)
         return smallest_reach(share.epsilon, share.delta, at_most=q) is not None
 
     assert fits(delta)
@@ -132,7 +132,7 @@ def test_units_in_several_buckets(units: int, q: int) -> None:
 @settings(max_examples=40, deadline=None)
 @given(delta=st.fractions("1e-9", "0.99", max_denominator=10**9), units=st.integers(2, 50))
 def test_the_share_of_a_bucket_is_rounded_down(delta: Fraction, units: int) -> None:
-    share = per_bar(1, delta, units)
+    share = per_bucket(1, delta, units)
     assert share.epsilon == Fraction(1, units)
     assert 1 - (1 - share.delta) ** units <= delta
     assert 1 - (1 - share.delta - Fraction(1, 10**59)) ** units > delta
@@ -140,10 +140,10 @@ def test_the_share_of_a_bucket_is_rounded_down(delta: Fraction, units: int) -> N
 
 
 def test_very_many_buckets_for_a_unit() -> None:
-    share = per_bar(1, "1e-6", 10**7)
+    share = per_bucket(1, "1e-6", 10**7)
     assert Fraction("1e-13") <= share.delta <= Fraction("1.000001e-13")
     with pytest.raises(InputError, match="delta must be at least"):
-        per_bar(1, "1e-29", 1000)
+        per_bucket(1, "1e-29", 1000)
 
 
 @pytest.mark.parametrize(

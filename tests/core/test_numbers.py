@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import private_counts
+from _support.private import private_counts
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -372,14 +372,14 @@ def test_frames_keep_all_digits(library: str) -> None:
 
 def test_moments_print_their_microseconds() -> None:
     moment = dt.datetime(2024, 3, 1, 12, 30, 15, 123457)
-    made = released([moment], kind="moment", width="3 microseconds")
+    made = released([moment], kind="datetime", width="3 microseconds")
     found = re.search(r" is (\S+ \S+): exact.*to within (\S+) microseconds", str(made.max()))
     assert found is not None
     shown = dt.datetime.fromisoformat(found[1])
     assert abs(shown - moment) / dt.timedelta(microseconds=1) <= float(found[2])
     picture = histogram(Document.read(made.to_json()))
     assert shown.isoformat(sep=" ") in picture
-    minute = released([dt.datetime(2024, 3, 1, 12, 30)], kind="moment")
+    minute = released([dt.datetime(2024, 3, 1, 12, 30)], kind="datetime")
     assert "2024-03-01 12:30<" in histogram(Document.read(minute.to_json()))
 
 

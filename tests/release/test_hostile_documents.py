@@ -50,7 +50,7 @@ def documents() -> list[dict[str, Any]]:
 DOCUMENTS = documents()
 NUMBERS = st.sampled_from([0, 1, -1, 28, 2**53, 2**63, 10**6, 10**18, 10**400, 0.5, 1e308, -0.0, "9" * 5000, "-1e999"])
 TEXTS = st.sampled_from(
-    ["", "a", "\ud800", "1e-9", "1e-6", "10000", "1/3", "0." + "3" * 900, "1e400", "nan", "text", "integer", "moment",
+    ["", "a", "\ud800", "1e-9", "1e-6", "10000", "1/3", "0." + "3" * 900, "1e400", "nan", "text", "integer", "datetime",
      "2024-01-01", "1 month", "x" * 70_000, "=1+1", "\x1b[31m"]
 )  # fmt: skip
 SCALARS = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS)

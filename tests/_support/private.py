@@ -1,0 +1,26 @@
+"""The private counts before the noise, which no user ever sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from flexdp._release.api import Request, prepare
+from flexdp.histogram import KeyedHistogram
+from flexdp.tables import count
+
+
+def private_counts(source: Any, column: str | None = None, **parameters: Any) -> dict[Any, int]:
+    """What a release would count, keyed by the buckets' centres."""
+    request = prepare(source, column, **parameters)
+    private = private_bars(request)
+    keys = request.partition.centres(private.parts[0]).tolist()
+    return dict(zip(keys, private.counts.tolist(), strict=True))
+
+
+def private_bars(request: Request, salt: str = "fixed") -> KeyedHistogram:
+    """What a prepared release would count, before the noise; with a salt that is the same in every test."""
+    question = request.questions[0]
+    units = question.counting.units
+    salted = None if units is None else replace(units, salt=salt)
+    return count(question.table, [replace(question.counting, units=salted)])[0]
