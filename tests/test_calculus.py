@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -28,6 +29,7 @@ from flexdp.calculus import (
     relax,
     useful_accuracy,
 )
+from flexdp.calculus.accuracy import compose_error
 from flexdp.guarantees import DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD
 
 shares = st.fractions(0, Fraction(1, 2))
@@ -86,6 +88,8 @@ def test_no_more_than_everything_is_left_out_or_lost() -> None:
     second = ErrorSensitivity(alpha=0.5, gamma=0.5, bound=lambda b: b, metric="m")
     found = compose_accuracy(first, second, sigma=identity())
     assert (found.alpha, found.gamma) == (1, 1)
+    twice = compose_error(second, replace(second, gamma=0.75), sigma=identity())
+    assert (twice.alpha, twice.gamma) == (1, 1)
     moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric="m", distortion=MOVE)
     moved = compose_accuracy(Accuracy(alpha="0.75", beta=1, distortion=MOVE), moving, sigma=identity())
     assert moved.alpha == 1.25
