@@ -18,6 +18,7 @@ from flexdp.calculus import (
     ErrorSensitivity,
     bijection,
     compose_accuracy,
+    compose_error,
     deterministic_error,
     drop_move_accuracy,
     histogram_function,
@@ -29,7 +30,6 @@ from flexdp.calculus import (
     relax,
     useful_accuracy,
 )
-from flexdp.calculus.accuracy import compose_error
 from flexdp.guarantees import DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD
 
 shares = st.fractions(0, Fraction(1, 2))
