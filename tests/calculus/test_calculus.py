@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -17,6 +18,7 @@ from flexdp.calculus import (
     ErrorSensitivity,
     bijection,
     compose_accuracy,
+    compose_error,
     deterministic_error,
     drop_move_accuracy,
     histogram_function,
@@ -86,6 +88,8 @@ def test_no_more_than_everything_is_left_out_or_lost() -> None:
     second = ErrorSensitivity(alpha=0.5, gamma=0.5, bound=lambda b: b, metric="m")
     found = compose_accuracy(first, second, sigma=identity())
     assert (found.alpha, found.gamma) == (1, 1)
+    twice = compose_error(second, replace(second, gamma=0.75), sigma=identity())
+    assert (twice.alpha, twice.gamma) == (1, 1)
     moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric="m", distortion=MOVE)
     moved = compose_accuracy(Accuracy(alpha="0.75", beta=1, distortion=MOVE), moving, sigma=identity())
     assert moved.alpha == 1.25

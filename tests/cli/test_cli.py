@@ -414,6 +414,7 @@ def test_a_terminal_gets_a_table(ages: Path) -> None:
     os.close(reader)
     text = screen.decode()
     assert "█" in text and "support" in text
+    # The true counts: shown with the chance that one of three bars loses nothing, at most 3δ.
     assert "2000" not in text and "6000" not in text
 
 

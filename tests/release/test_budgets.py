@@ -119,7 +119,11 @@ def test_a_unit_s_share_gives_way_to_the_last_bit(share: Fraction, most: int) ->
 
 @pytest.mark.parametrize("times", [1, 2, 3, 10, 200])
 def test_the_growth_of_a_step_of_several_is_never_below_the_truth(times: int) -> None:
-    """S_k = 1 + e^ε + … + e^{(k−1)ε} divides δ: rounded down it would promise too much."""
+    """S_k = 1 + e^ε + … + e^{(k−1)ε} divides δ: rounded down it would promise too much.
+
+    The slack of 10^-50 in e^ε is what this tests: without it S_k is too small. How the sixty digits are rounded after
+    that cannot matter: the error of each term is below k·10^-58 of it, and the slack is k·10^-50.
+    """
     for step in [Fraction(i, 7) for i in range(1, 30)] + [Fraction(1, 1000), Fraction(123456789, 10**9), Fraction(40)]:
         with localcontext() as context:
             context.prec = 120

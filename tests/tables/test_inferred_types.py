@@ -287,9 +287,28 @@ def test_relations_over_text_files_are_refused(texts: tuple[Path, Path]) -> None
         con.table("kept"),
         (con, "kept"),
         con.sql("FROM kept WHERE \"READ_JSON\" = 'READ_CSV'"),
+        con.sql("FROM kept WHERE \"READ_JSON\" || x <> 'Function: READ_CSV'"),
         (con, "arrow"),
     ):
         assert tally(source, "x") == {(1,): 1, (2,): 1}
+
+
+def test_a_notebook_shows_no_plan_and_refuses_the_same(
+    texts: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a notebook DuckDB displays plans, which tell how many rows a table has, instead of returning them."""
+    import _duckdb
+
+    monkeypatch.setattr(_duckdb, "__jupyter__", True)
+    con = duckdb.connect()
+    con.execute("CREATE TABLE kept AS SELECT 1 AS x FROM range(48317)")
+    con.table("kept").explain()
+    assert "HTML" in capsys.readouterr().out, "the control: a plan is displayed"
+    with pytest.raises(InputError, match="relation over a text file"):
+        prepare(con.read_csv(str(texts[0])), "x")
+    for source in (con.table("kept"), (con, "kept")):
+        assert tally(source, "x") == {(1,): 48317}
+    assert capsys.readouterr().out == ""
 
 
 def test_data_sets_of_text_files_are_refused(texts: tuple[Path, Path], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from polars.io.plugins import register_io_source
 from flexdp import DataError
 from flexdp._release.api import prepare
 from flexdp.tables.frames.sources import _Batches
+from flexdp.tables.interrupts import run
 
 ROWS = 300_000
 MONTH = pl.col("t").dt.truncate("1mo").dt.year().cast(pl.Int64).alias("y")  # panics far from the calendar
@@ -103,3 +104,24 @@ def test_batches_of_another_type_than_declared_are_a_failure() -> None:
         with pytest.raises(DataError):
             private_counts(declared.map_batches(lie, validate_output_schema=False), "x")
     assert sum(private_counts(declared.map_batches(lambda frame: frame), "x", width=10**6).values()) == 200_000
+
+
+def test_stopping_says_nothing_where_the_connection_is_closed_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the count ends, and its connection is closed, between two attempts at stopping it."""
+    spoken: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", spoken.append)
+    attempts: list[int] = []
+    over = threading.Event()
+
+    def interrupt() -> None:
+        attempts.append(1)
+        if len(attempts) > 2:
+            over.set()
+        raise OSError("closed")
+
+    with pytest.raises(KeyboardInterrupt), sigint_when(lambda: counting_threads()):
+        run(over.wait, interrupt)
+    wait_for(lambda: spoken or len(attempts) > 2)
+    over.set()
+    nothing_is_read_on()
+    assert not spoken

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,14 @@ def test_hostile_bytes_at_every_offset_around_small_buffers(header: bool) -> Non
             wanted = lines_of(raw, 9, header=header)
             for chunk in (1, 2, 3, 4, 5, 7, 8, 16, 64):
                 assert split(raw, chunk, 9, header=header) == wanted, (raw, chunk)
+
+
+def test_empty_lines_cost_the_engine_no_record() -> None:
+    """A CRLF ends one line; the engine is not handed a second, empty one."""
+    for raw in (b"1,a\r\n22,bb\r\n", b"1,a\n\n\n22,bb\n", b"1,a\r\n\r\n22,bb"):
+        ((data, offsets),) = split_lines(io.BytesIO(raw + b"\n").readinto, b"|", skip_first=False)
+        cells = [data.tobytes()[a:b].rstrip(b"|") for a, b in pairwise(offsets.tolist())]
+        assert cells == [b"1,a", b"22,bb"]
 
 
 class Trickle(io.BytesIO):

@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,9 +71,11 @@ def counted_together(columns: dict[str, Any], countings: Sequence[Counting]) -> 
 
 def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
     """Interrupt until it has had an effect: what has not begun yet cannot be stopped the first time."""
-    interrupt()
-    while not done.wait(_POLL_SECONDS):
-        interrupt()
+    stopped = False
+    while not stopped:
+        with suppress(Exception):  # a connection that was closed in the meantime has nothing left to stop
+            interrupt()
+        stopped = done.wait(_POLL_SECONDS)
 
 
 def run_here(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:

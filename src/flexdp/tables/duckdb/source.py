@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from flexdp.tables.sql.served_table import check_name, no_table
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
 
 _RELATION = "flexdp_relation"  # the name that a caller's relation has in the query
-_SCAN = re.compile(r"Function:[\s│|]*(READ_CSV|READ_JSON|READ_NDJSON|READ_XLSX)")
+_TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,21 @@ def _refuse_inferred(relation: Any) -> None:
     """Refuse what takes its types from cells; the plan, which reads no record, names what it scans."""
     plan = None
     with suppress(Exception):  # the engine's own text is not ours to repeat; told below
-        plan = str(relation.explain())
+        plan = json.loads(relation.explain(format="json"))  # without a format a notebook displays it, with row counts
     if plan is None:
         raise InputError("source is a relation that cannot be planned; check the files and tables that it names.")
-    if _SCAN.search(plan) is not None:
+    if any(_TEXT_READER.match(name) for name in _operators(plan)):
         raise InputError(
             "source is a relation over a text file; DuckDB infers its column types from the data, or fails at one "
             "cell. Pass the file's path itself, or a table with declared types that holds its rows."
         )
+
+
+def _operators(plan: Any) -> Iterator[str]:
+    """The names of all steps of a plan."""
+    for node in plan if isinstance(plan, list) else [plan]:
+        yield str(node["name"])
+        yield from _operators(node["children"])
 
 
 def is_connection(source: object) -> bool:

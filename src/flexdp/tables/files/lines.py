@@ -146,9 +146,12 @@ def _batch(data: Any, ends: Any, mark: bytes, longest: int) -> TextBatch:
     data[ends] = mark[0]
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends + 1
-    batch = TextBatch(data, offsets)
-    for line in np.flatnonzero(np.diff(offsets) - 1 > longest).tolist():
-        _blank(batch, line, mark)
+    lengths = np.diff(offsets) - 1
+    for line in np.flatnonzero(lengths > longest).tolist():
+        data[offsets[line] : offsets[line + 1]] = mark[0]
+    kept = np.ones(len(offsets), np.bool_)
+    kept[1:-1] = lengths[1:] > 0  # an empty line, as in every CRLF, is one more mark after the line before it
+    batch = TextBatch(data, offsets[kept])
     if data.max() >= _FIRST_NOT_ASCII:
         _blank_what_is_no_text(batch, mark)
     return batch
