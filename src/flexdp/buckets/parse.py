@@ -88,9 +88,9 @@ def make_buckets(
     asked = [name for name, value in (("width", width), ("relative", relative), ("edges", edges)) if value is not None]
     if len(asked) > 1:
         raise InputError(f"{asked[0]} and {asked[1]} exclude each other; give one of them.")
-    side: Outside = "clamp" if choice("outside", outside, ("clamp", "drop")) == "clamp" else "drop"
+    side: Outside = choice("outside", outside, ("clamp", "drop"))
     width = plain_scalar(width)  # type: ignore[assignment]
-    kind = choice("kind", kind, get_args(Kind))  # type: ignore[assignment]
+    kind = choice("kind", kind, get_args(Kind))
     if kind in ("text", "boolean"):
         for name in (*asked, *(["bounds"] if bounds is not None else [])):
             hint = ", or say kind='number' where texts hold numbers" if kind == "text" else ""
