@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -20,26 +20,11 @@ from flexdp._core.text import is_short, plain_scalar, safe_repr, thousands
 from flexdp.errors import InputError, P, Phrase
 
 __all__ = [
-    "ALPHA",
-    "BETA",
-    "DELTA",
-    "EPSILON",
-    "GAMMA",
-    "LARGE_EPSILON",
-    "Domain",
-    "array",
-    "attribute",
-    "choice",
-    "elements",
-    "flag",
-    "function",
-    "instance",
-    "integer",
-    "pairs",
-    "path_text",
-    "sequence",
-    "text",
-]
+    "ALPHA", "BETA", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL", "OPEN_GAMMA", "POSITIVE_ALPHA",
+    "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY", "SMALL_DELTA", "SPAN", "TAU", "TRIM", "WIDTH", "Domain",
+    "array", "attribute", "choice", "elements", "flag", "function", "instance", "integer", "pairs", "path_text",
+    "sequence", "text",
+]  # fmt: skip
 
 _T = TypeVar("_T")
 _Word = TypeVar("_Word", bound=str)
@@ -186,28 +171,81 @@ DELTA = Domain(
     high=Fraction(1),
     remedy=("Choose a probability far below one over the number of records, for example ", P("delta", 1e-6), "."),
 )
+PURE_DELTA = replace(DELTA, low=Fraction(0))  # of a guarantee; the tables of integers need δ > 0
+SMALL_DELTA = replace(DELTA, high=Fraction(1, 2), high_included=True)  # of calibrations with the logarithm of 1/(2δ)
 ALPHA = Domain(
     name="alpha",
     low=Fraction(0),
     low_included=True,
     high=Fraction(1),
     high_included=True,
-    remedy="Give a fraction: 5% is 0.05.",
+    remedy="Give a fraction of the records: 5% is 0.05.",
 )
+POSITIVE_ALPHA = replace(ALPHA, low_included=False)
 BETA = Domain(
     name="beta",
     low=Fraction(0),
     low_included=True,
     remedy="Give a distance, for example half the width of a bucket.",
 )
+POSITIVE_BETA = replace(BETA, low_included=False)
 GAMMA = Domain(
     name="gamma",
     low=Fraction(0),
     low_included=True,
     high=Fraction(1),
     high_included=True,
-    remedy="Give a probability.",
+    remedy="Give a probability, or a fraction of the mass.",
 )
+OPEN_GAMMA = replace(
+    GAMMA,
+    low_included=False,
+    high_included=False,
+    remedy=("Choose the probability of exceeding the error, for example ", P("gamma", 0.05), "."),
+)
+TAU = Domain(
+    name="tau", low=Fraction(0), high=Fraction(1), remedy="Give the fraction of all records that a bucket may lose."
+)
+ETA = Domain(
+    name="eta",
+    low=Fraction(0),
+    remedy="Give the price of moving a record by one, in records dropped; if moving were free, distinct data would be "
+    "equal.",
+)
+LEVEL = Domain(
+    name="level",
+    low=Fraction(0),
+    low_included=True,
+    high=Fraction(1),
+    high_included=True,
+    remedy="Write the 99th percentile as 0.99.",
+)
+TRIM = Domain(
+    name="trim",
+    low=Fraction(0),
+    low_included=True,
+    high=Fraction(1, 2),
+    remedy="Give the fraction cut off at either end, for example 0.05.",
+)
+SPAN = Domain(name="span", low=Fraction(0), remedy="Give the length of the public interval that contains all values.")
+SENSITIVITY = Domain(name="sensitivity", low=Fraction(0), remedy="Give the most that one record can change the answer.")
+WIDTH = Domain(
+    name="width",
+    low=Fraction(1, 10**300),
+    low_included=True,
+    high=Fraction(10**300),
+    high_included=True,
+    remedy=("Give the width of a bucket in the column's own unit, for example ", P("width", 5), "."),
+)
+RELATIVE = Domain(
+    name="relative",
+    low=Fraction(1, 10**4),
+    low_included=True,
+    high=Fraction(9, 10),
+    high_included=True,
+    remedy=("Give the relative half-width, for example ", P("relative", 0.05), " for 5%."),
+)
+
 LARGE_EPSILON = 10  # warn above this
 
 
