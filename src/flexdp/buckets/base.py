@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import said, to_double
-from flexdp.histogram import canonical_keys, object_keys
+from flexdp._core.keys import canonical_keys, object_keys
 
 __all__ = [
     "EPOCH",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import as_read, next_below, to_double
+from flexdp._core.keys import canonical_keys
 from flexdp._core.text import plural
 from flexdp.buckets.base import (
     Bucket,
@@ -25,7 +26,6 @@ from flexdp.buckets.base import (
     middle_times,
     nearest_doubles,
 )
-from flexdp.histogram import canonical_keys
 
 __all__ = ["Edges"]
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import value_text
+from flexdp._core.keys import canonical_keys
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.errors import InputError
-from flexdp.histogram import canonical_keys
 
 __all__ = ["Axis", "Document", "label"]
 

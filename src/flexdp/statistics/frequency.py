@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import elements, integer
 from flexdp._core.exact import Number, exact
+from flexdp._core.keys import canonical_keys
 from flexdp._core.nearest import nearest
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
-from flexdp.histogram import Histogram, canonical_keys
+from flexdp.histogram import Histogram
 from flexdp.statistics.attainable import Attainable, at_mode, at_most_distinct, at_tall, between, budget, supports
 from flexdp.statistics.base import BuiltIn, jump, nonempty, running, to_python
 

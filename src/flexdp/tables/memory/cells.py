@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.keys import canonical_keys, object_keys
 from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, MICROS_PER_DAY, Kind
-from flexdp.histogram import canonical_keys, object_keys
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
