@@ -29,6 +29,7 @@ __all__ = [
     "lower_text",
     "next_below",
     "number_text",
+    "root_up",
     "said",
     "smallest_where",
     "sum_up",
@@ -150,6 +151,20 @@ def _double_up(binary: Fraction, decimal: Fraction) -> float:
     while math.isfinite(found) and (Fraction(found) < binary or said(found) < decimal):
         found = math.nextafter(found, math.inf)
     return found
+
+
+def root_up(square: Fraction | int) -> Fraction:
+    """Return a square root, exactly if it is rational, otherwise rounded up in the thirtieth decimal.
+
+    >>> root_up(Fraction(9, 4)), root_up(2) ** 2 > 2
+    (Fraction(3, 2), True)
+    """
+    number = Fraction(square)
+    top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
+    if top * top == number.numerator and bottom * bottom == number.denominator:
+        return Fraction(top, bottom)
+    scale = 10**30
+    return Fraction(math.isqrt(math.ceil(number * scale * scale)) + 1, scale)
 
 
 def number_text(value: Fraction | int | float) -> str:
