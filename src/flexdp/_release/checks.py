@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexdp._core.calendar import check_zone, day_number
+from flexdp._core.calendar import check_zone, days_since_epoch
 from flexdp._core.domains import Domain, choice, elements, integer, pairs, sequence, text
 from flexdp._core.text import is_unicode, plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
@@ -325,7 +325,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
 
 def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
     """A group as the engine numbers it: dates as days since 1970-01-01."""
-    return tuple(day_number(part) if isinstance(part, dt.date) else part for part in group)
+    return tuple(days_since_epoch(part) if isinstance(part, dt.date) else part for part in group)
 
 
 def _units(
