@@ -1,14 +1,14 @@
-"""Errors, and what each of them has cost.
+"""The exceptions of flexdp, and what has been spent when each is raised.
 
 ::
 
     FlexdpError
-    ├── InputError        a parameter or a declared schema does not fit; no record was read, nothing was spent
+    ├── InputError        a parameter is invalid or does not fit the declared schema; nothing was read or spent
     ├── DataError         reading failed after records had been touched; always the same message
-    └── CertificateError  a noise table failed its own proof; nothing may be released with it
+    └── CertificateError  a noise table failed its proof; nothing may be released with it
 
-Messages carry parameters, never records: no cell, no row count, no text of an engine. An :class:`InputError` is built
-from its parts, so that the command line and the planning page can say it in their own words without reading English.
+Messages contain parameters, never records: no cell, no row count, no text of an engine. An :class:`InputError` is built
+from parts, so that the command line and the planning page can name options and fields without parsing English.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CertificateError", "DataError", "FlexdpError", "InputError", "P", "P
 
 
 class FlexdpError(Exception):
-    """Base of every error that flexdp raises on purpose."""
+    """Base class of all errors raised by flexdp."""
 
 
 class _Absent:
@@ -34,7 +34,7 @@ ABSENT: Final = _Absent()  # unlike None, which may itself be the wrong value
 
 @dataclass(frozen=True, slots=True)
 class P:
-    """A parameter within a message, with or without a value: ``width``, ``kind='date'``.
+    """A parameter mentioned in a message, with or without a value: ``width``, ``kind='date'``.
 
     The command line shows it as ``--width`` and ``--kind date``.
 
@@ -43,7 +43,7 @@ class P:
     name
         The parameter's name in Python.
     value
-        A suggested value; left out where only the parameter is meant.
+        A suggested value; omitted if only the parameter is meant.
 
     Examples
     --------
@@ -62,7 +62,7 @@ Phrase: TypeAlias = "str | P | tuple[str | P, ...]"  # a part of a message; para
 
 
 class InputError(FlexdpError, ValueError):
-    """A parameter is wrong, or does not fit the declared schema. Nothing was read, nothing was spent.
+    """A parameter is invalid or does not fit the declared schema. Nothing was read, nothing was spent.
 
     The message is "``parameter`` ``rule``; got ``given``. ``remedy``".
 
@@ -71,13 +71,13 @@ class InputError(FlexdpError, ValueError):
     parameter
         Name of the parameter at fault, as Python spells it.
     rule
-        The rule that it breaks, as a predicate ("must be positive"), or after a colon as a statement (": no column
-        named 'w'").
+        The rule that it breaks: a predicate ("must be positive") or, after a colon, a statement (": no column named
+        'w'").
     given
-        Text of what was given, from :func:`flexdp._core.text.safe_repr`: short scalars alone are repeated, anything
-        else is named by its type. Left out where the rule tells.
+        Text of the value given, from :func:`flexdp._core.text.safe_repr`: only short scalars are repeated, anything
+        else is named by its type. Omitted if the rule says it all.
     remedy
-        What to do instead: one or more sentences.
+        One or more sentences that say what to do instead.
 
     Examples
     --------
@@ -98,12 +98,18 @@ class InputError(FlexdpError, ValueError):
         Parameters
         ----------
         name
-            Spells a parameter, with its value if it has one; as in Python unless given.
+            Spells a parameter, with its value if it has one; as in Python by default.
 
         Returns
         -------
         str
             The message in one line.
+
+        Examples
+        --------
+        >>> error = InputError("width", "must be positive", given="0")
+        >>> error.message(lambda parameter: f"--{parameter.name}")
+        '--width must be positive; got 0.'
         """
         rule = _spelled(self.rule, name)
         if not rule:
@@ -131,7 +137,7 @@ def _rebuilt(kind: type[InputError], parameter: str, rule: Phrase, given: str | 
 
 
 class DataError(FlexdpError):
-    """Reading the records failed. The message never varies, so that it cannot carry anything about them."""
+    """Reading the records failed. The message is always the same, so it reveals nothing about them."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,25 +1,24 @@
-"""Immutable multisets: sorted keys with how often each occurs, and keys of several parts.
+"""Immutable multisets: sorted keys with their counts, and keys of several parts.
 
-A histogram has one key a bar; a release by group, or over several columns, has more. What is read off is always a
-histogram again: of one group, of all groups together, or of one column of several.
+A :class:`Histogram` has one key per count. A release by group, or over several columns, has keys of several parts: a
+:class:`KeyedHistogram`, from which histograms of one group, of all groups together or of one column are taken.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import elements, pairs
+from flexdp._core.keys import canonical_keys as canonical_keys
+from flexdp._core.keys import object_keys as object_keys
 from flexdp._core.text import plain_scalar, safe_repr
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 
 __all__ = ["Histogram", "KeyedHistogram"]
 
@@ -27,15 +26,26 @@ LARGEST_COUNT = 2**63 - 1
 
 
 class Histogram:
-    """How many records lie at each key: numbers, strings, dates, booleans, or points given as rows or tuples.
+    """Immutable multiset of records: sorted keys with their counts.
 
-    Keys that are equal are one bar (1, 1.0 and True; 0.0 and −0.0), bars without records are no bars, and a
-    count beyond 2^63 − 1 stays there. The text form never shows the content, which may be private: ask for
-    ``keys`` and ``counts``.
+    Equal keys are one (1, 1.0 and True; 0.0 and −0.0), their counts are summed; keys without records are dropped, and a
+    count beyond 2^63 − 1 is capped there. The repr never shows the content, which may be private: use ``keys`` and
+    ``counts``.
 
-    >>> h = Histogram.from_values([3, 1, 3.0])
+    Parameters
+    ----------
+    keys
+        Numbers, strings, dates, datetimes or booleans, not mixed; or points, as tuples or the rows of an array.
+    counts
+        Number of records at each key.
+
+    Examples
+    --------
+    >>> h = Histogram(["b", "a", "b"], [2, 1, 5])
     >>> h.keys.tolist(), h.counts.tolist(), h.size, len(h)
-    ([1.0, 3.0], [1, 2], 3, 2)
+    (['a', 'b'], [1, 7], 8, 2)
+    >>> h
+    <Histogram>
     """
 
     __slots__ = ("_counts", "_keys")
@@ -44,40 +54,82 @@ class Histogram:
         heights = _heights(counts)
         points = canonical_keys(keys)
         if len(points) != len(heights):
-            raise InputError("counts must be as many as keys; give one count for each key.")
+            raise InputError("counts", ("must be as many as ", P("keys")), remedy="Give one count for each key.")
         self._keys, self._counts = _gather(points, heights)
         self._keys.flags.writeable = False
         self._counts.flags.writeable = False
 
     @classmethod
     def from_counts(cls, counts: Mapping[Any, int]) -> Histogram:
-        """A histogram from a mapping of keys to counts."""
+        """Build a histogram from a mapping of keys to counts.
+
+        Parameters
+        ----------
+        counts
+            Number of records at each key.
+
+        Returns
+        -------
+        Histogram
+            The histogram.
+
+        Raises
+        ------
+        InputError
+            If ``counts`` is not a mapping, or its keys or counts are not valid.
+
+        Examples
+        --------
+        >>> Histogram.from_counts({10: 90, 20: 9, 70: 1}).size
+        100
+        """
         given = pairs(counts)
         if given is None:
-            raise InputError(f"counts must be a mapping of keys to counts; got {safe_repr(counts)}.")
+            raise InputError("counts", "must be a mapping of keys to counts", given=safe_repr(counts))
         return cls([key for key, _ in given], [count for _, count in given])
 
     @classmethod
     def from_values(cls, values: Iterable[Any]) -> Histogram:
-        """A histogram of single records."""
+        """Build a histogram from single records.
+
+        Parameters
+        ----------
+        values
+            One value per record: a list, an array or any other iterable.
+
+        Returns
+        -------
+        Histogram
+            The histogram.
+
+        Raises
+        ------
+        InputError
+            If ``values`` is not iterable, or its values are mixed or not finite.
+
+        Examples
+        --------
+        >>> dict(Histogram.from_values([3, 1, 3.0]).items())
+        {1.0: 1, 3.0: 2}
+        """
         keys = values if isinstance(values, np.ndarray) else elements(values)
         if keys is None or (isinstance(keys, np.ndarray) and not keys.ndim):
-            raise InputError(f"values must be a list or an array of values; got {safe_repr(values)}.")
+            raise InputError("values", "must be a list or an array of values", given=safe_repr(values))
         return cls(keys, np.ones(len(keys), dtype=np.int64))
 
     @property
     def keys(self) -> NDArray[Any]:
-        """The keys, ascending; read-only."""
+        """Keys in ascending order; read-only."""
         return self._keys
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many records lie at each key; read-only."""
+        """Number of records at each key; read-only."""
         return self._counts
 
     @property
     def size(self) -> int:
-        """The number of records."""
+        """Number of records."""
         if not len(self._counts):
             return 0
         if int(self._counts.max()) * len(self._counts) <= LARGEST_COUNT:
@@ -85,7 +137,18 @@ class Histogram:
         return sum(self._counts.tolist())
 
     def items(self) -> Iterator[tuple[Any, int]]:
-        """Pairs of key and count, in the order of the keys, as plain Python values."""
+        """Iterate over pairs of key and count, in the order of the keys.
+
+        Returns
+        -------
+        Iterator
+            Pairs of plain Python values; a point is a tuple.
+
+        Examples
+        --------
+        >>> list(Histogram(["b", "a"], [2, 1]).items())
+        [('a', 1), ('b', 2)]
+        """
         return zip(self._plain_keys(), self._counts.tolist(), strict=True)
 
     def _plain_keys(self) -> list[Any]:
@@ -110,7 +173,7 @@ class Histogram:
 def _heights(counts: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     if isinstance(counts, np.ndarray) and counts.dtype.kind == "i":
         if counts.ndim != 1 or (len(counts) and counts.min() < 0):
-            raise InputError("counts must be a flat sequence of whole numbers of at least 0.")
+            raise _bad_counts()
         return counts.astype(np.int64)
     whole: list[int] = []
     given = elements(counts.tolist() if isinstance(counts, np.ndarray) else counts)
@@ -123,82 +186,17 @@ def _heights(counts: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
             or number != number // 1
             or number < 0
         ):
-            raise InputError("counts must be a flat sequence of whole numbers of at least 0.")
+            raise _bad_counts()
         whole.append(min(int(number), LARGEST_COUNT))
     return np.array(whole, dtype=np.int64)
 
 
-def canonical_keys(keys: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
-    """Keys as one array: bool, int64, float64, or Python objects (texts, dates, numbers too large for either)."""
-    if isinstance(keys, np.ndarray) and keys.ndim == 2 and keys.dtype.kind in "iuf":
-        return _finite(keys.astype(np.float64))  # points, a row each
-    if isinstance(keys, np.ndarray) and keys.ndim != 1:
-        raise InputError("keys must be a flat sequence, or a table of points with a row each.")
-    if isinstance(keys, np.ndarray) and keys.dtype.kind in "biuf":
-        if keys.dtype.kind == "b":
-            return keys.copy()
-        if keys.dtype.kind == "i" or (keys.dtype.kind == "u" and keys.dtype.itemsize < 8):
-            return keys.astype(np.int64)
-        if keys.dtype.kind == "f":
-            return _finite(keys.astype(np.float64))
-    listed = elements(keys.tolist() if isinstance(keys, np.ndarray) else keys)
-    if listed is None:
-        raise InputError(f"keys must be a flat sequence, or a table of points with a row each; got {safe_repr(keys)}.")
-    cells: list[Any] = [plain_scalar(key) for key in listed]
-    if not cells:
-        return np.empty(0, dtype=np.int64)
-    if all(isinstance(k, bool | np.bool_) for k in cells):
-        return np.array(cells, dtype=bool)
-    if all(isinstance(k, Real | Decimal) for k in cells):
-        return _number_keys(cells)
-    if all(isinstance(k, str) for k in cells):
-        return object_keys(cells)
-    if all(isinstance(k, dt.date) and not isinstance(k, dt.datetime) for k in cells):
-        return object_keys(cells)
-    if all(isinstance(k, dt.datetime) and k.tzinfo is None for k in cells):
-        return object_keys(cells)
-    if all(isinstance(k, tuple) and k and all(isinstance(part, Real) for part in k) for k in cells):
-        if len({len(k) for k in cells}) == 1:
-            return _finite(np.array(cells, dtype=np.float64))
-        raise InputError("keys must be points of one dimension; do not mix them.")
-    raise InputError("keys must be all numbers, all texts, all dates or all booleans; do not mix them.")
-
-
-def _number_keys(cells: list[Any]) -> NDArray[Any]:
-    if all(isinstance(k, Integral | np.bool_) for k in cells):
-        whole = [int(k) for k in cells]
-        fits = all(-(2**63) <= k < 2**63 for k in whole)
-        return np.array(whole, dtype=np.int64) if fits else object_keys(whole)
-    if any(isinstance(k, Fraction) for k in cells):
-        return object_keys([_exact_key(k) for k in cells])
-    try:
-        return _finite(np.array([float(k) for k in cells], dtype=np.float64))
-    except OverflowError:
-        raise InputError("keys must be finite as doubles where they are not all whole.") from None
-
-
-def _exact_key(key: Any) -> Any:
-    """A number that stays what it is: doubles remain doubles beside rationals."""
-    if isinstance(key, float) and math.isfinite(key):
-        return key + 0.0
-    return Fraction(key)
-
-
-def _finite(keys: NDArray[np.float64]) -> NDArray[np.float64]:
-    if not np.isfinite(keys).all():
-        raise InputError("keys must be finite; leave out NaN and infinities.")
-    return keys + 0.0  # −0.0 becomes 0.0
-
-
-def object_keys(cells: list[Any]) -> NDArray[Any]:
-    """Python objects as an array, one object a cell."""
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
+def _bad_counts() -> InputError:
+    return InputError("counts", "must be a flat sequence of whole numbers of at least 0")
 
 
 def _gather(keys: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Sort by key, sum equal keys, forget empty bars."""
+    """Sort by key, sum equal keys, drop keys without records."""
     present = counts > 0
     keys, counts = keys[present], counts[present]
     if not len(keys):
@@ -217,7 +215,7 @@ def _gather(keys: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any]
 
 
 def _numbered(column: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
-    """Whole numbers in the order of a column's keys, below a size: differences where keys are near, else ranks."""
+    """Number a column's keys in order, by differences if they are close, otherwise by rank; return a bound too."""
     if len(column) and column.dtype.kind == "i":
         low, high = int(column.min()), int(column.max())
         if high - low < 2**31:
@@ -231,9 +229,24 @@ def _ranked(column: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
 
 
 class KeyedHistogram:
-    """Parts of keys, column by column, and how many records each bar holds. Equal bars are one, sorted by their parts.
+    """Immutable multiset of records with keys of several parts, sorted by these.
 
-    The text form never shows the content, which may be private.
+    Equal keys are one, their counts are summed. The repr never shows the content, which may be private.
+
+    Parameters
+    ----------
+    parts
+        The parts of the keys, one sequence each, of equal length.
+    counts
+        Number of records at each key.
+
+    Examples
+    --------
+    >>> cells = KeyedHistogram([["b", "a", "b"], [1, 1, 2]], [5, 2, 1])
+    >>> cells.rows(slice(0, 2)), cells.counts.tolist()
+    ([('a', 1), ('b', 1), ('b', 2)], [2, 5, 1])
+    >>> dict(cells.histogram([1]).items())
+    {1: 7, 2: 1}
     """
 
     __slots__ = ("_counts", "_parts")
@@ -248,7 +261,7 @@ class KeyedHistogram:
         rank, top = np.zeros(len(columns[0]), dtype=np.int64), 1
         for column in columns:
             code, size = _numbered(column)
-            if top * size >= 2**62:  # numbered anew, so that numbers stay below 2^62
+            if top * size >= 2**62:  # renumber, so that the product stays below 2^62
                 rank, top = _numbered(rank)
                 code, size = _ranked(column)
             rank, top = rank * size + code, top * size
@@ -258,7 +271,7 @@ class KeyedHistogram:
         if heights.dtype == np.int64 and heights.min(initial=1) > 0 and np.all(ordered[1:] != ordered[:-1]):
             rows, self._counts = order, heights[order]
         else:
-            joint = Histogram(rank, counts)  # sums equal bars, forgets empty ones
+            joint = Histogram(rank, counts)  # sums equal keys, drops empty ones
             rows, self._counts = order[np.searchsorted(ordered, joint.keys)], joint.counts
         self._parts = tuple(column[rows] for column in columns)
         for part in self._parts:
@@ -267,16 +280,33 @@ class KeyedHistogram:
 
     @property
     def parts(self) -> tuple[NDArray[Any], ...]:
-        """The parts of the keys, one array each; read-only."""
+        """Parts of the keys, one array each; read-only."""
         return self._parts
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many records each bar holds; read-only."""
+        """Number of records at each key; read-only."""
         return self._counts
 
     def with_counts(self, counts: NDArray[np.int64]) -> KeyedHistogram:
-        """The same bars with other counts; those without records are no bars, and leave no trace, not even a dtype."""
+        """Return the same keys with other counts.
+
+        Parameters
+        ----------
+        counts
+            New counts, in the order of the keys. Keys without records are dropped and leave no trace, not even a dtype.
+
+        Returns
+        -------
+        KeyedHistogram
+            The keys that are left.
+
+        Examples
+        --------
+        >>> cells = KeyedHistogram([["a", "b"], [1, 1]], [5, 2])
+        >>> cells.with_counts(np.array([0, 1])).rows(slice(0, 2))
+        [('b', 1)]
+        """
         kept = counts > 0
         out = object.__new__(KeyedHistogram)
         out._parts = tuple(
@@ -288,11 +318,35 @@ class KeyedHistogram:
         return out
 
     def rows(self, parts: slice) -> list[tuple[Any, ...]]:
-        """Some parts of each bar's key, as plain Python values."""
+        """Return some parts of each key as plain Python values.
+
+        Parameters
+        ----------
+        parts
+            Slice of the parts.
+
+        Returns
+        -------
+        list of tuple
+            One tuple per key.
+        """
         return list(zip(*(part.tolist() for part in self._parts[parts]), strict=True))
 
     def histogram(self, places: Sequence[int], chosen: slice = slice(None)) -> Histogram:
-        """The bars by the parts at some places, all others summed over; several parts make points."""
+        """Return the histogram of some parts of the keys, summed over all others.
+
+        Parameters
+        ----------
+        places
+            Places of the parts; several of them make points.
+        chosen
+            Slice of the keys to count; all of them unless given.
+
+        Returns
+        -------
+        Histogram
+            The histogram.
+        """
         parts = [self._parts[place][chosen] for place in places]
         keys = parts[0] if len(parts) == 1 else np.stack([part.astype(np.float64) for part in parts], axis=1)
         return Histogram(keys, self._counts[chosen])

@@ -30,9 +30,10 @@ from flexdp.baselines.ptr import release_chance
 from flexdp.baselines.sanpoints import SanPoints
 from flexdp.baselines.ss import smoothness
 from flexdp.baselines.stability import answer, answers, distance_to_instability, jump_costs, smooth_sensitivity
-from flexdp.baselines.stlap import quantile, reach
+from flexdp.baselines.stlap import reach
 from flexdp.guarantees import ONE_RECORD
 from flexdp.noise import DropNoise
+from flexdp.noise.continuous import truncated_laplace_quantile
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 NAMES = ["dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr", "ss", "sanpoints"]
@@ -646,10 +647,12 @@ def test_blocks_bound_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_uniform_draw_of_zero_is_no_logarithm_of_zero() -> None:
     for epsilon, delta in product((1e-3, 1.0, 1e4), (0.1, 1e-17, 1e-30)):
         q = reach(epsilon, delta)
-        noise = quantile(np.array([0.0, 2.0**-53, 0.25, 0.5, 1 - 2.0**-53]), epsilon, q)
+        noise = truncated_laplace_quantile(np.array([0.0, 2.0**-53, 0.25, 0.5, 1 - 2.0**-53]), reach=q, epsilon=epsilon)
         assert np.isfinite(noise).all() and (np.diff(noise) >= 0).all()
         assert noise[0] >= -q and noise[-1] <= 0 and noise[3] == pytest.approx(-q / 2)
-    assert quantile(np.array([0.0]), 1.0, reach(1.0, 0.1))[0] == pytest.approx(-reach(1.0, 0.1))
+    assert truncated_laplace_quantile(np.array([0.0]), reach=reach(1.0, 0.1), epsilon=1.0)[0] == pytest.approx(
+        -reach(1.0, 0.1)
+    )
 
 
 def test_an_empty_output_is_zero_or_a_random_bar() -> None:

@@ -64,7 +64,7 @@ def test_release_prints_sentences_in_a_pipe(ages: Path) -> None:
     assert out.returncode == 0
     first, second = out.stdout.splitlines()
     assert first.startswith("The maximum of the readable values limited to 0–120 is 75: exact after leaving out")
-    assert second.startswith("The 0.99-quantile of the readable values limited to 0–120 is 75")
+    assert second.startswith("The 99th percentile of the readable values limited to 0–120 is 75")
     assert "Spent: ε = 1, δ = 1e-06" in out.stderr
     assert "73.2%" in out.stderr, "ε never stands without its odds"
     assert out.stderr.count("spends again") == 1

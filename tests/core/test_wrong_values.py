@@ -499,7 +499,7 @@ RESULTS = {
     "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan", "Metric",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
-INNER = {"plain", "judge", "run", "plan_picture", "release_card"}
+INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}
 
 
 def test_no_public_callable_is_forgotten(tmp_path: Path) -> None:

@@ -541,8 +541,8 @@ def test_promises_about_far_values_are_made_of_numbers_only() -> None:
 
 def test_levels_are_named_exactly() -> None:
     released, _ = fixed({0: 100}, {}, width=5)
-    assert released.quantile("0.9999999999999999999").name != "1-quantile"
-    assert released.quantile("0.99").name == "0.99-quantile"
+    assert released.quantile("0.9999999999999999999").name != "100th percentile"
+    assert released.quantile("0.99").name == "99th percentile"
 
 
 def test_order_is_refused_of_texts_even_where_nothing_survived() -> None:

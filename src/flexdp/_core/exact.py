@@ -1,7 +1,7 @@
-"""Exact numbers: read as the caller wrote them, rounded outwards only, and printed without loss or on the safe side.
+"""Exact numbers: read as the caller wrote them, rounded outwards only, printed without loss or on the safe side.
 
-A float is the number that its shortest decimal says. Doubles are compared with exact rationals one by one where it
-matters which of them comes first.
+A float stands for the number that its shortest decimal denotes. Where the order of doubles and exact rationals matters,
+they are compared exactly.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ __all__ = [
     "exact",
     "exact_text",
     "float_up",
+    "json_value",
     "lower_text",
     "next_below",
     "number_text",
+    "root_up",
     "said",
     "smallest_where",
     "sum_up",
@@ -39,18 +41,18 @@ __all__ = [
 
 Number: TypeAlias = str | int | float | Fraction | Decimal
 
-_LONGEST = 1000  # characters of a number that is read
+_LONGEST = 1000  # characters of a number in text form
 _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
 _LARGEST = Fraction(sys.float_info.max)
-_LONGEST_DECIMAL = 40  # digits of a number that is printed in full
-_LONGEST_RATIO = 16  # characters of a number that is printed as p/q
-_LONGEST_WHOLE = 17  # characters of a whole or half bound that is printed as it is
+_LONGEST_DECIMAL = 40  # digits of a number printed in full
+_LONGEST_RATIO = 16  # characters of a number printed as p/q
+_LONGEST_WHOLE = 17  # characters of an integer or half-integer bound printed in full
 
 
 def exact(name: str, value: object) -> Fraction:
-    """The rational number that the caller wrote: "0.1" and 0.1 are both 1/10.
+    """Return the rational number that the caller wrote: "0.1" and 0.1 are both 1/10.
 
-    A float is read by its shortest decimal form, which is what was typed.
+    A float is taken by its shortest decimal, which is what was typed. ``name`` is the parameter that errors name.
 
     >>> exact("epsilon", 0.1)
     Fraction(1, 10)
@@ -62,12 +64,12 @@ def exact(name: str, value: object) -> Fraction:
         raise _no_number(name, value)
     if isinstance(value, Fraction):
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > 3 * _LONGEST:
-            raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+            raise _too_long(name)
         return value
     if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):  # numpy calls that an integer
         number = int(value)
         if number.bit_length() > 4 * _LARGEST_EXPONENT:
-            raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
+            raise _too_long(name)
         return Fraction(number)
     if isinstance(value, float):
         text = float.__repr__(value)
@@ -78,40 +80,46 @@ def exact(name: str, value: object) -> Fraction:
     else:
         raise _no_number(name, value)
     if len(text) > _LONGEST:
-        raise InputError(f"{name} has too many digits; write it with at most {_LONGEST} characters.")
-    return _rational(name, text)
+        raise _too_long(name)
+    return _rational(name, text, value)
+
+
+def _too_long(name: str) -> InputError:
+    return InputError(name, "has too many digits", remedy=f"Write it with at most {_LONGEST} characters.")
 
 
 def _no_number(name: str, value: object) -> InputError:
-    """What is no number, and how the one that was probably meant is written."""
+    """Build the error for something that is not a number, with a hint at the notation that was probably meant."""
     given = str.strip(value) if isinstance(value, str) else ""
     remedy = "Write it like 1, 0.1, 1e-6 or 1/3."
     if given.endswith("%"):
-        remedy = "Write a percentage as a fraction, 5% as 0.05."
+        remedy = "Write a percentage as a fraction: 5% is 0.05."
     elif "," in given:
         remedy = "Write it without commas, like 1234.5."
-    return InputError(f"{name} must be a number; got {safe_repr(value)}. {remedy}")
+    return InputError(name, "must be a number", given=safe_repr(value), remedy=remedy)
 
 
-def _rational(name: str, text: str) -> Fraction:
+def _rational(name: str, text: str, value: object) -> Fraction:
     numerator, slash, denominator = text.partition("/")
     try:
         top = Decimal(numerator.strip())
         bottom = Decimal(denominator.strip()) if slash else Decimal(1)
     except InvalidOperation:
-        raise _no_number(name, text) from None
+        raise _no_number(name, value) from None
     for part in (top, bottom):
         if not part.is_finite():
-            raise InputError(f"{name} must be finite; got {safe_repr(text)}. Give an ordinary number.")
+            raise InputError(name, "must be finite", given=safe_repr(value))
         if part and abs(part.adjusted()) > _LARGEST_EXPONENT:
-            raise InputError(f"{name} has too large an exponent; got {safe_repr(text)}. Stay within 1e±400.")
+            raise InputError(
+                name, "has too large an exponent", given=safe_repr(value), remedy=f"Stay within 1e±{_LARGEST_EXPONENT}."
+            )
     if bottom == 0:
-        raise InputError(f"{name} has a zero denominator; got {safe_repr(text)}.")
+        raise InputError(name, "has a zero denominator", given=safe_repr(value))
     return Fraction(top) / Fraction(bottom)
 
 
 def said(value: float) -> Fraction:
-    """The number that a double stands for: its shortest decimal, in which it is read and printed.
+    """Return the number that a double stands for: its shortest decimal.
 
     >>> said(0.1)
     Fraction(1, 10)
@@ -120,7 +128,7 @@ def said(value: float) -> Fraction:
 
 
 def float_up(value: Fraction) -> float:
-    """The smallest double that neither is nor says less than ``value``.
+    """Return the smallest double that is at least ``value``, and whose shortest decimal is too.
 
     >>> float_up(Fraction(1, 10)), float_up(Fraction(1, 3)), float_up(Fraction(0.1))
     (0.1, 0.33333333333333337, 0.10000000000000002)
@@ -129,27 +137,41 @@ def float_up(value: Fraction) -> float:
 
 
 def sum_up(*parts: float) -> float:
-    """The sum of bounds as a double, never below that of the doubles nor of what they say."""
+    """Return the sum of bounds, rounded up: at least the sum of the doubles and that of their shortest decimals."""
     if any(math.isinf(part) for part in parts):
         return math.inf
     return _double_up(sum(map(Fraction, parts), Fraction(0)), sum((said(float(part)) for part in parts), Fraction(0)))
 
 
-def _double_up(being: Fraction, saying: Fraction) -> float:
-    """The smallest double that is at least one number and says at least another, which are close."""
+def _double_up(binary: Fraction, decimal: Fraction) -> float:
+    """Return the smallest double of value at least ``binary`` whose shortest decimal is at least ``decimal``."""
     try:
-        found = float(being)
+        found = float(binary)
     except OverflowError:
         return math.inf
-    while math.isfinite(found) and (Fraction(found) < being or said(found) < saying):
+    while math.isfinite(found) and (Fraction(found) < binary or said(found) < decimal):
         found = math.nextafter(found, math.inf)
     return found
 
 
-def number_text(value: Fraction | int | float) -> str:
-    """A number with all its digits, in few characters: doubles by their shortest decimal, integers in full.
+def root_up(square: Fraction | int) -> Fraction:
+    """Return a square root, exactly if it is rational, otherwise rounded up in the thirtieth decimal.
 
-    A fraction is printed exactly where that takes a decimal of at most 40 digits or a short p/q, else as the nearest
+    >>> root_up(Fraction(9, 4)), root_up(2) ** 2 > 2
+    (Fraction(3, 2), True)
+    """
+    number = Fraction(square)
+    top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
+    if top * top == number.numerator and bottom * bottom == number.denominator:
+        return Fraction(top, bottom)
+    scale = 10**30
+    return Fraction(math.isqrt(math.ceil(number * scale * scale)) + 1, scale)
+
+
+def number_text(value: Fraction | int | float) -> str:
+    """Print a number with all its digits in few characters: a double by its shortest decimal, an integer in full.
+
+    A fraction is printed exactly if a decimal of at most 40 digits or a short p/q suffices, otherwise as the nearest
     double.
 
     >>> number_text(Fraction(5, 2)), number_text(Fraction(120)), number_text(Fraction(1, 1000000))
@@ -175,7 +197,7 @@ def number_text(value: Fraction | int | float) -> str:
 
 
 def _decimal(number: Fraction) -> str | None:
-    """All digits of a number that has few enough of them."""
+    """Return all digits of a number, or None if there are too many."""
     places = next((p for p in range(_LONGEST_DECIMAL + 1) if 10**p % number.denominator == 0), None)
     if places is None or abs(number) >= 10 ** (_LONGEST_DECIMAL - places):
         return None
@@ -183,7 +205,7 @@ def _decimal(number: Fraction) -> str | None:
 
 
 def exact_text(value: Fraction) -> str:
-    """A number as the command line takes it, without loss: a short decimal, else p/q.
+    """Print a number without loss, as the command line reads it: a short decimal, otherwise p/q.
 
     >>> exact_text(Fraction(1, 1000000)), exact_text(Fraction(1, 3))
     ('1e-06', '1/3')
@@ -193,7 +215,7 @@ def exact_text(value: Fraction) -> str:
 
 
 def upper_text(value: Fraction | float, digits: int = 3) -> str:
-    """A bound for people, never below the truth: exact where that is short, else rounded up.
+    """Print an upper bound for people: exact where that is short, otherwise rounded up.
 
     >>> upper_text(Fraction(1, 1000000)), upper_text(Fraction(1, 2**20)), upper_text(Fraction(-1, 3))
     ('1e-06', '9.54e-07', '-0.333')
@@ -211,7 +233,7 @@ def upper_text(value: Fraction | float, digits: int = 3) -> str:
 
 
 def _scientific(number: Decimal, digits: int) -> str:
-    """A rounded number as the format ``g`` writes it, also where no double is that small or large."""
+    """Print a rounded number as the format ``g`` does, even beyond the range of doubles."""
     power, short = number.adjusted(), number.normalize()
     if -5 < power < digits:
         return f"{short:f}"
@@ -219,43 +241,62 @@ def _scientific(number: Decimal, digits: int) -> str:
 
 
 def lower_text(value: Fraction | float, digits: int = 3) -> str:
-    """A bound for people, never above the truth."""
+    """Print a lower bound for people: exact where that is short, otherwise rounded down."""
     text = upper_text(-value, digits)
     return text[1:] if text.startswith("-") else f"-{text}" if text != "0" else "0"
 
 
-def value_text(value: Any) -> str:
-    """A key, a count or an answer with all its digits; a point in brackets.
+def value_text(value: Any, longest: int | None = None) -> str:
+    """Print a key, a count or an answer with all its digits, or its first ``longest`` characters; a point in brackets.
 
     >>> value_text(2.0), value_text((51.5, 4.25)), value_text("a"), value_text(dt.timedelta(days=3))
     ('2', '(51.5, 4.25)', 'a', '3 days')
     """
-    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
-        return number_text(value)
     if isinstance(value, tuple | list):
-        return f"({', '.join(map(value_text, value))})"
+        return f"({', '.join(value_text(part, longest) for part in value)})"
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        text = number_text(value)
+    elif isinstance(value, dt.timedelta) and value == dt.timedelta(days=value.days):
+        text = f"{value.days} days"
+    else:
+        text = str(value)
+    return text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def json_value(value: Any) -> Any:
+    """Convert a key or an answer to JSON without loss: a fraction as "p/q", a date in ISO format, a tuple as a list.
+
+    >>> json_value((Fraction(1, 3), dt.date(2024, 12, 31), 2.5)), json_value(dt.timedelta(days=3))
+    (['1/3', '2024-12-31', 2.5], 3)
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return [json_value(part) for part in value]
+    if isinstance(value, dt.date):
+        return value.isoformat()
     if isinstance(value, dt.timedelta) and value == dt.timedelta(days=value.days):
-        return f"{value.days} days"
+        return value.days
     return str(value)
 
 
 def to_double(number: Fraction) -> float:
-    """The nearest double; the largest one for what lies beyond."""
+    """Return the nearest double; the largest finite one for anything beyond."""
     return float(min(max(number, -_LARGEST), _LARGEST))
 
 
 def as_read(value: float) -> Fraction:
-    """The number that a value counts as: its shortest decimal, and zero where no normal double is as small."""
+    """Return the number that a value is counted as: its shortest decimal, or zero if the double is subnormal."""
     return said(value) if abs(value) >= sys.float_info.min else Fraction(0)
 
 
 def next_below(value: float) -> float:
-    """The largest double below."""
+    """Return the largest double below ``value``."""
     return _at(_place(value) - 1)
 
 
 def smallest_where(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The smallest double from ``low`` on for which a test holds that stays true once it is; ``high`` if none does."""
+    """Return the smallest double in [low, high] that satisfies a monotone test; ``high`` if none does."""
     first, last = _place(low), _place(high)
     while first < last:
         middle = (first + last) // 2
@@ -264,7 +305,7 @@ def smallest_where(holds: Callable[[float], bool], low: float, high: float) -> f
 
 
 def _place(value: float) -> int:
-    """The place of a double in the order of all of them; zero has 0."""
+    """Return the rank of a double among all doubles; zero has rank 0."""
     bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
     return bits if bits >= 0 else -(bits & 2**63 - 1)
 

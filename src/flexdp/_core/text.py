@@ -1,6 +1,6 @@
-"""Texts for people: short words about values, and somebody else's names and keys made harmless.
+"""Text for people: values in messages, counts and plurals, and untrusted names made safe.
 
-Names and keys are somebody else's text, so they are made safe for a terminal, for HTML and SVG, and for spreadsheets.
+Names and keys come from elsewhere, so they are made safe for a terminal, for HTML and SVG, and for spreadsheets.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = [
     "is_short",
     "is_unicode",
     "markup",
+    "ordinal",
     "plain_scalar",
     "plural",
     "safe_repr",
@@ -28,14 +29,14 @@ __all__ = [
     "visible",
 ]
 
-_LONGEST_SHOWN = 60  # characters of a value that is echoed
+_LONGEST_SHOWN = 60  # characters of a value echoed in a message
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (bidi overrides too), lone surrogates, line separators
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def visible(text: str) -> str:
-    """Text with everything that could steer a terminal or turn the reading order made visible.
+    """Escape every character that could steer a terminal or change the reading order.
 
     >>> visible("a\\x1b[31mb")
     'a\\\\u001b[31mb'
@@ -46,7 +47,7 @@ def visible(text: str) -> str:
 
 
 def markup(text: object) -> str:
-    """Text for HTML or SVG, between tags or in a quoted attribute.
+    """Escape text for HTML or SVG, between tags or in a quoted attribute.
 
     >>> markup('<b a="1">')
     '&lt;b a=&quot;1&quot;&gt;'
@@ -55,7 +56,7 @@ def markup(text: object) -> str:
 
 
 def for_spreadsheet(cell: Any) -> Any:
-    """A text that can neither steer a terminal nor run as a formula, which gets a quote in front; numbers stay numbers.
+    """Make a cell safe for a spreadsheet: a quote before anything that could run as a formula; numbers are kept.
 
     >>> for_spreadsheet("=1+1"), for_spreadsheet(-2.5), for_spreadsheet("-2.5"), for_spreadsheet("-2+cmd")
     ("'=1+1", -2.5, '-2.5', "'-2+cmd")
@@ -69,17 +70,17 @@ def for_spreadsheet(cell: Any) -> Any:
 
 
 def is_short(text: str, longest: int = _LONGEST_SHOWN) -> bool:
-    """Whether a text is short and printable, so that a message may echo it."""
+    """Return True if a text is short and printable, so that a message may echo it."""
     return len(text) <= longest and text.isprintable()
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8: it has no half of a surrogate pair."""
+    """Return True if a text can be encoded as UTF-8: it has no lone surrogate."""
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def safe_repr(value: object, longest: int = _LONGEST_SHOWN) -> str:
-    """The value as an error message may echo it: short scalars as they are, anything else by its type."""
+    """Return a value as an error message may echo it: a short scalar in full, anything else by its type."""
     value = plain_scalar(value)
     if isinstance(value, str):
         return repr(value) if is_short(value, longest) else "a long or unprintable text"
@@ -97,7 +98,7 @@ def safe_repr(value: object, longest: int = _LONGEST_SHOWN) -> str:
 
 
 def plain_scalar(value: object) -> object:
-    """A text or a number as Python's own type has it: what a subclass says of itself is not asked."""
+    """Return a string or number as Python's own type, without calling methods that a subclass overrides."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -110,14 +111,30 @@ def plain_scalar(value: object) -> object:
 
 
 def thousands(number: int) -> str:
-    """A count for people: thousands set apart."""
+    """Print an integer with its thousands set apart.
+
+    >>> thousands(1234567)
+    '1 234 567'
+    """
     return f"{number:,}".replace(",", " ")
 
 
 def plural(count: int, noun: str, write: Callable[[int], str] = str) -> str:
-    """So many of a thing.
+    """Print a count with its noun.
 
     >>> plural(1, "bucket"), plural(12000, "record"), plural(12000, "record", thousands)
     ('1 bucket', '12000 records', '12 000 records')
     """
     return f"{write(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def ordinal(number: str | int) -> str:
+    """Print a number, given in digits, as an ordinal.
+
+    >>> ordinal(1), ordinal(12), ordinal(23), ordinal("99.9")
+    ('1st', '12th', '23rd', '99.9th')
+    """
+    digits = str(number)
+    if "." in digits or digits[-2:-1] == "1":
+        return f"{digits}th"
+    return digits + {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1:], "th")

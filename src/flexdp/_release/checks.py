@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexdp._core.calendar import check_zone
+from flexdp._core.calendar import check_zone, days_since_epoch
 from flexdp._core.domains import Domain, choice, elements, integer, pairs, sequence, text
 from flexdp._core.text import is_unicode, plain_scalar, plural, safe_repr, thousands
-from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Kind
+from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.buckets.partition import Buckets, Partition
@@ -325,7 +325,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
 
 def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
     """A group as the engine numbers it: dates as days since 1970-01-01."""
-    return tuple(part.toordinal() - EPOCH if isinstance(part, dt.date) else part for part in group)
+    return tuple(days_since_epoch(part) if isinstance(part, dt.date) else part for part in group)
 
 
 def _units(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from flexdp._core.domains import DELTA, EPSILON, array, choice, integer
+from flexdp._core.domains import EPSILON, SMALL_DELTA, array, choice, integer
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp.baselines.laws import BarLaw, reading_law
@@ -42,7 +42,6 @@ __all__ = [
 ]
 
 LARGEST_TOTAL = 2**53  # records in all, so that sums of counts are exact in doubles
-SMALL_DELTA = replace(DELTA, high=Fraction(1, 2), high_included=True)  # calibrations divide by 2δ and take a logarithm
 
 MOST_RUNS = 10**9
 _EPSILON = replace(EPSILON, low=Fraction(1, 10**300), low_included=True)  # calibrations divide by it, in doubles

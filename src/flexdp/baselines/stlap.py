@@ -14,8 +14,9 @@ from flexdp._core.exact import Number
 from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
 from flexdp.baselines.laws import WholeBars
 from flexdp.guarantees import Privacy
+from flexdp.noise.continuous import truncated_laplace_quantile
 
-__all__ = ["ShiftedTruncatedLaplace", "quantile", "reach", "tail"]
+__all__ = ["ShiftedTruncatedLaplace", "reach", "tail"]
 
 
 def reach(epsilon: float, delta: float) -> float:
@@ -23,17 +24,6 @@ def reach(epsilon: float, delta: float) -> float:
     if epsilon > 500:  # e^ε leaves the doubles; the 1 is then far below the last digit
         return 2 / epsilon * (epsilon - math.log(2 * delta))
     return 2 / epsilon * math.log1p(math.expm1(epsilon) / (2 * delta))
-
-
-def quantile(uniform: NDArray[np.float64], epsilon: float, q: float) -> NDArray[np.float64]:
-    """The noise at each point of [0, 1), by inversion: −q at 0, −q/2 at 1/2, towards 0 at 1.
-
-    Doubles resolve 2⁻⁵²: where e^{−εq/2} is below that (δ below about 1e-16) the far ends are not reached, and a draw
-    of exactly 0 counts as the next one instead of as the logarithm of zero.
-    """
-    u = np.maximum(2 * uniform - 1, np.nextafter(-1.0, 0.0))
-    away = -np.log1p(np.abs(u) * np.expm1(-epsilon * q / 2)) / epsilon
-    return np.asarray(np.clip(np.copysign(away, u) - q / 2, -q, 0))
 
 
 def tail(z: NDArray[np.floating[Any]], epsilon: float, q: float) -> NDArray[np.float64]:
@@ -64,7 +54,7 @@ class ShiftedTruncatedLaplace(HistogramMechanism):
     def _histograms(self, task: Task) -> NDArray[Any]:
         q = reach(task.epsilon, task.delta)
         filled = np.flatnonzero(task.counts)
-        noise = quantile(task.rng.random((task.runs, len(filled))), task.epsilon, q)
+        noise = truncated_laplace_quantile(task.rng.random((task.runs, len(filled))), reach=q, epsilon=task.epsilon)
         out = np.zeros((task.runs, task.bars))
         out[:, filled] = np.maximum(0, np.rint(task.counts[filled] + noise))
         return out

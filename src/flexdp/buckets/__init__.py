@@ -1,4 +1,4 @@
-"""How values are bucketed: partitions of a column, and the parameters that name them."""
+"""Partitions of a column into buckets, and their parameters."""
 
 from __future__ import annotations
 

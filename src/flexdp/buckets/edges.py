@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import as_read, next_below, to_double
+from flexdp._core.keys import canonical_keys
 from flexdp._core.text import plural
 from flexdp.buckets.base import (
     Bucket,
@@ -25,7 +26,6 @@ from flexdp.buckets.base import (
     middle_times,
     nearest_doubles,
 )
-from flexdp.histogram import canonical_keys
 
 __all__ = ["Edges"]
 
@@ -66,11 +66,11 @@ class Edges:
         return half if self.kind != "number" else max(half, largest_distance(self, int(index)))
 
     def beta_of(self, index: NDArray[Any]) -> Fraction:
-        """The β of all these buckets together: the widest decides."""
+        """β of all these buckets together: that of the widest."""
         return max(map(self.beta_at, index.tolist()), default=self.beta)
 
     def extent(self, index: int) -> tuple[Fraction, Fraction]:
-        """The ends of a bucket of numbers; they are compared with the edges as doubles."""
+        """Return the ends of a bucket of numbers, which are compared with the edges as doubles."""
         low, high = (to_double(edge) for edge in self.edges[index : index + 2])
         first, last = self._span(index)
         return min(first, as_read(low)), max(last, as_read(high if index + 1 == self.count else next_below(high)))

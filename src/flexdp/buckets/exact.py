@@ -1,4 +1,4 @@
-"""Every value is its own bar; β = 0."""
+"""Every value is its own bucket; β = 0."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Exact"]
 
 @dataclass(frozen=True)
 class Exact:
-    """Every value its own bar; with bounds, values outside count at the nearer bound, or not at all."""
+    """Every value is its own bucket; with bounds, values outside count at the nearer bound or not at all."""
 
     kind: Kind
     bounds: tuple[Fraction, Fraction] | None = None
@@ -23,7 +23,7 @@ class Exact:
 
     beta = Fraction(0)
     relative = False
-    count = None  # the bars are not public, whatever the bounds
+    count = None  # the values that occur are not public, whatever the bounds
     first = 0
     spec = "every value its own bar"
 
@@ -35,7 +35,7 @@ class Exact:
         return Fraction(0)
 
     def beta_of(self, index: NDArray[Any]) -> Fraction:  # noqa: ARG002
-        """The β of all these buckets together."""
+        """β of all these buckets together."""
         return Fraction(0)
 
     def locate(self, values: NDArray[Any]) -> NDArray[Any]:

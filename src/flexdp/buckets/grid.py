@@ -1,4 +1,4 @@
-"""Cells of several columns, a bucket of each; β = half the diagonal of a cell."""
+"""Cells of several columns, one bucket of each; β is half the diagonal of a cell."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.exact import root_up
 from flexdp.buckets.base import Bucket, Kind, Outside
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
@@ -20,7 +21,7 @@ __all__ = ["Grid"]
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of several columns of numbers: a bucket of each. An index is a row, a centre a point."""
+    """Cells of several columns of numbers, one bucket of each. An index is a row, a centre a point."""
 
     axes: tuple[Exact | Width | Edges, ...]
 
@@ -47,33 +48,33 @@ class Grid:
     @property
     def beta(self) -> Fraction:
         """Half the diagonal, rounded up."""
-        return _root_up(sum((axis.beta**2 for axis in self.axes), Fraction(0)))
+        return root_up(sum((axis.beta**2 for axis in self.axes), Fraction(0)))
 
     def beta_at(self, index: Any) -> Fraction:  # noqa: ARG002  (one for all)
         return self.beta
 
     def beta_of(self, index: NDArray[Any]) -> Fraction:
-        """The β of all these cells together."""
+        """β of all these cells together."""
         sides = (self._side(axis, index[:, i]) for i, axis in enumerate(self.axes))
-        return _root_up(sum((side**2 for side in sides), Fraction(0)))
+        return root_up(sum((side**2 for side in sides), Fraction(0)))
 
     @staticmethod
     def _side(axis: Exact | Width | Edges, index: NDArray[Any]) -> Fraction:
-        """The β along one side: a point has doubles for coordinates, and long integers are rounded to them."""
+        """β along one side: the coordinates of a point are doubles, and long integers are rounded to them."""
         if isinstance(axis, Exact):
             beta, points, places = axis.beta, index, np.zeros(1)
         else:
             places = np.unique(index).astype(np.int64)
             beta, points = axis.beta_of(places), axis.centres(places)
         furthest, place = (int(max(map(abs, numbers.tolist()), default=0)) for numbers in (points, places))
-        if axis.kind == "integer" and furthest >= 2**53:  # the key is rounded, and again where it is printed
+        if axis.kind == "integer" and furthest >= 2**53:  # the key is rounded, and again when it is printed
             beta += Fraction(2 * furthest + 1, 2**53)
         if isinstance(axis, Width) and place >= 2**53:  # and so is the index
             beta += place * axis.width / 2**53
         return beta
 
     def centres(self, index: NDArray[Any]) -> NDArray[np.float64]:
-        """The middle of each cell, a row each."""
+        """Return the middle of each cell, one row each."""
         whole = index.astype(np.int64) if index.size else np.empty((0, self.dimensions), dtype=np.int64)
         columns = [
             axis.centres(index[:, i] if isinstance(axis, Exact) else whole[:, i]) for i, axis in enumerate(self.axes)
@@ -81,7 +82,7 @@ class Grid:
         return np.stack([column.astype(np.float64) for column in columns], axis=1)
 
     def edges_of(self, index: NDArray[Any]) -> list[Bucket]:
-        """The lowest and the highest corner of each cell."""
+        """Return the lowest and the highest corner of each cell."""
         whole = index.astype(np.int64)
         sides = [
             axis.edges_of(index[:, i] if isinstance(axis, Exact) else whole[:, i]) for i, axis in enumerate(self.axes)
@@ -90,12 +91,3 @@ class Grid:
             Bucket(tuple(side.lower for side in cell), tuple(side.upper for side in cell))
             for cell in zip(*sides, strict=True)
         ]
-
-
-def _root_up(square: Fraction) -> Fraction:
-    """A square root, rounded up in the thirtieth decimal unless it is exact."""
-    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    if top * top == square.numerator and bottom * bottom == square.denominator:
-        return Fraction(top, bottom)
-    scale = 10**30
-    return Fraction(math.isqrt(math.ceil(square * scale * scale)) + 1, scale)

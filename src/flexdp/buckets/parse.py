@@ -1,4 +1,4 @@
-"""From parameters to a partition, and back: everything a caller may say of buckets is checked here."""
+"""Parameters to partition and back; all parameters of buckets are checked here."""
 
 from __future__ import annotations
 
@@ -12,20 +12,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from flexdp._core.domains import Domain, choice, sequence
+from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY, days_since_epoch, micros_since_epoch
+from flexdp._core.domains import RELATIVE, WIDTH, Domain, choice, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar, safe_repr
-from flexdp.buckets.base import (
-    EPOCH,
-    FIRST_MOMENT,
-    LARGEST_INDEX,
-    LAST_MOMENT,
-    MEASURES,
-    MICROS_PER_DAY,
-    Kind,
-    Outside,
-    times,
-)
+from flexdp.buckets.base import LARGEST_INDEX, MEASURES, Kind, Outside, times
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
@@ -33,34 +24,17 @@ from flexdp.buckets.months import Months
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P, Phrase
 
 __all__ = ["bound_given", "bucket_parameters", "make_buckets", "make_grid"]
 
 MOST_EDGES = 1001
-WIDTH = Domain(
-    name="width",
-    low=Fraction(1, 10**300),
-    low_included=True,
-    high=Fraction(10**300),
-    high_included=True,
-    remedy="Give the width of a bucket in the column's own unit, for example width=5.",
-)
-RELATIVE = Domain(
-    name="relative",
-    low=Fraction(1, 10**4),
-    low_included=True,
-    high=Fraction(9, 10),
-    high_included=True,
-    remedy="Give the relative half-width, for example relative=0.05 for 5%.",
-)
 _WIDEST = {"integer": 2**62, "date": 10**7, "datetime": 10**7 * MICROS_PER_DAY}
 _DURATION = re.compile(r"\s*(?:([0-9]{1,18})\s*)?([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _LENGTHS = {name[:-1]: micros for name, micros in MEASURES.items()} | {"week": 7 * MICROS_PER_DAY}
 _CALENDAR = {"month": 1, "quarter": 3, "year": 12}
 _MOST_MONTHS = 12 * 9999
-
-
+_SAY_TIMES = ("Say ", P("kind", "date"), " or ", P("kind", "datetime"), " if the column holds dates or datetimes.")
 _LIKE_A_DAY = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -82,31 +56,71 @@ def make_buckets(
     relative: Number | None = None,
     edges: Sequence[Any] | None = None,
     bounds: Sequence[Any] | None = None,
-    outside: str = "clamp",
+    outside: Outside = "clamp",
 ) -> Buckets:
-    """The partition that the parameters describe, for a column of the given kind."""
+    """Build the partition that the parameters describe, for a column of the given kind.
+
+    Parameters
+    ----------
+    kind
+        Kind of the column's values.
+    width
+        Width of a bucket in the column's unit; for dates and datetimes a length of time such as "1 month" too.
+    relative
+        Relative half-width ρ: every value is within a fraction ρ of its bucket's centre.
+    edges
+        Ascending edges of buckets; the outermost ones are the bounds.
+    bounds
+        Public lower and upper bound.
+    outside
+        Treatment of values outside the bounds: counted at the nearer bound ("clamp"), or not counted ("drop").
+
+    Returns
+    -------
+    Exact, Width, RelativeWidth, Edges or Months
+        The partition; every value is its own bucket without ``width``, ``relative`` and ``edges``.
+
+    Raises
+    ------
+    InputError
+        If the parameters contradict each other or do not fit the kind.
+
+    Examples
+    --------
+    >>> make_buckets("number", width=5, bounds=(0, 120)).count
+    24
+    >>> make_buckets("date", width="1 month").spec
+    'buckets of 1 month'
+    """
     asked = [name for name, value in (("width", width), ("relative", relative), ("edges", edges)) if value is not None]
     if len(asked) > 1:
-        raise InputError(f"{asked[0]} and {asked[1]} exclude each other; give one of them.")
-    side: Outside = "clamp" if choice("outside", outside, ("clamp", "drop")) == "clamp" else "drop"
+        raise InputError(asked[0], ("and ", P(asked[1]), " exclude each other"), remedy="Give one of them.")
+    side: Outside = choice("outside", outside, ("clamp", "drop"))
     width = plain_scalar(width)  # type: ignore[assignment]
-    kind = choice("kind", kind, get_args(Kind))  # type: ignore[assignment]
+    kind = choice("kind", kind, get_args(Kind))
     if kind in ("text", "boolean"):
         for name in (*asked, *(["bounds"] if bounds is not None else [])):
-            hint = ", or say kind='number' where texts hold numbers" if kind == "text" else ""
+            hint = (", or say ", P("kind", "number"), " if its texts are numbers.") if kind == "text" else (".",)
             raise InputError(
-                f"{name} needs a column of numbers or dates, and this one is declared or read as {kind}. "
-                f"Leave {name} out{hint}."
+                name,
+                f"needs a column of numbers or dates, and this one is declared or read as {kind}",
+                remedy=("Leave out ", P(name), *hint),
             )
         return Exact(kind)
     if edges is not None:
         if bounds is not None:
-            raise InputError("edges and bounds exclude each other; the outermost edges are the bounds.")
+            raise InputError(
+                "edges", ("and ", P("bounds"), " exclude each other"), remedy="The outermost edges are the bounds."
+            )
         return Edges(kind, _edges(kind, edges), side)
     limits = None if bounds is None else _bounds(kind, bounds)
     if relative is not None:
         if kind in ("date", "datetime"):
-            raise InputError("relative needs a column of numbers, and this one holds times. Give width='1 day'.")
+            raise InputError(
+                "relative",
+                "needs a column of numbers, and this one holds dates or datetimes",
+                remedy=("Give ", P("width", "1 day"), "."),
+            )
         return RelativeWidth(kind, RELATIVE.check(relative), limits, side)
     if width is None:
         return Exact(kind, limits, side)
@@ -117,27 +131,30 @@ def make_buckets(
     match = _DURATION.fullmatch(width) if kind in ("integer", "number") and isinstance(width, str) else None
     if match and match.group(2).lower() in {*_LENGTHS, *_CALENDAR}:
         raise InputError(
-            f"width is a length of time, and the column is read as {kind}; got {safe_repr(width)}. "
-            "Say kind='date' or kind='datetime' where it holds times."
+            "width",
+            f"is a length of time, and the column is read as {kind}",
+            given=safe_repr(width),
+            remedy=_SAY_TIMES,
         )
     step = WIDTH.check(width)
     if kind != "number":
-        unit, hint = ("days", "") if kind == "date" else ("integers", ", or say kind='number'")
+        unit = "days" if kind == "date" else "integers"
         if step.denominator != 1:
-            raise InputError(
-                f"width must be a whole number on a column of {unit}; got {safe_repr(width)}. Round it{hint}."
-            )
+            rule = f"must be a whole number on a column of {unit}"
+            remedy: Phrase = "Round it." if kind == "date" else ("Round it, or say ", P("kind", "number"), ".")
+            raise InputError("width", rule, given=safe_repr(width), remedy=remedy)
         if step > _WIDEST[kind]:
-            raise InputError(f"width must be at most {_WIDEST[kind]} on a column of {unit}; got {safe_repr(width)}.")
+            rule = f"must be at most {_WIDEST[kind]} on a column of {unit}"
+            raise InputError("width", rule, given=safe_repr(width))
     buckets = Width(kind, step, limits, side)
     furthest = max((abs(bound) for bound in limits or ()), default=Fraction(0))
     if (buckets.count or 0) > LARGEST_INDEX or (kind == "number" and furthest > LARGEST_INDEX * step):
-        raise InputError(f"width is too small for these bounds; got {safe_repr(width)}. Give a larger width.")
+        raise InputError("width", "is too small for these bounds", given=safe_repr(width), remedy="Make it larger.")
     return buckets
 
 
 def _timed(kind: Kind, width: Any, limits: tuple[Fraction, Fraction] | None, side: Outside) -> Width | Months | None:
-    """Buckets of a length of time; None where a date's width is a plain number of days, written as text."""
+    """Build buckets of a length of time; None if the width of dates is a plain number of days, written as text."""
     whole_days = kind == "date"
     given = f"{width // dt.timedelta(microseconds=1)} microseconds" if isinstance(width, dt.timedelta) else width
     match = _DURATION.fullmatch(given) if isinstance(given, str) else None
@@ -146,35 +163,36 @@ def _timed(kind: Kind, width: Any, limits: tuple[Fraction, Fraction] | None, sid
         if whole_days and isinstance(given, str) and given.strip()[:1].isdigit() and not match:
             return None
         example = "'1 day', '1 week' or '1 month'" if whole_days else "'15 minutes', '1 day' or '1 month'"
-        raise InputError(f"width must be a length of time such as {example}; got {safe_repr(width)}.")
+        raise InputError("width", f"must be a length of time such as {example}", given=safe_repr(width))
     number = int(match.group(1) or 1)
     if number < 1:
-        raise InputError(f"width must be longer than nothing; got {safe_repr(width)}.")
+        raise InputError("width", "must be positive", given=safe_repr(width))
     if word in _CALENDAR:
         if number * _CALENDAR[word] > _MOST_MONTHS:
-            raise InputError(f"width must be at most 9999 years; got {safe_repr(width)}.")
+            raise InputError("width", "must be at most 9999 years", given=safe_repr(width))
         return Months(kind, number * _CALENDAR[word], limits, side)
     length = Fraction(number * _LENGTHS[word], MICROS_PER_DAY if whole_days else 1)
     if length.denominator != 1:
-        raise InputError(f"width must be whole days on a column of dates; got {safe_repr(width)}.")
+        raise InputError("width", "must be whole days on a column of dates", given=safe_repr(width))
     if length > _WIDEST[kind]:
-        raise InputError(f"width must be at most 10000000 days; got {safe_repr(width)}.")
+        raise InputError("width", "must be at most 10000000 days", given=safe_repr(width))
     return Width(kind, length, limits, side, weekly=word == "week")
 
 
 def make_grid(axes: Sequence[Buckets]) -> Grid:
-    """Cells of several columns, which must be of numbers for distances between points to mean anything."""
+    """Build the cells of several columns, which must be numbers for distances between points to make sense."""
     for axis in axes:
         if axis.kind not in ("integer", "number") or not isinstance(axis, Exact | Width | Edges):
             raise InputError(
-                "several columns must be of numbers, in buckets of a width, of beta, or between edges; "
-                "use by= for texts and dates, or separately=True."
+                "column",
+                (": several columns must be numbers in buckets of ", P("width"), ", ", P("beta"), " or ", P("edges")),
+                remedy=("Use ", P("by"), " for texts and dates, or ", P("separately", True), "."),
             )
     return Grid(tuple(axis for axis in axes if isinstance(axis, Exact | Width | Edges)))
 
 
 def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
-    """The parameters of :func:`make_buckets` that give this partition again, as plain JSON values."""
+    """Return the parameters of :func:`make_buckets` that give this partition again, as JSON values."""
     if isinstance(buckets, Edges):
         return {
             "edges": [_point_text(buckets.kind, edge) for edge in buckets.edges],
@@ -195,8 +213,8 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
 
 
 def bound_given(kind: Kind, upper: Fraction) -> Fraction:
-    """The upper bound as it was given: of datetimes, what is stored is the last one before it."""
-    return min(upper + 1, Fraction(LAST_MOMENT)) if kind == "datetime" else upper
+    """Return the upper bound as given: for datetimes, the last microsecond before it is stored."""
+    return min(upper + 1, Fraction(LAST_DATETIME)) if kind == "datetime" else upper
 
 
 def _point_text(kind: Kind, point: Fraction) -> str:
@@ -206,31 +224,31 @@ def _point_text(kind: Kind, point: Fraction) -> str:
 
 
 def _point(name: str, kind: Kind, value: Any) -> Fraction:
-    """A bound or an edge as a number; dates as days, datetimes as microseconds since 1970-01-01."""
+    """Check a bound or an edge; dates become days, datetimes microseconds since 1970-01-01."""
     value = plain_scalar(value)
     if kind == "datetime":
         return _moment(name, value)
     if kind != "date":
         if isinstance(value, str) and _LIKE_A_DAY.match(value):
-            raise InputError(
-                f"{name} holds times, and the column is read as {kind}; got {safe_repr(value)}. "
-                "Say kind='date' or kind='datetime' where it holds them, too."
-            )
+            rule = f"must be numbers, since the column is read as {kind}"
+            raise InputError(name, rule, given=safe_repr(value), remedy=_SAY_TIMES)
         return _limits(name, 37 if kind == "integer" else 300).check(value)
+    wrong = InputError(name, "must be dates such as 2024-12-31", given=safe_repr(value))
     if isinstance(value, str):
         try:
             value = dt.date.fromisoformat(value.strip())
         except ValueError:
-            raise InputError(f"{name} must be dates such as 2024-12-31; got {safe_repr(value)}.") from None
+            raise wrong from None
     if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
-        raise InputError(f"{name} must be dates such as 2024-12-31; got {safe_repr(value)}.")
-    return Fraction(value.toordinal() - EPOCH)
+        raise wrong
+    return Fraction(days_since_epoch(value))
 
 
 def _moment(name: str, value: Any) -> Fraction:
     wrong = InputError(
-        f"{name} must be datetimes such as 2024-12-31T18:30, without a time zone (zone= says which); "
-        f"got {safe_repr(value)}."
+        name,
+        ("must be datetimes such as 2024-12-31T18:30, without a time zone (use ", P("zone"), " for that)"),
+        given=safe_repr(value),
     )
     if isinstance(value, str):
         try:
@@ -241,39 +259,40 @@ def _moment(name: str, value: Any) -> Fraction:
         value = dt.datetime(value.year, value.month, value.day)
     if not isinstance(value, dt.datetime) or value.tzinfo is not None:
         raise wrong
-    return Fraction((value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
+    return Fraction(micros_since_epoch(value))
 
 
 def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
     pair = sequence(bounds)
     if pair is None or len(pair) != 2:
-        raise InputError("bounds must be a pair (lower, upper), for example bounds=(0, 120).")
+        raise InputError("bounds", ("must be a pair (lower, upper), for example ", P("bounds", (0, 120))))
     lower, upper = (_point("bounds", kind, bound) for bound in pair)
     if lower >= upper:
-        order, remedy = ("equal", "Move them apart") if lower == upper else ("reversed", "Give the smaller one first")
-        raise InputError(
-            f"bounds must be a lower one and a larger upper one; got {order} bounds, {safe_repr(pair[0])} and "
-            f"{safe_repr(pair[1])}. {remedy}."
-        )
-    if kind == "datetime":  # from the lower one up to, and without, the upper one
-        return max(lower, Fraction(FIRST_MOMENT)), upper - 1
+        order, remedy = ("equal", "Move them apart.") if lower == upper else ("reversed", "Swap them.")
+        given = f"{order} bounds, {safe_repr(pair[0])} and {safe_repr(pair[1])}"
+        raise InputError("bounds", "must be a lower bound and a larger upper bound", given=given, remedy=remedy)
+    if kind == "datetime":  # the upper bound is excluded
+        return max(lower, Fraction(FIRST_DATETIME)), upper - 1
     if kind == "integer":  # the integers inside
         lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
         if lower > upper:
-            raise InputError("bounds must hold at least one integer on a column of integers; widen them.")
+            rule = "must contain at least one integer on a column of integers"
+            raise InputError("bounds", rule, remedy="Widen them.")
     return lower, upper
 
 
 def _edges(kind: Kind, edges: Sequence[Any]) -> tuple[Fraction, ...]:
     listed = sequence(edges)
     if listed is None or not 2 <= len(listed) <= MOST_EDGES:
-        raise InputError(f"edges must be 2 to {MOST_EDGES} ascending values, for example edges=[0, 18, 65, 120].")
+        rule = f"must be 2 to {MOST_EDGES} ascending values, for example "
+        raise InputError("edges", (rule, P("edges", [0, 18, 65, 120])))
     points = tuple(_point("edges", kind, edge) for edge in listed)
     if any(not low < high for low, high in pairwise(points)):
-        raise InputError("edges must be strictly ascending; sort them and leave out repeated ones.")
+        raise InputError("edges", "must be strictly ascending", remedy="Sort them and leave out repeated ones.")
     if kind == "integer" and any(point.denominator != 1 for point in points):
-        raise InputError("edges must be whole numbers on a column of integers; round them, or say kind='number'.")
+        remedy = ("Round them, or say ", P("kind", "number"), ".")
+        raise InputError("edges", "must be whole numbers on a column of integers", remedy=remedy)
     centres = {float((low + high) / 2) for low, high in pairwise(points)}
     if kind == "number" and (len({float(p) for p in points}) < len(points) or len(centres) < len(points) - 1):
-        raise InputError("edges must differ as doubles, and so must the middles between them; these are too close.")
+        raise InputError("edges", "must differ as doubles, and so must their midpoints: these are too close")
     return points

@@ -1,15 +1,15 @@
 """Partitions of a column's values into buckets: public, fixed before any record is read.
 
-A partition maps a value to an index and an index to the bucket's centre and edges. The index is what the engine
-counts by; centres are computed afterwards, on the few buckets that are released. Every partition knows its
-half-width β, and with bounds it knows how many buckets there are, which is what α certificates rest on.
+A partition maps a value to an index, and an index to the bucket's centre and edges. The engine counts by index; centres
+are computed afterwards, for the few buckets that are released. Every partition has a half-width β; with bounds it has a
+public number of buckets too, on which the certificates of α rest.
 
 ============= ============================================ ==========================================================
-Exact         every value is its own bar                   β = 0
-Width         [lower + i·w, lower + (i+1)·w)               β = w/2; on integers the bucket holds w of them, β = (w−1)/2
+Exact         every value is its own bucket                β = 0
+Width         [lower + i·w, lower + (i+1)·w)               β = w/2; on integers a bucket has w of them, β = (w−1)/2
 RelativeWidth ratio (1+ρ)/(1−ρ), both signs, zero          β = ρ of the bucket's centre
 Edges         [e_i, e_{i+1}), the last one closed          β = half the width of the bucket in question
-Months        so many months of the calendar               β = half the length of the bucket in question
+Months        a number of months of the calendar           β = half the length of the bucket in question
 Grid          a cell of several columns                    β = half the diagonal of a cell
 ============= ============================================ ==========================================================
 """

@@ -1,4 +1,4 @@
-"""Buckets of one ratio, (1+ρ)/(1−ρ), on both sides of zero; β = ρ of the bucket's centre."""
+"""Buckets of one ratio, (1+ρ)/(1−ρ), on both sides of zero; β is ρ of the bucket's centre."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _LOG_SPAN = 1420.0  # a little more than ln(largest double / smallest normal dou
 
 @dataclass(frozen=True)
 class RelativeWidth:
-    """Buckets in which every value is within a fraction ρ of the centre; both signs, and a bar for zero.
+    """Buckets in which every value is within a fraction ρ of the centre; both signs, and a bucket for zero.
 
-    Index 0 is zero (and what is smaller in size than the smallest normal double); index ±(j+1) is the j-th
-    bucket of magnitudes. Edges are products of two short tables of doubles, so that an engine can compute the
-    very same doubles. The ratio is that of 98.5% of ρ, which leaves room to round centres to a few digits.
+    Index 0 is zero, with all magnitudes below the smallest normal double; index ±(j+1) is the j-th bucket of
+    magnitudes. Edges are products of two short tables of doubles, so that an engine computes the very same doubles. The
+    ratio is that of 98.5% of ρ, which leaves room to round centres to a few digits.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ class RelativeWidth:
         return self.rho if index else Fraction(0)
 
     def beta_of(self, index: NDArray[Any]) -> Fraction:  # noqa: ARG002
-        """The β of all these buckets together."""
+        """β of all these buckets together."""
         return self.rho
 
     @cached_property
@@ -58,13 +58,13 @@ class RelativeWidth:
 
     @cached_property
     def fine(self) -> NDArray[np.float64]:
-        """ratio^b for b below the table's length, about the square root of the number of buckets."""
+        """Powers ratio^b for b below the table's length, about the square root of the number of buckets."""
         length = math.isqrt(math.ceil(_LOG_SPAN / math.log(self.ratio)))
         return np.multiply.accumulate(np.r_[1.0, np.full(length, self.ratio)])
 
     @cached_property
     def coarse(self) -> NDArray[np.float64]:
-        """Smallest normal double × ratio^(len(fine)·a), as far as doubles go."""
+        """Smallest normal double × ratio^(len(fine)·a), up to the largest double."""
         step = self.fine[-1] * self.ratio
         length = math.ceil(_LOG_SPAN / math.log(step)) + 1
         with np.errstate(over="ignore"):
@@ -82,7 +82,7 @@ class RelativeWidth:
 
     @cached_property
     def first(self) -> int:
-        """The lowest public index, where bounds are given."""
+        """The lowest public index, if bounds are given."""
         return int(self._index(np.array([float(self.bounds[0])]))[0]) if self.bounds else 0
 
     @cached_property

@@ -1,6 +1,6 @@
 """Buckets of one width: [lower + i·w, lower + (i+1)·w).
 
-β = w/2; on integers the bucket holds w of them, β = (w−1)/2.
+β = w/2; on integers a bucket has w of them, and β = (w−1)/2.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp._core.exact import as_read, exact_text, next_below, smallest_where, to_double
 from flexdp._core.text import plural
 from flexdp.buckets.base import (
     LARGEST_DOUBLE,
     LARGEST_INDEX,
     MEASURES,
-    MICROS_PER_DAY,
     SMALLEST_NORMAL,
     Bucket,
     Kind,
@@ -38,18 +38,18 @@ from flexdp.buckets.base import (
 
 __all__ = ["Width"]
 
-_MOST_SEARCHED = 500  # buckets whose ends are searched for among the doubles, one by one
+_MOST_SEARCHED = 500  # buckets whose ends are searched among the doubles, one by one
 
 
 @dataclass(frozen=True)
 class Width:
-    """Buckets of one width, beginning at the lower bound, or at zero on an open domain."""
+    """Buckets of one width that begin at the lower bound, or at zero on an open domain."""
 
     kind: Kind
     width: Fraction
     bounds: tuple[Fraction, Fraction] | None = None
     outside: Outside = "clamp"
-    weekly: bool = False  # whole weeks, which begin on Mondays where no bound says otherwise
+    weekly: bool = False  # whole weeks, which begin on Mondays unless a bound says otherwise
 
     relative = False
     first = 0
@@ -67,7 +67,7 @@ class Width:
 
     @property
     def whole(self) -> bool:
-        """Whether the values are whole numbers (or days), so that a bucket of width w holds w of them."""
+        """True if the values are integers, days or microseconds, so that a bucket of width w has w of them."""
         return self.kind != "number"
 
     @property
@@ -76,7 +76,7 @@ class Width:
 
     @property
     def width_text(self) -> str:
-        """The width as people, and ``make_buckets``, write it."""
+        """Width as people write it and :func:`make_buckets` reads it."""
         if self.weekly:
             weeks = self.width / (7 * (MICROS_PER_DAY if self.kind == "datetime" else 1))
             return plural(int(weeks), "week")
@@ -91,25 +91,25 @@ class Width:
             return None
         lower, upper = self.bounds
         many = max(1, math.ceil((upper - lower + int(self.whole)) / self.width))
-        if self.whole or many > LARGEST_INDEX:  # far too many, which is refused
+        if self.whole or many > LARGEST_INDEX:  # too many: refused by the caller
             return many
-        # Where the last bucket is so narrow that doubles put the upper bound into the one before, it is none.
+        # A last bucket so narrow that doubles put the upper bound into the one before does not count.
         return min(many, 1 + int(self._places(float(upper))))
 
     @cached_property
     def zero(self) -> int | None:
-        """Index of the bucket that begins at zero, where the bounds begin whole buckets below it.
+        """Index of the bucket that begins at zero, if the bounds begin whole buckets below it.
 
-        Such numbers are divided as they are. Less the lower bound they would lose digits, and the smaller ones cross an
-        edge.
+        Such numbers are divided as they are: subtracting the lower bound would cost digits, and small numbers would
+        cross an edge.
         """
         if self.whole or self.origin >= 0 or self.origin % self.width:
             return None
         zero, (origin, width) = int(-self.origin / self.width), self._doubles
-        return zero if math.floor(origin / width) == -zero else None  # else doubles put the bound below its bucket
+        return zero if math.floor(origin / width) == -zero else None  # otherwise doubles put the bound below its bucket
 
     def _places(self, values: Any) -> Any:
-        """The indices of numbers by the arithmetic of doubles, which all engines share."""
+        """Return the indices of numbers in the arithmetic of doubles, which all engines share."""
         origin, width = self._doubles
         if self.zero is not None:
             return np.floor(values / width) + self.zero
@@ -122,7 +122,7 @@ class Width:
     @property
     def beta(self) -> Fraction:
         ends = (0,) if self.count is None else (0, self.count - 1)
-        # All others are as wide as the first.
+        # All others are as wide as the first one.
         return max(half_span(self.kind, self._span(end), self.unit) for end in ends)
 
     def beta_at(self, index: Any) -> Fraction:
@@ -132,7 +132,7 @@ class Width:
         return max(half, largest_distance(self, int(index)))
 
     def beta_of(self, index: NDArray[Any]) -> Fraction:
-        """The β of all these buckets together."""
+        """β of all these buckets together."""
         if self.whole or not len(index):
             return self.beta
         others = index[~self._tidy(index)].tolist()
@@ -141,7 +141,7 @@ class Width:
         return max([self.beta, *(largest_distance(self, one) for one in others)])
 
     def extent(self, index: int) -> tuple[Fraction, Fraction]:
-        """The ends of a bucket of numbers, and what counts there beyond them because it was rounded across."""
+        """Return the ends of a bucket of numbers, including numbers beyond that are rounded into it."""
         first, last = self._span(index)
         room = 2 * self._slack(index)
         low, high = to_double(first - room), to_double(last + room)
@@ -151,15 +151,15 @@ class Width:
             low = smallest_where(lambda value: bool(self._places(value) >= index), low, high)
         if self.count is None or index + 1 < self.count:
             high = smallest_where(lambda value: bool(self._places(value) > index), low, high)
-            high = next_below(high) if self._places(high) > index else high  # else there is no larger double
+            high = next_below(high) if self._places(high) > index else high  # otherwise there is no larger double
         return min(first, as_read(low)), max(last, as_read(high))
 
     def _slack(self, index: int) -> Fraction:
-        """More than roundings, of which there are fewer than 16, can move an edge or a key of this bucket."""
+        """Bound the effect of roundings, fewer than 16, on an edge or a key of this bucket."""
         return (abs(self.origin) + self.width * (abs(index) + 1)) / 2**49
 
     def _tidy(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Of which buckets keys and ends are decimals that doubles say exactly, and nothing counts beyond the ends."""
+        """Mark the buckets whose keys and ends are exact as printed, and which contain nothing beyond their ends."""
         halves = [end / 2 for end in (self.origin, self.width, *(self.bounds or ()))]
         places = next((p for p in range(16) if all(10**p % half.denominator == 0 for half in halves)), 16)
         largest = abs(self.origin) + self.width * (int(np.abs(index).max()) + 2)
@@ -191,11 +191,11 @@ class Width:
 
     @property
     def reach(self) -> float:
-        """On an open domain of numbers, how far from zero values are counted."""
+        """Largest magnitude that is counted on an open domain of numbers."""
         return float(min(LARGEST_INDEX * self.width, Fraction(LARGEST_DOUBLE)))
 
     def _span(self, i: int) -> tuple[Fraction, Fraction]:
-        """The first and last value (whole numbers) or the two ends (numbers) of bucket i, cut at the bound."""
+        """Return the first and last value (integers) or the two ends (numbers) of bucket i, cut at the bound."""
         lower = self.origin + i * self.width
         upper = lower + self.width - int(self.whole)
         if self.bounds is None:
@@ -210,16 +210,16 @@ class Width:
 
     @cached_property
     def _halves(self) -> bool:
-        """Whether some centre may lie between two integers, so that all centres are written as doubles."""
+        """True if a centre may lie between two integers, so that all centres are doubles."""
         last = self._span(self.count - 1) if self.count is not None else (Fraction(0), Fraction(0))
         return self.width % 2 == 0 or sum(last) % 2 == 1
 
     def _points(
         self, index: NDArray[Any], offset: Fraction, of_span: Callable[[tuple[Fraction, Fraction]], Any], *, whole: bool
     ) -> NDArray[Any]:
-        """origin + offset + i·width for each i, and of the last bucket, which may be cut, what its span gives.
+        """Return origin + offset + i·width for each i; for the last bucket, which may be cut, the value of ``of_span``.
 
-        All at once where a single correctly rounded division gives them, else one by one and exactly.
+        All at once if a single correctly rounded division gives them, otherwise one by one and exactly.
         """
         if len(index) and index.dtype != object:
             scale = math.lcm(self.width.denominator, (self.origin + offset).denominator)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import datetime as dt
 import difflib
 import json
 import os
@@ -22,7 +21,7 @@ from typing import Any, TextIO, TypeVar
 
 from flexdp._core.display import key_text, short
 from flexdp._core.domains import path_text
-from flexdp._core.exact import number_text
+from flexdp._core.exact import json_value, number_text
 from flexdp._core.text import for_spreadsheet, safe_repr
 from flexdp._core.text import visible as safe
 from flexdp._release.answers import Answer, check_order
@@ -120,7 +119,7 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     document["answers"] = [json_answer(question.word, question(release)) for question in questions]
     for group, view in _groups(release):
         answers = [json_answer(question.word, question(view)) for question in questions]
-        document["answers"] += [{**answer, "group": [_plain(part) for part in group]} for answer in answers]
+        document["answers"] += [{**answer, "group": [json_value(part) for part in group]} for answer in answers]
     return document
 
 
@@ -135,32 +134,20 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
     """An answer as plain JSON values."""
     value = answer.value
     if isinstance(value, dict):
-        value = [[_plain(key), records] for key, records in value.items()]
+        value = [[json_value(key), records] for key, records in value.items()]
     elif isinstance(value, tuple):
-        value = [[_plain(part) for part in item] if isinstance(item, tuple) else _plain(item) for item in value]
+        value = [[json_value(part) for part in item] if isinstance(item, tuple) else json_value(item) for item in value]
     accuracy = answer.accuracy
     return {
         "stat": word,
-        "value": _plain(value),
+        "value": json_value(value),
         "alpha": accuracy.alpha if accuracy else None,
         "beta": accuracy.beta if accuracy else None,
         "beta_is_relative": accuracy.relative if accuracy else None,
         "moved": accuracy.moved if accuracy else None,
-        "interval": [_plain(end) for end in answer.interval] if answer.interval else None,
+        "interval": [json_value(end) for end in answer.interval] if answer.interval else None,
         "statement": answer.statement,
     }
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str | list):
-        return value
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    if isinstance(value, dt.timedelta):
-        return value.days if value == dt.timedelta(days=value.days) else str(value)
-    return str(value)
 
 
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:

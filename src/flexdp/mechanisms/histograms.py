@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON, Domain, instance, integer
-from flexdp._core.exact import Number, float_up, said, sum_up
+from flexdp._core.calendar import days_since_epoch, micros_since_epoch
+from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA, TAU, instance, integer
+from flexdp._core.exact import Number, float_up, root_up, said, sum_up
 from flexdp._core.text import safe_repr
-from flexdp.buckets.base import EPOCH, Kind
+from flexdp.buckets.base import Kind, Outside
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets, Partition
@@ -35,9 +36,6 @@ __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 
 _MOST_DIMENSIONS = 1000
 _MOST_RECORDS = 10**18
-TAU = Domain(name="tau", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of all records a bar may lose.")
-ALPHA = Domain(name="alpha", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of records left out.")
-BETA = Domain(name="beta", low=Fraction(0), remedy="It is how far values may be moved.")
 
 
 def _dimensions(given: object) -> int:
@@ -71,7 +69,7 @@ def Bucketing(  # noqa: N802
     relative: Number | None = None,
     edges: Sequence[Any] | None = None,
     bounds: Sequence[Any] | None = None,
-    outside: str = "clamp",
+    outside: Outside = "clamp",
     kind: Kind = "number",
     dimensions: int = 1,
     partition: Partition | None = None,
@@ -170,12 +168,11 @@ def _coordinates(histogram: Histogram, buckets: Buckets, dimensions: int) -> NDA
     if buckets.kind == "date":
         if not all(isinstance(key, dt.date) for key in keys):
             raise InputError("histogram must have dates for keys.")
-        return np.array([key.toordinal() - EPOCH for key in keys], dtype=np.int64)
+        return np.array([days_since_epoch(key) for key in keys], dtype=np.int64)
     if buckets.kind == "datetime":
         if not all(isinstance(key, dt.datetime) for key in keys):
             raise InputError("histogram must have datetimes for keys.")
-        start = dt.datetime(1970, 1, 1)
-        return np.array([(key - start) // dt.timedelta(microseconds=1) for key in keys], dtype=np.int64)
+        return np.array([micros_since_epoch(key) for key in keys], dtype=np.int64)
     if buckets.kind in ("text", "boolean"):
         return keys
     if not all(isinstance(key, Real) for key in keys.ravel()[:1]) or keys.dtype.kind == "b":
@@ -208,13 +205,7 @@ def _times_root(beta: Fraction, dimensions: int) -> Fraction:
     """β·√d, rounded up."""
     if dimensions == 1:
         return beta
-    return beta * _root_up(dimensions)
-
-
-def _root_up(number: int) -> Fraction:
-    scale = 10**30
-    root = math.isqrt(number * scale * scale)
-    return Fraction(root if root * root == number * scale * scale else root + 1, scale)
+    return beta * root_up(dimensions)
 
 
 def Dropping(  # noqa: N802
@@ -287,10 +278,10 @@ def BucketHistogram(  # noqa: N802
     records, and δ is the smallest that allows. The errata are applied: T is rounded up, w has the √d, and the reach is
     fixed by the public n, not by the data.
     """
-    share, distance = ALPHA.check(alpha), BETA.check(beta)
+    share, distance = OPEN_ALPHA.check(alpha), POSITIVE_BETA.check(beta)
     least = integer("records_at_least", records_at_least, at_most=_MOST_RECORDS)
     dimensions = _dimensions(dimensions)
-    width = 2 * distance / (Fraction(1) if dimensions == 1 else _root_up(dimensions))
+    width = 2 * distance / (Fraction(1) if dimensions == 1 else root_up(dimensions))
     bucketing = Bucketing(width=width, bounds=bounds, dimensions=dimensions)
     drop = math.floor(share * least / (bucketing.bars or 1))
     if drop < 1:

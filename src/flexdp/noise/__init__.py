@@ -1,4 +1,4 @@
-"""The only randomness of a release: integer tables, their certificates, and exact sampling."""
+"""All randomness of a release: integer tables, their certificates, and exact sampling."""
 
 from __future__ import annotations
 

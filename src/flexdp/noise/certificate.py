@@ -1,4 +1,4 @@
-"""The proof that a table of weights is private: a few sums and comparisons of integers."""
+"""Proof that a table of weights is private: a few sums and comparisons of integers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,44 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flexdp._core.domains import DELTA, EPSILON, integer, sequence
+from flexdp._core.exact import Number
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 
 __all__ = ["Evidence", "prove"]
 
-_MOST_BITS = 4096  # of a table whose proof is checked
+_MOST_BITS = 4096  # of a table to check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The integers that prove a table private; everything needed to check the proof by hand.
+    """Integers that prove a table private: everything needed to check the proof by hand.
 
-    ``growth_numerator / growth_denominator`` is the rational A/B ≤ e^ε; ``forward`` and ``backward`` are the two
-    hockey-stick sums, in units of 1/(B·2^bits); each must not exceed ``allowance`` = B·w_0.
+    Attributes
+    ----------
+    epsilon, delta
+        The claim.
+    bits
+        The weights must sum to 2^bits.
+    q
+        Number of weights.
+    growth_numerator, growth_denominator
+        The rational A/B with A/B ≤ e^ε.
+    growth_below_exp_epsilon
+        True if A/B ≤ e^ε was proved.
+    total
+        Sum of the weights.
+    first_weight, weight_limit
+        w_0, and ⌊δ·2^bits⌋, which it must not exceed.
+    forward, backward
+        The two hockey-stick sums in units of 1/(B·2^bits); neither may exceed ``allowance``.
+
+    Examples
+    --------
+    >>> from flexdp.noise import DropNoise
+    >>> evidence = DropNoise(1, "1e-6").certify()
+    >>> evidence.holds, evidence.q, evidence.bits, evidence.total == 2**64
+    (True, 28, 64, True)
     """
 
     epsilon: Fraction
@@ -37,17 +62,17 @@ class Evidence:
 
     @property
     def allowance(self) -> int:
-        """B·w_0, what either hockey-stick sum may amount to."""
+        """B·w_0, the limit of both hockey-stick sums."""
         return self.growth_denominator * self.first_weight
 
     @property
     def delta_real(self) -> Fraction:
-        """The δ that the table really has: w_0 / 2^bits."""
+        """δ of the table: w_0 / 2^bits."""
         return Fraction(self.first_weight, 1 << self.bits)
 
     @property
     def holds(self) -> bool:
-        """Whether all of the inequalities hold, hence the claim (ε, δ)."""
+        """True if all inequalities hold, and hence the claim (ε, δ)."""
         return (
             self.growth_below_exp_epsilon
             and self.total == 1 << self.bits
@@ -64,15 +89,42 @@ class Evidence:
         )
 
 
-def prove(
-    weights: Sequence[int], *, bits: int, epsilon: Fraction, delta: Fraction, growth: tuple[int, int]
-) -> Evidence:
-    """Collect the evidence for a table of weights, in integer arithmetic only; ``.holds`` is the verdict."""
+def prove(weights: Sequence[int], *, bits: int, epsilon: Number, delta: Number, growth: tuple[int, int]) -> Evidence:
+    """Collect the evidence that a table of weights is private, in integer arithmetic alone.
+
+    Parameters
+    ----------
+    weights
+        w_0, …, w_{q−1}: a bucket loses j records with probability w_j / 2^bits.
+    bits
+        The weights must sum to 2^bits.
+    epsilon, delta
+        The claim to prove.
+    growth
+        Numerator and denominator of a rational that is at most e^ε.
+
+    Returns
+    -------
+    Evidence
+        The integers of the proof; ``holds`` is the verdict.
+
+    Raises
+    ------
+    InputError
+        If a parameter has the wrong form.
+
+    Examples
+    --------
+    >>> prove([1, 2, 1], bits=2, epsilon=1, delta="1/4", growth=(2, 1)).holds
+    True
+    >>> prove([1, 3], bits=2, epsilon=1, delta="1/4", growth=(2, 1)).holds
+    False
+    """
     table, step = sequence(weights), sequence(growth)
     if not table or any(type(weight) is not int for weight in table):
-        raise InputError("weights must be a list of whole numbers, and not empty.")
+        raise InputError("weights", "must be a non-empty list of integers", given=safe_repr(weights))
     if step is None or len(step) != 2:
-        raise InputError("growth must be a pair of whole numbers, the numerator and the denominator.")
+        raise InputError("growth", "must be a pair of integers, numerator and denominator", given=safe_repr(growth))
     weights, (a, b) = tuple(table), (integer("growth", part) for part in step)
     bits = integer("bits", bits, at_most=_MOST_BITS)
     epsilon, delta = EPSILON.check(epsilon), DELTA.check(delta)
@@ -95,7 +147,7 @@ def prove(
 
 
 def _at_most_exp(a: int, b: int, x: Fraction) -> bool:
-    """Whether a/b ≤ e^x, by comparing with exact partial sums of the series and a bound on what they leave out."""
+    """Decide a/b ≤ e^x by exact partial sums of the series and a bound on the remainder."""
     partial, scale, power, k = 1, 1, 1, 0  # Σ_{i≤k} x^i/i! = partial/scale, x^k/k! = power/scale
     while a * scale > b * partial:
         k += 1

@@ -1,4 +1,4 @@
-"""Noise in doubles: the paper's own laws, for study and comparison. No release uses it, because doubles leak."""
+"""Noise in doubles: the laws of the paper, for study and comparison. No release uses it, because doubles leak."""
 
 from __future__ import annotations
 
@@ -7,25 +7,37 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["laplace", "shifted_truncated_laplace"]
+__all__ = ["laplace", "shifted_truncated_laplace", "truncated_laplace_quantile"]
 
 
 def laplace(size: int, *, scale: float) -> NDArray[np.float64]:
-    """Laplace noise in doubles, from the operating system's generator."""
+    """Draw Laplace noise in doubles, from the operating system's generator."""
     u = _uniform(size) - 0.5
     return np.asarray(-scale * np.sign(u) * np.log1p(-2 * np.abs(u)))
 
 
 def shifted_truncated_laplace(size: int, *, reach: float, epsilon: float) -> NDArray[np.float64]:
-    """Laplace noise about −reach/2 cut to [−reach, 0], in doubles."""
+    """Draw Laplace noise centred at −reach/2 and truncated to [−reach, 0], in doubles."""
     if reach == 0:
         return np.zeros(size)
-    u = 2 * _uniform(size) - 1
+    return truncated_laplace_quantile(_uniform(size), reach=reach, epsilon=epsilon)
+
+
+def truncated_laplace_quantile(uniform: NDArray[np.float64], *, reach: float, epsilon: float) -> NDArray[np.float64]:
+    """Map uniform numbers in [0, 1) to the noise by inversion: 0 to −reach, 1/2 to −reach/2, towards 0 at 1.
+
+    Doubles resolve 2⁻⁵²: where e^{−ε·reach/2} is below that (δ below about 1e-16) the far ends are not reached, and 0
+    counts as the next double, which avoids the logarithm of zero.
+
+    >>> truncated_laplace_quantile(np.array([0.0, 0.5]), reach=28.0, epsilon=1.0).round(6).tolist()
+    [-28.0, -14.0]
+    """
+    u = np.maximum(2 * uniform - 1, np.nextafter(-1.0, 0.0))
     away = -np.log1p(np.abs(u) * np.expm1(-epsilon * reach / 2)) / epsilon
-    return np.asarray(np.clip(np.sign(u) * away - reach / 2, -reach, 0.0))
+    return np.asarray(np.clip(np.copysign(away, u) - reach / 2, -reach, 0.0))
 
 
 def _uniform(size: int) -> NDArray[np.float64]:
-    """Doubles strictly between 0 and 1."""
+    """Draw doubles strictly between 0 and 1."""
     bits = np.frombuffer(os.urandom(8 * size), dtype="<u8") >> np.uint64(11)
     return (bits.astype(np.float64) + 0.5) * 2.0**-53

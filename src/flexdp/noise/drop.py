@@ -1,21 +1,21 @@
-"""How many records a bar loses: a table of integer weights, its proof, and draws of it.
+"""The number of records that a bucket loses: a table of integer weights, its proof, and draws from it.
 
-**The mechanism.** A bar holding x records loses J of them, J in {0, …, q−1}, and reports max(0, x − J). An empty
-bar is never reported. J follows a table of integer weights w_0, …, w_{q−1} that sum to 2^K, sampled by comparing
-K random bits with the running sums. Nothing is rounded at run time: the sampled law *is* the table.
+**The mechanism.** A bucket of x records loses J of them, J in {0, …, q−1}, and reports max(0, x − J). An empty bucket
+is never reported. J follows a table of integer weights w_0, …, w_{q−1} that sum to 2^K, sampled by comparing K random
+bits with the running sums. Nothing is rounded at run time: the sampled law *is* the table.
 
-**Why it is private.** Two neighbouring data sets differ by one record, in one bar, so their reports are x − J and
-x − 1 − J (cutting at zero is post-processing). With a rational A/B ≤ e^ε, the three facts
+**Why it is private.** Two neighbouring data sets differ by one record, in one bucket, so their reports are x − J and
+x − 1 − J (truncation at zero is post-processing). With a rational A/B ≤ e^ε, the three facts
 
     Σ w = 2^K,    Σ_j max(0, B·w_j − A·w_{j−1}) ≤ B·w_0,    Σ_j max(0, B·w_j − A·w_{j+1}) ≤ B·w_0
 
-(weights outside the table are 0) say that in both directions the hockey-stick divergence at ε is at most
-w_0 / 2^K, hence the mechanism is (ε, w_0/2^K)-differentially private. :meth:`DropNoise.certify` checks them, and
-A/B ≤ e^ε, in integers alone.
+(weights outside the table are 0) state that the hockey-stick divergence at ε is at most w_0 / 2^K in both directions;
+hence the mechanism is (ε, w_0/2^K)-differentially private. :meth:`DropNoise.certify` checks them, and A/B ≤ e^ε, in
+integers alone.
 
-**Why it is best.** The weights rise from w_0 by the largest growth that ε allows and fall in mirror image, which
-makes q the smallest reach any drop-only rule can have for this (ε, δ). The reach depends on ε and δ only, never on the
-data: where the paper lets it depend on the number of records, its theorem fails. Both are in docs/theory.md.
+**Why it is optimal.** The weights rise from w_0 by the largest growth that ε allows and fall in mirror image, which
+makes q the smallest reach of any drop-only mechanism for this (ε, δ). The reach depends on ε and δ alone, never on the
+data; the paper's theorem fails where its reach depends on the number of records. Both are in docs/theory.md.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import DELTA, EPSILON, array, integer
 from flexdp._core.exact import Number, number_text
+from flexdp._core.text import safe_repr
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.certificate import Evidence, prove
 from flexdp.noise.sampler import RandomBytes, Sampler, system_bytes
@@ -34,14 +35,19 @@ from flexdp.noise.table import noise_table
 
 __all__ = ["DropNoise"]
 
-_MOST_DRAWS = 2**40  # at once; beyond it no memory holds them
+_MOST_DRAWS = 2**40  # at once; more do not fit into memory
 
 
 class DropNoise:
-    """How many records a bar loses: the smallest reach for (ε, δ), as a certified table of integers.
+    """The number of records that a bucket loses: a certified table of integers of the smallest reach for (ε, δ).
 
-    ``epsilon`` and ``delta`` are taken exactly: ``0.1``, ``"0.1"`` and ``Fraction(1, 10)`` are the same number.
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy of one bucket, taken exactly: ``0.1``, ``"0.1"`` and ``Fraction(1, 10)`` are the same number.
 
+    Examples
+    --------
     >>> noise = DropNoise(1, "1e-6")
     >>> noise.q, noise.max_drop, sum(noise.weights) == 2**64
     (28, 27, True)
@@ -64,22 +70,22 @@ class DropNoise:
 
     @property
     def delta(self) -> Fraction:
-        """δ, exactly as given; the table's own δ is :attr:`delta_real`, never more."""
+        """δ, exactly as given; that of the table is :attr:`delta_real`, which is never larger."""
         return self._delta
 
     @property
     def q(self) -> int:
-        """The reach: a bar with at least q records always survives."""
+        """The reach: a bucket of at least q records always survives."""
         return len(self._table.weights)
 
     @property
     def max_drop(self) -> int:
-        """The most records a bar can lose: q − 1."""
+        """The most records that a bucket can lose: q − 1."""
         return self.q - 1
 
     @property
     def bits(self) -> int:
-        """K: the weights sum to 2^K. 64, or 128 where 64 would cost a larger reach."""
+        """K with weights that sum to 2^K: 64, or 128 if 64 would need a larger reach."""
         return self._table.bits
 
     @property
@@ -89,7 +95,7 @@ class DropNoise:
 
     @property
     def delta_real(self) -> Fraction:
-        """Pr[J = 0], exactly the smallest δ for which this table is (ε, δ)-private."""
+        """Pr[J = 0], the smallest δ for which this table is (ε, δ)-private."""
         return Fraction(self.weights[0], 1 << self.bits)
 
     @property
@@ -98,7 +104,18 @@ class DropNoise:
         return np.array([float(Fraction(w, 1 << self.bits)) for w in self.weights])
 
     def certify(self) -> Evidence:
-        """Prove the claim (ε, δ) in integer arithmetic and return the evidence."""
+        """Prove the claim (ε, δ) in integer arithmetic.
+
+        Returns
+        -------
+        Evidence
+            The integers of the proof.
+
+        Raises
+        ------
+        CertificateError
+            If the table does not satisfy the inequalities.
+        """
         evidence = prove(
             self.weights,
             bits=self.bits,
@@ -111,8 +128,20 @@ class DropNoise:
         return evidence
 
     def mean_drop(self, count: int | None = None) -> Fraction:
-        """E[min(count, J)], how many records a bar of that height loses on average; without one, a tall bar.
+        """Return E[min(count, J)], the expected number of records that a bucket loses.
 
+        Parameters
+        ----------
+        count
+            Number of records in the bucket; at least q − 1 unless given.
+
+        Returns
+        -------
+        Fraction
+            The expectation, exactly.
+
+        Examples
+        --------
         >>> float(DropNoise(1, "1e-6").mean_drop())
         13.5
         """
@@ -121,19 +150,74 @@ class DropNoise:
         return Fraction(total, 1 << self.bits)
 
     def survival(self, count: int) -> Fraction:
-        """p_k = Pr[J < count], the chance that a bar of that height is reported at all: 0 for none, 1 from q on."""
+        """Return Pr[J < count], the probability that a bucket is reported at all.
+
+        Parameters
+        ----------
+        count
+            Number of records in the bucket.
+
+        Returns
+        -------
+        Fraction
+            The probability, exactly: 0 for an empty bucket, 1 from q records on.
+
+        Examples
+        --------
+        >>> noise = DropNoise(1, "1e-6")
+        >>> float(noise.survival(14)), noise.survival(28)
+        (0.5, Fraction(1, 1))
+        """
         return Fraction(sum(self.weights[: min(integer("count", count, at_least=0), self.q)]), 1 << self.bits)
 
     def sample(self, size: int) -> NDArray[np.int64]:
-        """Draw ``size`` independent drops with bits from the operating system's generator."""
+        """Draw independent drops with bits from the operating system's generator.
+
+        Parameters
+        ----------
+        size
+            Number of draws.
+
+        Returns
+        -------
+        numpy.ndarray
+            Integers from 0 to q − 1.
+
+        Examples
+        --------
+        >>> drops = DropNoise(1, "1e-6").sample(1000)
+        >>> len(drops), bool((0 <= drops).all() and (drops <= 27).all())
+        (1000, True)
+        """
         return self._draw(integer("size", size, at_least=0, at_most=_MOST_DRAWS), system_bytes)
 
     def thin(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What is left of non-empty bars: max(0, count − J), a fresh J for each. Bars of zero stay at zero."""
-        bars = array(counts)
-        if bars is None or bars.ndim != 1 or bars.dtype.kind not in "iu":
-            raise InputError("counts must be a flat array of whole numbers, one for each bar.")
-        left: NDArray[np.int64] = np.maximum(bars - self.sample(len(bars)), 0)
+        """Return max(0, count − J) for each bucket, with an independent J for each.
+
+        Parameters
+        ----------
+        counts
+            Numbers of records, a flat array of integers.
+
+        Returns
+        -------
+        numpy.ndarray
+            Numbers of records that are left; an empty bucket stays empty.
+
+        Raises
+        ------
+        InputError
+            If ``counts`` is not a flat array of integers.
+
+        Examples
+        --------
+        >>> DropNoise(1, "1e-6").thin(np.array([0, 1000])).tolist()[0]
+        0
+        """
+        full = array(counts)
+        if full is None or full.ndim != 1 or full.dtype.kind not in "iu":
+            raise InputError("counts", "must be a flat array of integers, one for each bucket", given=safe_repr(counts))
+        left: NDArray[np.int64] = np.maximum(full - self.sample(len(full)), 0)
         return left
 
     def _draw(self, size: int, random_bytes: RandomBytes) -> NDArray[np.int64]:

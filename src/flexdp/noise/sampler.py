@@ -1,4 +1,4 @@
-"""From random bits to draws of an integer table, exactly; the only place where a release gets random bits."""
+"""Exact sampling of an integer table; the only place where a release gets random bits."""
 
 from __future__ import annotations
 
@@ -13,26 +13,37 @@ from numpy.typing import NDArray
 __all__ = ["RandomBytes", "Sampler", "fresh_salt", "system_bytes"]
 
 _GUIDE_BITS = 16
-_BLOCK = 1 << 16  # draws made at a time: they stay in the cache, and memory does not grow with the request
+_BLOCK = 1 << 16  # draws at a time: they fit into the cache, and memory does not grow with the request
 
 RandomBytes = Callable[[int], bytes]
 
 
 def system_bytes(size: int) -> bytes:
-    """So many bytes of the operating system's generator."""
+    """Return ``size`` bytes from the operating system's generator."""
     return os.urandom(size)
 
 
 def fresh_salt() -> str:
-    """What makes the choice of a unit's bars unforeseeable: 128 bits of the operating system's generator."""
+    """Draw the salt that makes the choice of a unit's buckets unpredictable: 128 bits of the system's generator.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> len(fresh_salt())
+    32
+    """
     return system_bytes(16).hex()
 
 
 class Sampler:
-    """Inverse sampling of an integer table: 16 bits decide almost always, then 64, then all of them."""
+    """Sampling of an integer table by inversion: 16 bits nearly always suffice, then 64, then all of them."""
 
     def __init__(self, weights: Sequence[int], bits: int) -> None:
-        self._boundaries = list(accumulate(weights))[:-1]  # J = how many of them are ≤ u
+        self._boundaries = list(accumulate(weights))[:-1]  # J is the number of them that are ≤ u
         self._bits = bits
         self._words = np.array([c >> (bits - 64) for c in self._boundaries], dtype=np.uint64)
         prefixes = (self._words >> np.uint64(64 - _GUIDE_BITS)).astype(np.int64)
@@ -41,6 +52,7 @@ class Sampler:
         self._guide = np.where(within == 0, guide, -1).astype(np.int32)  # −1: a boundary lies inside this prefix
 
     def draw(self, size: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
+        """Draw ``size`` independent values."""
         out = np.empty(size, dtype=np.int64)
         for start in range(0, size, _BLOCK):
             block = out[start : start + _BLOCK]
@@ -52,7 +64,7 @@ class Sampler:
         return out
 
     def _settle(self, prefix: NDArray[np.uint16], random_bytes: RandomBytes) -> NDArray[np.int64]:
-        """Complete the prefixes to 64 bits and compare; where even those tie with a boundary, to all bits."""
+        """Extend the prefixes to 64 bits and compare; on a tie with a boundary, to all bits."""
         rest = np.frombuffer(random_bytes(8 * len(prefix)), dtype="<u8") >> np.uint64(_GUIDE_BITS)
         word = (prefix.astype(np.uint64) << np.uint64(64 - _GUIDE_BITS)) | rest
         drops = np.searchsorted(self._words, word, side="right").astype(np.int64)

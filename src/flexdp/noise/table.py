@@ -1,7 +1,7 @@
-"""The table of integer weights: the smallest reach for (ε, δ), and how the weights are found.
+"""Construction of the table of integer weights with the smallest reach for (ε, δ).
 
-The weights rise from w_0 by the largest growth that ε allows and fall in mirror image. No table leaves this module that
-is not proved private.
+The weights rise from w_0 by the largest growth that ε allows and fall in mirror image. Every table is proved private
+before it leaves this module.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from itertools import accumulate
 
 from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.exact import Number, number_text
-from flexdp.errors import CertificateError, InputError
+from flexdp.errors import CertificateError, InputError, P
 from flexdp.noise.certificate import prove
 
-__all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "Table", "noise_table", "smallest_reach"]
+__all__ = ["LARGEST_REACH", "SMALLEST_EPSILON", "Table", "beyond_reach", "noise_table", "smallest_reach"]
 
 LARGEST_REACH = 10**6
-SMALLEST_EPSILON = Fraction(1, 10**9)  # below it the noise is uniform for every purpose; refused, not rounded
+SMALLEST_EPSILON = Fraction(1, 10**9)  # below it the noise is practically uniform; refused, not rounded
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Integer weights that sum to 2^bits, and the growth that they were built with."""
+    """Integer weights that sum to 2^bits, and the growth used to build them."""
 
     weights: tuple[int, ...]
     bits: int
@@ -34,19 +34,13 @@ class Table:
 
 @lru_cache(maxsize=64)
 def noise_table(epsilon: Fraction, delta: Fraction) -> Table:
-    """The table of the smallest reach, with 64-bit weights unless 128 bits give a smaller one."""
+    """Build the table of the smallest reach, with 64-bit weights unless 128 bits give a smaller one."""
     if epsilon < SMALLEST_EPSILON:
-        raise InputError(
-            f"epsilon must be at least {number_text(SMALLEST_EPSILON)}; got {number_text(epsilon)}. "
-            "Choose a larger epsilon."
-        )
+        raise InputError("epsilon", f"must be at least {number_text(SMALLEST_EPSILON)}", given=number_text(epsilon))
     narrow, wide = (_Growth(epsilon, delta, bits) for bits in (64, 128))
     q = wide.smallest_reach()
     if q is None:
-        raise InputError(
-            f"epsilon and delta are so small that a bar could lose more than {LARGEST_REACH} records; "
-            f"got epsilon={number_text(epsilon)}, delta={number_text(delta)}. Choose a larger epsilon or delta."
-        )
+        raise beyond_reach(epsilon, delta)
     chosen = narrow if narrow.smallest_reach() == q else wide
     table = Table(chosen.weights(q), chosen.bits, chosen.growth, chosen.precision)
     evidence = prove(
@@ -61,9 +55,33 @@ def noise_table(epsilon: Fraction, delta: Fraction) -> Table:
     return table
 
 
-def smallest_reach(epsilon: Number, delta: Number, *, at_most: int = LARGEST_REACH) -> int | None:
-    """The reach that ``DropNoise(epsilon, delta)`` has, without building its table; None where it exceeds ``at_most``.
+def beyond_reach(epsilon: Fraction, delta: Fraction) -> InputError:
+    """Build the error for parameters whose noise would need more than the largest reach."""
+    return InputError(
+        "epsilon",
+        ("and ", P("delta"), f" are so small that a bucket could lose more than {LARGEST_REACH} records"),
+        given=f"{number_text(epsilon)} and {number_text(delta)}",
+        remedy="Choose larger ones.",
+    )
 
+
+def smallest_reach(epsilon: Number, delta: Number, *, at_most: int = LARGEST_REACH) -> int | None:
+    """Return the reach of ``DropNoise(epsilon, delta)`` without building its table.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy of one bucket, taken exactly.
+    at_most
+        Largest reach of interest.
+
+    Returns
+    -------
+    int or None
+        The reach q; None if it exceeds ``at_most``.
+
+    Examples
+    --------
     >>> smallest_reach(1, "1e-6"), smallest_reach(1, "1e-6", at_most=27)
     (28, None)
     """
@@ -76,18 +94,18 @@ def smallest_reach(epsilon: Number, delta: Number, *, at_most: int = LARGEST_REA
 
 
 class _Growth:
-    """The sequence g_0 = w_0, g_j = ⌊r·g_{j−1}⌋ for one precision, and the table built from it."""
+    """The sequence g_0 = w_0, g_j = ⌊r·g_{j−1}⌋ at one precision, and the table built from it."""
 
     def __init__(self, epsilon: Fraction, delta: Fraction, bits: int) -> None:
         self.bits = bits
         self.total = 1 << bits
         self.limit = (delta.numerator << bits) // delta.denominator
         self.precision = bits + 32
-        # Beyond e^bits a larger growth changes no weight, and a lower bound is all that soundness needs.
+        # Beyond e^bits a larger growth changes no weight, and soundness needs only a lower bound.
         self.growth = _exp_lower(min(epsilon, Fraction(bits)), self.precision)
 
     def smallest_reach(self, largest: int = LARGEST_REACH) -> int | None:
-        """The smallest q whose mirrored sequence, begun at the largest allowed w_0, reaches the total."""
+        """Return the smallest q whose mirrored sequence, started at the largest allowed w_0, reaches the total."""
         rung, side, half = self.limit, 0, 0
         while 2 * half < largest:
             if 2 * side + rung >= self.total:
@@ -99,7 +117,7 @@ class _Growth:
         return None
 
     def weights(self, q: int) -> tuple[int, ...]:
-        """The table of reach q with the smallest w_0, its excess cut from the centre."""
+        """Return the table of reach q with the smallest w_0; the excess is cut from the centre."""
         rungs = self._rungs(self._smallest_start(q), (q + 1) // 2)
         capped, cap, spare = self._cap(rungs, q)
         left = [*rungs[:capped], *([cap] * (q - 2 * capped)), *reversed(rungs[:capped])]
@@ -119,8 +137,8 @@ class _Growth:
         return 2 * sum(rungs) - (rungs[-1] if q % 2 else 0) >= self.total
 
     def _smallest_start(self, q: int) -> int:
-        """The smallest w_0 whose sequence of reach q attains the total: galloping up from a proven lower bound."""
-        # Without the floors, the sum would be w_0·(Σ r^j); so no smaller w_0 can do.
+        """Return the smallest w_0 whose sequence of reach q attains the total: gallop up from a proven lower bound."""
+        # Without the floors the sum would be w_0·(Σ r^j), so no smaller w_0 suffices.
         power, slope = 1 << self.precision, 0
         for j in range((q + 1) // 2):
             slope += power if q % 2 and j == q // 2 else 2 * power
@@ -136,7 +154,7 @@ class _Growth:
         return high
 
     def _cap(self, rungs: list[int], q: int) -> tuple[int, int, int]:
-        """Where capping begins, the largest cap that fits the total, and what is left to spread."""
+        """Return where the cap begins, the largest cap that fits the total, and the remainder to spread."""
         sums = [0, *accumulate(rungs)]
         for capped in range((q - 1) // 2, -1, -1):
             room = self.total - 2 * sums[capped]
@@ -147,7 +165,7 @@ class _Growth:
 
 
 def _exp_lower(x: Fraction, precision: int) -> int:
-    """An integer A with A / 2^precision ≤ e^x, by the Taylor series with every term rounded down."""
+    """Return an integer A with A / 2^precision ≤ e^x, by the Taylor series with every term rounded down."""
     term = total = 1 << precision
     k = 0
     while term:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import array
-from flexdp._core.exact import value_text
+from flexdp._core.exact import json_value, value_text
 from flexdp._core.text import plural, safe_repr, thousands
 from flexdp.buckets.base import EPOCH
 from flexdp.buckets.exact import Exact
@@ -68,7 +68,7 @@ class Expected:
 
     def document(self) -> dict[str, Any]:
         """The same as plain JSON values."""
-        ends = {name: _json_key(getattr(self, name)) for name in ("maximum", "usual_maximum")}
+        ends = {name: json_value(getattr(self, name)) for name in ("maximum", "usual_maximum")}
         return {**asdict(self), **ends}
 
     def __str__(self) -> str:
@@ -222,12 +222,6 @@ def _maximum(counts: Counts, stays: NDArray[np.float64]) -> tuple[Any, float | N
 
 def _position(key: Any) -> float:
     return float(key.toordinal()) if isinstance(key, dt.date) else float(key)
-
-
-def _json_key(key: Any) -> Any:
-    if isinstance(key, dt.date):
-        return key.isoformat()
-    return str(key) if isinstance(key, Fraction) else key
 
 
 def _few(number: float) -> str:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from flexdp._core.domains import DELTA, EPSILON, Domain, integer
+from flexdp._core.domains import DELTA, EPSILON, POSITIVE_ALPHA, POSITIVE_BETA, SPAN, integer
 from flexdp._core.exact import Number, number_text, upper_text
 from flexdp._core.text import plural
 from flexdp.errors import InputError
@@ -26,15 +26,6 @@ from flexdp.noise.table import LARGEST_REACH
 
 __all__ = ["Plan", "solve"]
 
-_SHARE = Domain(
-    name="alpha",
-    low=Fraction(0),
-    high=Fraction(1),
-    high_included=True,
-    remedy="It is the fraction of the records that may be left out.",
-)
-_HALF_WIDTH = Domain(name="beta", low=Fraction(0), remedy="It is half a bucket's width.")
-_SPAN = Domain(name="span", low=Fraction(0), remedy="It is the length of the public interval that holds all values.")
 _RELATIONS = (  # any one of a relation's quantities follows from the others
     frozenset({"epsilon", "delta", "q"}),
     frozenset({"span", "beta", "buckets"}),
@@ -159,9 +150,9 @@ given record is in the data is at most 73.2% sure afterwards, except with chance
         "q": reach,
         "buckets": None if buckets is None else integer("buckets", buckets),
         "records_at_least": None if records_at_least is None else integer("records_at_least", records_at_least),
-        "alpha": None if alpha is None else _SHARE.check(alpha),
-        "beta": None if beta is None else _HALF_WIDTH.check(beta),
-        "span": None if span is None else _SPAN.check(span),
+        "alpha": None if alpha is None else POSITIVE_ALPHA.check(alpha),
+        "beta": None if beta is None else POSITIVE_BETA.check(beta),
+        "span": None if span is None else SPAN.check(span),
     }
     known = {name: value for name, value in asked.items() if value is not None}
     _refuse_incomplete(frozenset(known))

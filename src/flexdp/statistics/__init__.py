@@ -1,9 +1,9 @@
-"""Statistics of a histogram: the value, how far moving records moves it, what leaving records out makes of it.
+"""Statistics of a histogram: their values, their sensitivities and their attainable sets.
 
-Each is a small frozen description with ``name`` (for sentences), ``ordered`` (whether it needs keys that have an
-order and a distance), ``__call__`` (its value on a non-empty histogram) and ``sensitivity`` (Δ_f(β), infinite where
-no bound exists; paper, Def. metric sensitivity). Where a formula is known, ``attainable(histogram, alpha)`` is the
-sorted array F_α of all values that remain possible when at most a fraction α of the records is left out.
+Each is a small frozen object with ``name`` (for sentences), ``ordered`` (True if it needs keys with an order and a
+distance), ``__call__`` (its value on a histogram) and ``sensitivity`` (Δ_f(β), infinite if there is no bound; paper,
+Def. metric sensitivity). If a formula is known, ``attainable(histogram, alpha)`` is the sorted array F_α of all values
+after leaving out at most a fraction α of the records.
 
 ======================================================  ================================================
 Δ_f(β)                                                  statistics

@@ -1,29 +1,31 @@
-"""Attainable sets: every value that a statistic can take once at most a fraction α of the records is left out.
+"""Attainable sets: all values of a statistic after leaving out at most a fraction α of the records.
 
     F_α(x) = {f(x′) : x′ ≤ x, |x| − |x′| ≤ ⌊α|x|⌋, x′ ≠ ∅}
 
 The distance of an answer from this set is its flexible error (paper, Def. alpha-beta-gamma-accuracy). Each function
-computes, for every key at once, the fewest records that must go before the statistic shows that key, and keeps the
-keys that the budget affords. Budgets and costs are integers, so no rounding decides membership.
+computes, for all keys at once, the fewest records whose removal makes the statistic equal to that key, and keeps the
+keys within budget. Budgets and costs are integers, so rounding never decides membership.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA
 from flexdp._core.exact import Number
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.statistics.base import histogram_given, running
+from flexdp.statistics.base import BuiltIn, histogram_given, running
 
 __all__ = [
     "LARGEST_SET",
+    "Attainable",
     "at_mode",
     "at_most_distinct",
     "at_quantile",
@@ -35,26 +37,61 @@ __all__ = [
     "supports",
 ]
 
-LARGEST_SET = 10**7  # elements of an attainable set that are written out
+LARGEST_SET = 10**7  # most elements of an attainable set
+
+_Value = TypeVar("_Value", covariant=True)
+
+
+class Attainable(BuiltIn[_Value]):
+    """A built-in statistic with a formula for its attainable set."""
+
+    __slots__ = ()
+
+    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
+        """Return F_α, all values of the statistic after leaving out at most ⌊αn⌋ of the n records.
+
+        Parameters
+        ----------
+        histogram
+            The records.
+        alpha
+            Largest fraction of the records to leave out, taken exactly.
+
+        Returns
+        -------
+        numpy.ndarray
+            The values in ascending order.
+
+        Raises
+        ------
+        InputError
+            If the histogram is empty, or the set is too large to write out.
+        """
+        return self._attainable(histogram, budget(histogram, alpha))
+
+    @abstractmethod
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]: ...
 
 
 def budget(histogram: Histogram, alpha: Number) -> int:
-    """How many records may be left out: ⌊αn⌋, and never all of them."""
+    """Return the number of records that may be left out: ⌊αn⌋, and never all of them."""
     if not len(histogram_given(histogram)):
-        raise InputError("the attainable set of an empty histogram is undefined; test len(histogram) first.")
+        rule = ": the attainable set of an empty histogram is undefined"
+        raise InputError("histogram", rule, remedy="Test len(histogram) first.")
     size = histogram.size
     return min(math.floor(ALPHA.check(alpha) * size), size - 1)
 
 
 def at_quantile(histogram: Histogram, level: Fraction, allowed: int) -> NDArray[Any]:
-    """The keys that can become the quantile.
+    """Return the keys that can become the quantile.
 
-    With b records below a key, e at it and c above, the key is the quantile at level p = s/t exactly if
+    With b records below a key, e at it and c above, the key is the quantile at level p = s/t if and only if
 
         b = 0 or (t−s)·b < s·(e + c),    and    (t−s)·(b + e) ≥ s·c.
 
-    Only leaving out records below helps the first, only above the second, and where the first fails the second holds
-    and goes on to hold until the first does (and the other way round): so the fewest records come from one side.
+    Leaving out records below helps only the first condition, records above only the second. Where the first fails, the
+    second holds, and still holds when the first becomes true (and vice versa): so the fewest records come from one
+    side.
     """
     s, t = level.numerator, level.denominator
     up_to = running(histogram)
@@ -69,7 +106,7 @@ def at_quantile(histogram: Histogram, level: Fraction, allowed: int) -> NDArray[
 
 
 def at_range(histogram: Histogram, allowed: int) -> NDArray[Any]:
-    """All differences of a largest and a smallest key that can be brought about together."""
+    """Return all differences of a largest and a smallest key that can occur together."""
     keys, up_to = histogram.keys, running(histogram)
     below, above = up_to - histogram.counts, up_to[-1] - up_to
     lows = np.flatnonzero((below <= allowed).astype(bool))
@@ -84,7 +121,7 @@ def at_range(histogram: Histogram, allowed: int) -> NDArray[Any]:
 
 
 def at_mode(histogram: Histogram, allowed: int) -> NDArray[Any]:
-    """The keys i with Σ_{j≠i} max(0, x(j) − x(i) + [j<i]) ≤ budget: taller bars are cut, equal ones before it too."""
+    """Return the keys i with Σ_{j≠i} max(0, x(j) − x(i) + [j<i]) ≤ budget: cut taller keys, and equal earlier ones."""
     counts = histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
     ascending = np.sort(counts)
     from_top = np.concatenate((np.cumsum(ascending[::-1])[::-1], [0]))
@@ -94,7 +131,7 @@ def at_mode(histogram: Histogram, allowed: int) -> NDArray[Any]:
 
 
 def earlier_not_smaller(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """For each place, how many earlier places hold at least as much: merge counting, all blocks of a level at once."""
+    """Count for each place the earlier ones with at least its count: merge counting, all blocks of a level at once."""
     ranks = np.unique(counts, return_inverse=True)[1].astype(np.int64)
     places = np.arange(len(ranks))
     span = int(ranks.max()) + 1
@@ -111,12 +148,12 @@ def earlier_not_smaller(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def at_tall(histogram: Histogram, height: int, allowed: int) -> NDArray[Any]:
-    """The keys i with x(i) ≥ k and Σ_{j>i} max(0, x(j) − k + 1) ≤ budget, and None, last, if all can be cut below k."""
+    """Return the keys i with x(i) ≥ k and Σ_{j>i} max(0, x(j) − k + 1) ≤ budget; last, None if all can fall below k."""
     counts = histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
     excess = np.maximum(0, counts - (height - 1))
     beyond = np.cumsum(excess[::-1])[::-1]  # at the key or above it
     keys = _affordable(histogram, (counts >= height) & (beyond - excess <= allowed))
-    if beyond[0] > allowed:  # cutting all bars below one record would leave nothing, and the budget never affords it
+    if beyond[0] > allowed:  # a height of 1 ends here: the budget never covers all records
         return keys
     out = np.empty(len(keys) + 1, dtype=object)
     out[:-1] = keys.tolist()
@@ -124,26 +161,26 @@ def at_tall(histogram: Histogram, height: int, allowed: int) -> NDArray[Any]:
 
 
 def at_most_distinct(histogram: Histogram, allowed: int) -> NDArray[np.int64]:
-    """The numbers of bars that can remain: the shortest go first."""
+    """Return the numbers of distinct keys that can remain: the rarest go first."""
     counts = histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
     removable = int(np.searchsorted(np.cumsum(np.sort(counts)), allowed, side="right"))
     return np.arange(len(histogram) - removable, len(histogram) + 1)
 
 
 def between(low: int, high: int) -> NDArray[Any]:
-    """All whole numbers from low to high."""
+    """Return all integers from low to high."""
     _refuse_beyond(high - low + 1)
     whole = np.arange(high - low + 1)
     return whole + low if high <= LARGEST_COUNT else whole.astype(object) + low
 
 
 def supports(histogram: Histogram, allowed: int) -> NDArray[Any]:
-    """All supports that can remain, as tuples in ascending order; their number doubles with every bar that can go."""
+    """Return all supports that can remain, as tuples in ascending order; each removable key doubles their number."""
     kept: list[tuple[tuple[Any, ...], int]] = [((), 0)]
     for key, records in histogram.items():
         without = [(keys, lost + records) for keys, lost in kept if lost + records <= allowed]
         kept = [((*keys, key), lost) for keys, lost in kept] + without
-        _refuse_beyond(100 * len(kept))  # a tuple weighs more than a number
+        _refuse_beyond(100 * len(kept))  # a tuple is larger than a number
     found = sorted(keys for keys, _ in kept)
     out = np.empty(len(found), dtype=object)
     out[:] = found
@@ -157,4 +194,5 @@ def _affordable(histogram: Histogram, chosen: NDArray[Any]) -> NDArray[Any]:
 
 def _refuse_beyond(elements: int) -> None:
     if elements > LARGEST_SET:
-        raise InputError("the attainable set is too large to write out; choose a smaller alpha or wider buckets.")
+        remedy = ("Choose a smaller ", P("alpha"), " or wider buckets.")
+        raise InputError("alpha", ": the attainable set is too large to write out", remedy=remedy)

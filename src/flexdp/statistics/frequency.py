@@ -1,4 +1,4 @@
-"""Statistics of bars: which are there, which are tall, and how many."""
+"""Statistics of counts: the keys that occur, those that occur often, and their numbers."""
 
 from __future__ import annotations
 
@@ -15,40 +15,63 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import elements, integer
 from flexdp._core.exact import Number, exact
+from flexdp._core.keys import canonical_keys
+from flexdp._core.nearest import nearest
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
-from flexdp.histogram import Histogram, canonical_keys
-from flexdp.statistics.attainable import at_mode, at_most_distinct, at_tall, between, budget, supports
-from flexdp.statistics.base import distance, histogram_given, jump, nonempty, running, to_python, unbounded
+from flexdp.histogram import Histogram
+from flexdp.statistics.attainable import Attainable, at_mode, at_most_distinct, at_tall, between, budget, supports
+from flexdp.statistics.base import BuiltIn, jump, nonempty, running, to_python
 
 __all__ = ["Count", "CountAbove", "Distinct", "MaxAtLeast", "Mode", "Support", "Top"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
-    """The key with the most records; of several, the smallest."""
+class Mode(Attainable[Any]):
+    """The key with the most records; the smallest of several.
+
+    Δ_f is unbounded for every β > 0. F_α contains the keys that become the mode when at most ⌊αn⌋ records at other keys
+    are left out.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({"a": 50, "b": 49, "c": 1})
+    >>> Mode()(h), Mode().sensitivity(2.5), Mode().attainable(h, alpha="0.02").tolist()
+    ('a', inf, ['a', 'b'])
+    """
 
     name: ClassVar[str] = "mode"
     ordered: ClassVar[bool] = False
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         tallest = histogram.keys[int(np.argmax(histogram.counts))]
         return tuple(tallest.tolist()) if histogram.keys.ndim == 2 else to_python(tallest)
 
-    def sensitivity(self, beta: float) -> float:
+    def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The keys that are the mode once at most ⌊αn⌋ records of other bars are left out."""
-        return at_mode(histogram, budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_mode(histogram, allowed)
 
 
 @dataclass(frozen=True, init=False, slots=True)
-class MaxAtLeast:
-    """The largest key that holds at least ``count`` records, or None where no key does.
+class MaxAtLeast(Attainable[Any]):
+    """The largest key with at least ``count`` records; None if there is none.
 
-    Its Δ_f is 0 at β = 0 between histograms of one size, which is all that bucketing needs.
+    Δ_f is unbounded for every β > 0. F_α contains the keys that become the answer when at most ⌊αn⌋ records are left
+    out. If all keys can fall below ``count``, None is attainable too: the array then holds Python objects, None last.
+
+    Parameters
+    ----------
+    count
+        Fewest records of a key that qualifies.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> MaxAtLeast(5)(h), MaxAtLeast(5).attainable(h, alpha="0.05").tolist()
+    (20, [10, 20])
     """
 
     count: int
@@ -59,63 +82,103 @@ class MaxAtLeast:
 
     @property
     def name(self) -> str:
+        """Name of the statistic in a sentence."""
         return f"largest value shared by at least {self.count} records"
 
-    def __call__(self, histogram: Histogram) -> Any:
-        tall = np.flatnonzero(histogram_given(histogram).counts >= self.count)
+    def _value(self, histogram: Histogram) -> Any:
+        tall = np.flatnonzero(histogram.counts >= self.count)
         return to_python(histogram.keys[tall[-1]]) if len(tall) else None
 
-    def sensitivity(self, beta: float) -> float:
+    def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The keys that are the answer once at most ⌊αn⌋ records are left out, ascending.
-
-        Where all bars can be cut below ``count``, "no such key" is an answer too: the array then holds Python objects
-        and its last element is None.
-        """
-        return at_tall(histogram, self.count, budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_tall(histogram, self.count, allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
-    """All keys that occur, as a tuple in ascending order; distances between supports are Hausdorff's."""
+class Support(Attainable[tuple[Any, ...]]):
+    """All keys that occur, as a tuple in ascending order.
+
+    The distance between two supports is Hausdorff's, and Δ_f(β) = β. F_α contains all supports that remain when at most
+    ⌊αn⌋ records are left out, as tuples; beyond 100 000 of them it is refused.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> Support()(h), Support().attainable(h, alpha="0.01").tolist()
+    ((10, 20, 70), [(10, 20), (10, 20, 70)])
+    """
 
     name: ClassVar[str] = "support"
     ordered: ClassVar[bool] = False
 
-    def __call__(self, histogram: Histogram) -> tuple[Any, ...]:
-        return tuple(key for key, _ in histogram_given(histogram).items())
+    def _value(self, histogram: Histogram) -> tuple[Any, ...]:
+        return tuple(key for key, _ in histogram.items())
 
-    def sensitivity(self, beta: float) -> float:
-        return distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return beta
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """All supports that remain once at most ⌊αn⌋ records are left out, as tuples; refused beyond 100 000."""
-        return supports(histogram, budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return supports(histogram, allowed)
 
     def flexible_error(
         self, histogram: Histogram, outputs: Sequence[Iterable[Any] | None], alpha: Number
     ) -> NDArray[np.float64]:
-        """The Hausdorff distance of each reported set from the nearest attainable support, listing none of them.
+        """Return the Hausdorff distance of each reported set from the nearest attainable support.
 
-        If any attainable support lies within b of a report Y, then that of all keys within b of Y does: it costs the
-        fewest records and covers the most of Y. So b must reach from every point of Y to some key, and leave no more
-        than ⌊αn⌋ records further than b from Y. Keys without a distance (texts) are equal or infinitely far apart; no
-        report, or an empty one, is infinitely far from all.
+        No support is enumerated. If any attainable support lies within b of a report Y, so does the support of all keys
+        within b of Y: it leaves out the fewest records and covers the most of Y. So b must reach from every point of Y
+        to some key, and at most ⌊αn⌋ records may lie further than b from Y. Keys without a distance (texts) are equal
+        or infinitely far apart.
+
+        Parameters
+        ----------
+        histogram
+            The records.
+        outputs
+            The set that each run reported; None or an empty set is infinitely far from every support.
+        alpha
+            Largest fraction of the records to leave out, taken exactly.
+
+        Returns
+        -------
+        numpy.ndarray
+            One distance per run.
+
+        Raises
+        ------
+        InputError
+            If the histogram is empty, or ``outputs`` is not a list of sets.
+
+        Examples
+        --------
+        >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+        >>> Support().flexible_error(h, [{10, 20}, {10, 25, 70}, None], alpha="0.01").tolist()
+        [0.0, 5.0, inf]
         """
         allowed = budget(histogram, alpha)
         runs = elements(outputs)
         if runs is None:
-            raise InputError("outputs must be a list with the set that each run reported.")
+            raise InputError("outputs", "must be a list with the set that each run reported", given=safe_repr(outputs))
         return np.array([_support_error(histogram, output, allowed) for output in runs], dtype=np.float64)
 
 
 @dataclass(frozen=True, init=False, slots=True)
-class Top:
-    """The ``count`` tallest bars as (key, records), tallest first; of equals, the smaller key first.
+class Top(BuiltIn[tuple[tuple[Any, int], ...]]):
+    """The ``count`` most frequent keys as pairs (key, records), most frequent first; ties by smaller key.
 
-    Its Δ_f is 0 at β = 0 between histograms of one size, which is all that bucketing needs.
+    Δ_f is unbounded for every β > 0.
+
+    Parameters
+    ----------
+    count
+        Number of keys.
+
+    Examples
+    --------
+    >>> Top(2)(Histogram.from_counts({"a": 5, "b": 50, "c": 10}))
+    (('b', 50), ('c', 10))
     """
 
     count: int
@@ -126,70 +189,97 @@ class Top:
 
     @property
     def name(self) -> str:
+        """Name of the statistic in a sentence."""
         return (
             "most frequent value with its count"
             if self.count == 1
             else f"list of the {self.count} most frequent values"
         )
 
-    def __call__(self, histogram: Histogram) -> tuple[tuple[Any, int], ...]:
-        order = np.argsort(-histogram_given(histogram).counts, kind="stable")[: self.count]
+    def _value(self, histogram: Histogram) -> tuple[tuple[Any, int], ...]:
+        order = np.argsort(-histogram.counts, kind="stable")[: self.count]
         keys = histogram.keys[order].tolist()
         points = [tuple(key) for key in keys] if histogram.keys.ndim == 2 else keys
         return tuple(zip(points, histogram.counts[order].tolist(), strict=True))
 
-    def sensitivity(self, beta: float) -> float:
+    def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
 
 @dataclass(frozen=True, slots=True)
-class Distinct:
-    """How many different values occur. The smallest movement can part any number of equal records."""
+class Distinct(Attainable[int]):
+    """The number of distinct values.
+
+    The smallest movement can separate any number of equal records, so Δ_f is unbounded for every β > 0. F_α contains
+    every number from the fewest keys that can remain to all of them.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> Distinct()(h), Distinct().attainable(h, alpha="0.1").tolist()
+    (3, [1, 2, 3])
+    """
 
     name: ClassVar[str] = "number of distinct values"
     ordered: ClassVar[bool] = False
 
-    def __call__(self, histogram: Histogram) -> int:
-        return len(histogram_given(histogram))
+    def _value(self, histogram: Histogram) -> int:
+        return len(histogram)
 
-    def sensitivity(self, beta: float) -> float:
+    def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """From the bars that must remain to those that are there, every number."""
-        return at_most_distinct(histogram, budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_most_distinct(histogram, allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many records there are. The paper's metric ignores sizes, so that Δ_f is unbounded already at β = 0."""
+class Count(Attainable[int]):
+    """The number of records.
+
+    The paper's metric ignores sizes, so Δ_f is unbounded already at β = 0; between histograms of equal size it is 0.
+    F_α contains every number from n − ⌊αn⌋ to n.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> Count()(h), Count().attainable(h, alpha="0.02").tolist()
+    (100, [98, 99, 100])
+    """
 
     name: ClassVar[str] = "number of records"
     ordered: ClassVar[bool] = False
 
-    def __call__(self, histogram: Histogram) -> int:
-        return histogram_given(histogram).size
+    def _value(self, histogram: Histogram) -> int:
+        return histogram.size
 
-    def sensitivity(self, beta: float) -> float:
-        return unbounded(beta)
+    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
+        return math.inf
 
-    def equal_size_sensitivity(self, beta: float) -> float:
-        """Δ_f(β) between histograms of one size."""
-        distance(beta)  # refuses what is none
+    def _equal_size_sensitivity(self, beta: float) -> float:  # noqa: ARG002
         return 0.0
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The size less at most ⌊αn⌋."""
-        lost = budget(histogram, alpha)
-        return between(histogram.size - lost, histogram.size)
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return between(histogram.size - allowed, histogram.size)
 
 
 @dataclass(frozen=True, init=False, slots=True)
-class CountAbove:
-    """How many records lie strictly above a threshold: a number or a date, compared as it is.
+class CountAbove(Attainable[int]):
+    """The number of records strictly above a threshold.
 
     All records can lie next to the threshold and step over it, and doubling a histogram doubles the value: Δ_f is
-    unbounded, also at β = 0.
+    unbounded, at β = 0 too. F_α contains the value minus at most ⌊αn⌋, and nothing below zero.
+
+    Parameters
+    ----------
+    threshold
+        A number or a date, compared with the keys exactly.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> CountAbove(15)(h), CountAbove(15).attainable(h, alpha="0.02").tolist()
+    (10, [8, 9, 10])
     """
 
     threshold: Any
@@ -197,7 +287,7 @@ class CountAbove:
 
     def __init__(self, threshold: Number | dt.date) -> None:
         if isinstance(threshold, dt.datetime):
-            raise InputError(f"threshold must be a number or a date; got {safe_repr(threshold)}.")
+            raise InputError("threshold", "must be a number or a date", given=safe_repr(threshold))
         if not isinstance(threshold, dt.date):
             number = exact("threshold", threshold)
             given: Any = plain_scalar(threshold)
@@ -206,46 +296,46 @@ class CountAbove:
 
     @property
     def name(self) -> str:
+        """Name of the statistic in a sentence."""
         return f"number of records above {safe_repr(self.threshold)}"
 
-    def __call__(self, histogram: Histogram) -> int:
-        if not len(histogram_given(histogram)):
+    def _value(self, histogram: Histogram) -> int:
+        if not len(histogram):
             return 0
         try:
             place = bisect_right(histogram.keys, self.threshold)
         except TypeError:
-            raise InputError("threshold must be of the kind of the keys: a number or a date.") from None
+            raise InputError("threshold", "must be of the same kind as the keys: a number or a date") from None
         return histogram.size - (int(running(histogram)[place - 1]) if place else 0)
 
-    def sensitivity(self, beta: float) -> float:
-        return unbounded(beta)
+    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
+        return math.inf
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The count less at most ⌊αn⌋, not below zero."""
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
         above = self(histogram)
-        return between(max(0, above - budget(histogram, alpha)), above)
+        return between(max(0, above - allowed), above)
 
 
 def _support_error(histogram: Histogram, output: Iterable[Any] | None, allowed: int) -> float:
     points = [] if output is None else elements(output)
     if points is None:
-        raise InputError("outputs must hold a set of values, or None, for each run.")
+        raise InputError("outputs", "must hold a set of values, or None, for each run", given=safe_repr(output))
     if not points:
         return math.inf
     reported_keys = canonical_keys(points)
     if reported_keys.ndim != 1:
-        raise InputError("outputs must hold sets of single values.")
-    keys, reported = _places(histogram.keys), _places(np.sort(reported_keys))
+        raise InputError("outputs", "must hold sets of single values, not of points")
+    keys, reported = _coordinates(histogram.keys), _coordinates(np.sort(reported_keys))
     if keys is None or reported is None:
-        return _listed_error(histogram, set(reported_keys.tolist()), allowed)
-    order = np.argsort(from_report := _gaps(reported, keys), kind="stable")[::-1]
+        return _error_without_distance(histogram, set(reported_keys.tolist()), allowed)
+    order = np.argsort(from_report := nearest(reported, keys).gap, kind="stable")[::-1]
     spent = np.cumsum(histogram.counts[order].astype(object))
-    first_kept = int(np.searchsorted(spent, allowed, side="right"))  # the furthest key that the budget cannot spare
-    return float(max(_gaps(keys, reported).max(), from_report[order[first_kept]]))
+    first_kept = int(np.searchsorted(spent, allowed, side="right"))  # the furthest key that the budget cannot cover
+    return float(max(nearest(keys, reported).gap.max(), from_report[order[first_kept]]))
 
 
-def _places(cells: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Where keys lie on the line: numbers as they are, dates by their day; None for texts."""
+def _coordinates(cells: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return the positions of keys on the line: numbers as they are, dates by their day; None for texts."""
     if isinstance(cells[0], str):
         return None
     if isinstance(cells[0], dt.date):
@@ -253,15 +343,7 @@ def _places(cells: NDArray[Any]) -> NDArray[np.float64] | None:
     return cells.astype(np.float64)
 
 
-def _listed_error(histogram: Histogram, points: set[Any], allowed: int) -> float:
-    """The same where keys are equal or infinitely far apart."""
+def _error_without_distance(histogram: Histogram, points: set[Any], allowed: int) -> float:
+    """Return the error of a report whose keys are either equal or infinitely far apart."""
     missing = sum(records for key, records in histogram.items() if key not in points)
     return 0.0 if points <= set(histogram.keys.tolist()) and missing <= allowed else math.inf
-
-
-def _gaps(targets: NDArray[Any], points: NDArray[Any]) -> NDArray[Any]:
-    """How far each point is from the nearest target; targets ascend."""
-    place = np.searchsorted(targets, points)
-    left, right = targets[np.maximum(place - 1, 0)], targets[np.minimum(place, len(targets) - 1)]
-    gaps: NDArray[Any] = np.minimum(np.abs(points - left), np.abs(right - points))
-    return gaps

@@ -1,4 +1,4 @@
-"""Statistics of the order of records: extremes, quantiles and what is made of two of them."""
+"""Order statistics: extremes, quantiles, and differences of two of them."""
 
 from __future__ import annotations
 
@@ -10,75 +10,116 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import integer
-from flexdp._core.exact import Number, exact_text, number_text
+from flexdp._core.domains import LEVEL, integer
+from flexdp._core.exact import Number, exact_text
+from flexdp._core.text import ordinal
 from flexdp.histogram import Histogram
-from flexdp.statistics.attainable import at_quantile, at_range, budget
-from flexdp.statistics.base import LEVEL, distance, histogram_given, nonempty, numbers, running, to_python, unbounded
+from flexdp.statistics.attainable import Attainable, at_quantile, at_range
+from flexdp.statistics.base import BuiltIn, nonempty, numbers, running, to_python
 
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
 
+_HALF = Fraction(1, 2)
+
 
 @dataclass(frozen=True, slots=True)
-class Max:
-    """The largest key."""
+class Max(Attainable[Any]):
+    """The largest key.
+
+    Δ_f(β) = β. F_α contains the keys with at most ⌊αn⌋ records above them.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> Max()(h), Max().sensitivity(2.5), Max().attainable(h, alpha="0.01").tolist()
+    (70, 2.5, [20, 70])
+    """
 
     name: ClassVar[str] = "maximum"
     ordered: ClassVar[bool] = True
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return to_python(histogram.keys[-1])
 
-    def sensitivity(self, beta: float) -> float:
-        return distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return beta
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The keys above which at most ⌊αn⌋ records lie."""
-        return at_quantile(histogram, Fraction(1), budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_quantile(histogram, Fraction(1), allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class Min:
-    """The smallest key."""
+class Min(Attainable[Any]):
+    """The smallest key.
+
+    Δ_f(β) = β. F_α contains the keys with at most ⌊αn⌋ records below them.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 1, 20: 9, 70: 90})
+    >>> Min()(h), Min().attainable(h, alpha="0.01").tolist()
+    (10, [10, 20])
+    """
 
     name: ClassVar[str] = "minimum"
     ordered: ClassVar[bool] = True
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return to_python(histogram.keys[0])
 
-    def sensitivity(self, beta: float) -> float:
-        return distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return beta
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The keys below which at most ⌊αn⌋ records lie."""
-        return at_quantile(histogram, Fraction(0), budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_quantile(histogram, Fraction(0), allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """The largest key less the smallest."""
+class Range(Attainable[Any]):
+    """The largest key minus the smallest.
+
+    Δ_f(β) = 2β. F_α contains the differences of two keys with at most ⌊αn⌋ records outside them.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> Range()(h), Range().sensitivity(2.5), Range().attainable(h, alpha="0.01").tolist()
+    (60, 5.0, [10, 60])
+    """
 
     name: ClassVar[str] = "range"
     ordered: ClassVar[bool] = True
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return to_python(histogram.keys[-1]) - to_python(histogram.keys[0])
 
-    def sensitivity(self, beta: float) -> float:
-        return 2 * distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return 2 * beta
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The differences of two keys outside which at most ⌊αn⌋ records lie."""
-        return at_range(histogram, budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_range(histogram, allowed)
 
 
 @dataclass(frozen=True, init=False, slots=True)
-class Quantile:
-    """The smallest key with at least a fraction ``level`` of the records at or below it (inverted CDF)."""
+class Quantile(Attainable[Any]):
+    """The smallest key with at least a fraction ``level`` of the records at or below it (inverted CDF).
+
+    Δ_f(β) = β. F_α contains the keys that become the quantile when at most ⌊αn⌋ records above or below are left out.
+
+    Parameters
+    ----------
+    level
+        A number in [0, 1], taken exactly; the 99th percentile is 0.99.
+
+    Examples
+    --------
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> Quantile("0.99").name, Quantile("0.99")(h), Quantile("0.99").attainable(h, alpha="0.01").tolist()
+    ('99th percentile', 20, [20, 70])
+    """
 
     level: Fraction
     ordered: ClassVar[bool] = True
@@ -88,78 +129,111 @@ class Quantile:
 
     @property
     def name(self) -> str:
-        return f"{exact_text(self.level)}-quantile"
+        """Name of the statistic in a sentence."""
+        return _quantile_name(self.level)
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         wanted = max(1, math.ceil(self.level * histogram.size))
         return to_python(histogram.keys[np.searchsorted(running(histogram), wanted, side="left")])
 
-    def sensitivity(self, beta: float) -> float:
-        return distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return beta
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The keys that are the quantile once at most ⌊αn⌋ records, above or below, are left out."""
-        return at_quantile(histogram, self.level, budget(histogram, alpha))
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_quantile(histogram, self.level, allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class Median:
-    """The 0.5-quantile: the lower of the two middle records where there are two."""
+class Median(Attainable[Any]):
+    """The 0.5-quantile: the lower of the two middle records if there are two.
+
+    Δ_f(β) = β. F_α is that of ``Quantile("1/2")``.
+
+    Examples
+    --------
+    >>> Median()(Histogram.from_values([1, 2, 3, 9])), Median().sensitivity(2.5)
+    (2, 2.5)
+    """
 
     name: ClassVar[str] = "median"
     ordered: ClassVar[bool] = True
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
-        return Quantile(Fraction(1, 2))(histogram)
+        return Quantile(_HALF)(histogram)
 
-    def sensitivity(self, beta: float) -> float:
-        return distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return beta
 
-    def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
-        """The keys that are the median once at most ⌊αn⌋ records are left out."""
-        return Quantile(Fraction(1, 2)).attainable(histogram, alpha)
+    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+        return at_quantile(histogram, _HALF, allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class MidpointMedian:
-    """Half-way between the two middle records; like the quantiles it sees shares only, so that Δ_f(β) = β."""
+class MidpointMedian(BuiltIn[Any]):
+    """The midpoint of the two middle records.
+
+    Like a quantile it depends on shares of records alone, so Δ_f(β) = β.
+
+    Examples
+    --------
+    >>> MidpointMedian()(Histogram.from_values([1, 2, 3, 9]))
+    2.5
+    """
 
     name: ClassVar[str] = "midpoint median"
     ordered: ClassVar[bool] = True
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         keys, up_to = numbers(self, histogram), running(histogram)
         size = histogram.size
         low, high = (keys[np.searchsorted(up_to, rank, side="left")] for rank in (-(-size // 2), size // 2 + 1))
         return to_python(low) if low == high else to_python(low + (high - low) / 2)
 
-    def sensitivity(self, beta: float) -> float:
-        return distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return beta
 
 
 @dataclass(frozen=True, slots=True)
-class IQR:
-    """The interquartile range: the 0.75-quantile less the 0.25-quantile, each of which moves by at most β."""
+class IQR(BuiltIn[Any]):
+    """The interquartile range: the 0.75-quantile minus the 0.25-quantile.
+
+    Each of the two moves by at most β, so Δ_f(β) = 2β.
+
+    Examples
+    --------
+    >>> IQR()(Histogram.from_values([1, 2, 3, 9])), IQR().sensitivity(2.5)
+    (2, 5.0)
+    """
 
     name: ClassVar[str] = "interquartile range"
     ordered: ClassVar[bool] = True
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return Quantile(Fraction(3, 4))(histogram) - Quantile(Fraction(1, 4))(histogram)
 
-    def sensitivity(self, beta: float) -> float:
-        return 2 * distance(beta)
+    def _sensitivity(self, beta: float) -> float:
+        return 2 * beta
 
 
 @dataclass(frozen=True, init=False, slots=True)
-class KthLargest:
-    """The value of the ``rank``-th largest record, or None where there are fewer records.
+class KthLargest(BuiltIn[Any]):
+    """The value of the ``rank``-th largest record; None if there are fewer records.
 
-    A histogram and its double are at distance 0 in the paper's metric, and their second largest records can be any
-    distance apart: Δ_f is unbounded already at β = 0. Between histograms of one size it is β.
+    A histogram and its double are at distance 0 in the paper's metric, but their second-largest records can be any
+    distance apart: Δ_f is unbounded already at β = 0. Between histograms of equal size it is β.
+
+    Parameters
+    ----------
+    rank
+        1 for the largest record, 2 for the second-largest, and so on.
+
+    Examples
+    --------
+    >>> KthLargest(3).name, KthLargest(3)(Histogram.from_values([1, 5, 5, 9]))
+    ('3rd-largest value', 5)
     """
 
     rank: int
@@ -170,27 +244,37 @@ class KthLargest:
 
     @property
     def name(self) -> str:
-        return f"largest value but {self.rank - 1}" if self.rank > 1 else "largest value"
+        """Name of the statistic in a sentence."""
+        return f"{ordinal(self.rank)}-largest value" if self.rank > 1 else "largest value"
 
-    def __call__(self, histogram: Histogram) -> Any:
-        size = histogram_given(histogram).size
+    def _value(self, histogram: Histogram) -> Any:
+        size = histogram.size
         if size < self.rank:
             return None
         return to_python(histogram.keys[np.searchsorted(running(histogram), size - self.rank + 1, side="left")])
 
-    def sensitivity(self, beta: float) -> float:
-        return unbounded(beta)
+    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
+        return math.inf
 
-    def equal_size_sensitivity(self, beta: float) -> float:
-        """Δ_f(β) between histograms of one size."""
-        return distance(beta)
+    def _equal_size_sensitivity(self, beta: float) -> float:
+        return beta
 
 
 @dataclass(frozen=True, init=False, slots=True)
-class InterpolatedQuantile:
-    """The quantile that spreadsheets show: linear between the records around place (n − 1)·level.
+class InterpolatedQuantile(BuiltIn[float]):
+    """The quantile of spreadsheets: linear interpolation between the records around position (n − 1)·level.
 
-    The place depends on n, so that Δ_f is unbounded already at β = 0; between histograms of one size it is β.
+    The position depends on n, so Δ_f is unbounded already at β = 0; between histograms of equal size it is β.
+
+    Parameters
+    ----------
+    level
+        A number in [0, 1], taken exactly; the 99th percentile is 0.99.
+
+    Examples
+    --------
+    >>> InterpolatedQuantile("0.9")(Histogram.from_values([0, 1, 2, 3, 4]))
+    3.6
     """
 
     level: Fraction
@@ -201,20 +285,26 @@ class InterpolatedQuantile:
 
     @property
     def name(self) -> str:
-        return f"interpolated {number_text(self.level)}-quantile"
+        """Name of the statistic in a sentence."""
+        return f"interpolated {_quantile_name(self.level)}"
 
-    def __call__(self, histogram: Histogram) -> Any:
+    def _value(self, histogram: Histogram) -> float:
         keys, up_to = numbers(self, histogram), running(histogram)
-        place = (histogram.size - 1) * self.level
-        start = math.floor(place)
+        position = (histogram.size - 1) * self.level
+        start = math.floor(position)
         low, high = (
             keys[np.searchsorted(up_to, min(rank, histogram.size), side="left")] for rank in (start + 1, start + 2)
         )
-        return float(low) if low == high else float(low + (high - low) * float(place - start))
+        return float(low) if low == high else float(low + (high - low) * float(position - start))
 
-    def sensitivity(self, beta: float) -> float:
-        return unbounded(beta)
+    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
+        return math.inf
 
-    def equal_size_sensitivity(self, beta: float) -> float:
-        """Δ_f(β) between histograms of one size."""
-        return distance(beta)
+    def _equal_size_sensitivity(self, beta: float) -> float:
+        return beta
+
+
+def _quantile_name(level: Fraction) -> str:
+    """Return "99th percentile", or "1/3-quantile" where the percentage is no decimal."""
+    percent = exact_text(100 * level)
+    return f"{exact_text(level)}-quantile" if {"/", "e"} & set(percent) else f"{ordinal(percent)} percentile"
