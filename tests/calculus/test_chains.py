@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError
 from flexdp.calculus import DistortionSensitivity, ErrorSensitivity, identity
-from flexdp.guarantees import DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD
+from flexdp.guarantees import DIFFERENCE, DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD, OwnNeighbours
 from flexdp.mechanisms import (
     BucketHistogram,
     Bucketing,
@@ -202,7 +202,7 @@ def test_noise_on_an_answer_is_not_called_a_move_of_the_values() -> None:
         accuracy_in=lambda _setting: Accuracy(alpha=0, beta=0),
         sigma=identity(),
         tau=lambda _setting: ErrorSensitivity(
-            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric="absolute difference"
+            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric=DIFFERENCE
         ),
     )
     noisy = Laplace(CountAbove(5), sensitivity=1, epsilon=1)
@@ -240,7 +240,7 @@ def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
     known = {"records_at_least": 1000, "bars": 2}
     one, two = Dropping(1, "1e-6"), Bucketing(width=2, bounds=BOUNDS)
     for mech in ((one >> two) >> moving, one >> (two >> moving)):
-        with pytest.raises(InputError, match="distortions do not fit"):
+        with pytest.raises(InputError, match="distortion must be the same"):
             mech.accuracy(**known)
     for mech in (two >> moving, two >> replace(two >> moving, name="renamed")):
         found = mech.accuracy(**known)
@@ -251,7 +251,8 @@ def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
 
 
 def _steps() -> list[Mechanism]:
-    relations = [("a", "b"), ("b", ONE_RECORD), (ONE_RECORD, "a")]
+    a, b = OwnNeighbours("a"), OwnNeighbours("b")
+    relations = [(a, b), (b, ONE_RECORD), (ONE_RECORD, a)]
     return [
         Bucketing(width=2, bounds=BOUNDS),
         Bucketing(width=2),

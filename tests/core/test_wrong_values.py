@@ -39,7 +39,7 @@ from flexdp import (
     statistics,
 )
 from flexdp.errors import DataError
-from flexdp.guarantees import DIFFERENCE
+from flexdp.guarantees import DIFFERENCE, DROP, ONE_RECORD
 
 SECRET = "HOSTILEHOSTILE"  # what an object of the zoo would say of itself, and no message may
 
@@ -307,17 +307,17 @@ def theory() -> dict[str, Call]:
     """Histograms, noise, guarantees, distances and mechanisms."""
     numbers = none("takes", "max_drop")
     accuracy = {"alpha": 0.1, "beta": 1, "gamma": 0, "relative": False, "max_drop": 3, "moved": 0, "unit": ""}
-    words = {"distortion": "drop", "metric": DIFFERENCE, "counted": "record", "place": "each bucket"}
+    words = {"distortion": DROP, "metric": DIFFERENCE, "counted": "record", "place": "each bucket"}
     buckets = {"width": 1, "bounds": (0, 9), "outside": "clamp", "kind": "number", "dimensions": 1}
     proof = {"weights": DROPS.weights, "bits": DROPS.bits, "growth": (3, 2)}
     measured = {"histogram": BARS, "outputs": [1, 2], "statistic": statistics.Max()}
     curve = measure.accuracy_curve(BARS, [1, 2], statistics.Max(), [0.1], [0])
-    flags = {"distortion": "drop", "scales": False, "merges": False}
+    flags = {"distortion": DROP, "scales": False, "merges": False}
     found = {
         "Histogram": Call(Histogram, {"keys": [1, 2], "counts": [3, 4]}),
         "Histogram.from_counts": Call(Histogram.from_counts, {"counts": {1: 2}}),
         "Histogram.from_values": Call(Histogram.from_values, {"values": [1, 2]}),
-        "Privacy": Call(flexdp.Privacy, {**RIGHT, "neighbours": "add or remove one record", "given": ""}),
+        "Privacy": Call(flexdp.Privacy, {**RIGHT, "neighbours": ONE_RECORD, "given": None}),
         "Accuracy": Call(flexdp.Accuracy, {**accuracy, **words}),
         "Accuracy.but": Call(ACCURACY.but, {"alpha": 0.1, "beta": 1, "relative": None}),
         "Accuracy.of": Call(ACCURACY.of, {"counted": "record", "place": "each bucket"}),

@@ -18,7 +18,7 @@ from scipy.stats import chi2, kstest
 from flexdp import Histogram, InputError
 from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.calculus import identity, relax
-from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
+from flexdp.guarantees import DROP, DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE, AnswersWithin, Condition
 from flexdp.measure import flexible_error
 from flexdp.mechanisms import (
     BucketHistogram,
@@ -98,7 +98,7 @@ def test_unbounded_statistics_carry_the_drop_move_guarantee(statistic: object) -
     found = pipeline(statistic).accuracy(records_at_least=10**6)
     assert (found.beta, found.moved, found.distortion) == (0, 2.5, DROP_MOVE)
     without = (Dropping(epsilon=1, delta="1e-6") >> ReadOff(statistic)).accuracy(records_at_least=10**6, bars=10)  # type: ignore[arg-type]
-    assert (without.beta, without.moved, without.distortion) == (0, 0, "drop")
+    assert (without.beta, without.moved, without.distortion) == (0, 0, DROP)
 
 
 @settings(max_examples=60, deadline=None)
@@ -214,7 +214,7 @@ def test_drops_add_up_and_merged_bars_promise_nothing_each() -> None:
     assert twice.accuracy().max_drop == 54
     assert (Bucketing(width=5) >> twice).accuracy().max_drop == 54
     merged = Dropping(1, "1e-6") >> Bucketing(width=10, bounds=(0, 100))
-    with pytest.raises(InputError, match="fall together"):
+    with pytest.raises(InputError, match="buckets are merged"):
         merged.accuracy()
     found = merged.accuracy(records_at_least=10**4, bars=20)
     assert found.max_drop is None and found.alpha == pytest.approx(0.054)
@@ -236,9 +236,9 @@ def test_relative_and_plain_buckets_promise_nothing_false_together() -> None:
     """Values at every scale, moved by both: whatever accuracy is told holds, and where none can be it is refused."""
     relative, plain = Bucketing(relative="0.05"), Bucketing(width="0.1")
     values = [0.001, 0.2, 3.3, 1050.0, 2e5]
-    with pytest.raises(InputError, match="these errors cannot be added"):
+    with pytest.raises(InputError, match="one error is a distance and the other a fraction"):
         (plain >> relative).accuracy()  # 1050 goes to 1041.9, which no 0.1 and, of 0.001, no 5% covers
-    with pytest.raises(InputError, match="these errors cannot be added"):
+    with pytest.raises(InputError, match="one error is a distance and the other a fraction"):
         (relative >> plain >> ReadOff(Mode())).accuracy()
     told = (relative >> plain >> ReadOff(Max())).accuracy()
     assert (told.moved, told.relative, told.beta, told.relative_beta) == (0.05, True, 0.05, False)
@@ -253,7 +253,7 @@ def test_relative_and_plain_buckets_promise_nothing_false_together() -> None:
     mean = Dropping(1, "1e-6") >> bounded >> ReadOff(Mean())
     assert (mean.accuracy(**known).moved, mean.accuracy(**known).relative) == (0.05, True)
     assert (Dropping(1, "1e-6") >> (bounded >> ReadOff(Mean()))).accuracy(**known) == mean.accuracy(**known)
-    with pytest.raises(InputError, match="these errors cannot be added"):
+    with pytest.raises(InputError, match="one error is a distance and the other a fraction"):
         (Dropping(1, "1e-6") >> (Bucketing(width=1, bounds=(1, 2000)) >> bounded)).accuracy(**known)
 
 
@@ -362,7 +362,7 @@ def test_laplace_is_accurate_with_chance() -> None:
         mech.accuracy()
     bare = Laplace(sensitivity=10, epsilon=2)
     assert bare.accuracy(gamma="0.05") == found
-    assert bare.privacy is not None and bare.privacy.neighbours == "answers that differ by at most 10"
+    assert bare.privacy is not None and bare.privacy.neighbours == AnswersWithin(10)
     assert isinstance(bare(3.0), float)
     assert (ReadOff(Max()) >> bare).privacy is None, "a maximum does not map neighbours to answers that are near"
     x = Histogram.from_values([5.0])
@@ -399,7 +399,7 @@ def test_stlap_reports_the_corrected_privacy() -> None:
     alpha, rate = 0.15, 0.25 * 0.05 * 2001
     assert float(mech.privacy.epsilon) == pytest.approx(0.5 * (1 + alpha / 2 * (1 + 1 / math.expm1(rate))))
     assert float(mech.privacy.delta) == pytest.approx((1 + alpha) * stated)
-    assert "at least 2001 records and at most 3 bars" in str(mech.privacy)
+    assert "at least 2001 records and at most 3 buckets" in str(mech.privacy)
     assert STLap(tau="0.05", epsilon="0.5").privacy is None
     for bad in ({"bars": -5}, {"bars": 0}, {"records_at_least": "x"}):
         with pytest.raises(InputError, match=next(iter(bad))):
@@ -454,7 +454,7 @@ def test_a_private_mechanism_s_condition_holds_of_the_pipeline() -> None:
     mech = STLap("0.05", "0.5", records_at_least=2001, bars=3)
     private = (Bucketing(width=1, bounds=(0, 3)) >> mech).privacy
     assert private is not None and mech.privacy is not None
-    assert private.given == mech.privacy.given == "in tables of at least 2001 records and at most 3 bars"
+    assert private.given == mech.privacy.given == Condition(records_at_least=2001, buckets_at_most=3)
     with pytest.raises(InputError, match="at most 3 bars"):
         Bucketing(width=1, bounds=(0, 4)) >> mech
 

@@ -28,7 +28,7 @@ from flexdp.buckets.parse import bound_given
 from flexdp.buckets.partition import Partition
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
-from flexdp.calculus.accuracy import drop_move_accuracy
+from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
 from flexdp.histogram import LARGEST_COUNT, Histogram

@@ -16,7 +16,7 @@ from functools import cached_property
 from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
-from flexdp.guarantees import Privacy
+from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.calibration import per_bucket
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import LARGEST_REACH, smallest_reach
@@ -85,7 +85,7 @@ class Budget:
 
     def privacy(self, unit: str = "record") -> Privacy:
         """What is promised to each unit."""
-        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AddRemove(unit, self.most))
 
 
 def has_reach(reach: object, epsilon: Number, delta: Number, *, most: int = 1, certify: Number | None = None) -> bool:

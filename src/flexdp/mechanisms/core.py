@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -13,17 +12,11 @@ from typing import Any
 from flexdp._core.domains import GAMMA, flag, integer
 from flexdp._core.exact import Number, float_up, sum_up
 from flexdp._core.text import safe_repr
-from flexdp.calculus.accuracy import (
-    DistortionSensitivity,
-    ErrorSensitivity,
-    compose_accuracy,
-    compose_error,
-    drop_move_accuracy,
-    post_process,
-    pre_process,
-)
+from flexdp.calculus.accuracy import apply_error, compose_accuracy, compose_error, drop_move_accuracy, jumps
+from flexdp.calculus.privacy import Relation, post_process, pre_process
+from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
 from flexdp.errors import InputError
-from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Privacy
+from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Metric, Privacy
 
 __all__ = ["HISTOGRAMS", "Known", "Mechanism", "Space", "apply_error", "compose"]
 
@@ -33,7 +26,7 @@ class Space:
     """What a mechanism takes or gives, and the metric in which errors on it are measured."""
 
     name: str
-    metric: str
+    metric: Metric
     dimensions: int = 1
 
     def __str__(self) -> str:
@@ -76,7 +69,7 @@ class Mechanism:
     sigma: DistortionSensitivity
     tau: Callable[[Known], ErrorSensitivity]
     privacy: Privacy | None = None
-    relation: tuple[str, str] | None = None
+    relation: Relation | None = None
     bars: int | None = None
     most_bars: int | None = None
     least_records: int | None = None
@@ -200,11 +193,11 @@ def _bars(parts: tuple[Mechanism, ...]) -> int | None:
     return bars
 
 
-def _relation(parts: tuple[Mechanism, ...]) -> tuple[str, str] | None:
+def _relation(parts: tuple[Mechanism, ...]) -> Relation | None:
     """The neighbours that steps in a row map to neighbours."""
     found = parts[0].relation
     for part in parts[1:]:
-        if found is None or part.relation is None or found[1] != part.relation[0]:
+        if found is None or part.relation is None or not part.relation[0].covers(found[1]):
             return None
         found = (found[0], part.relation[1])
     return found
@@ -217,7 +210,7 @@ def _privacy(parts: tuple[Mechanism, ...]) -> Privacy | None:
         relation = _relation(parts[:i])
         if relation is None:
             return None
-        fits = part.privacy is not None and part.privacy.neighbours == relation[1]
+        fits = part.privacy is not None and part.privacy.neighbours.covers(relation[1])
         if part.privacy is not None and fits and (not part.privacy.given or _keeps_condition(parts[:i], part)):
             return post_process(pre_process(part.privacy, relation=relation, keeps_condition=True))
     return None
@@ -269,7 +262,7 @@ def _accuracy(parts: tuple[Mechanism, ...], setting: Known) -> Accuracy:
     while len(found) < len(parts):
         i = len(found)
         error = parts[i].tau(settings[i])
-        if not _unbounded(found[-1], error):
+        if not jumps(found[-1], error):
             found.append(compose_accuracy(found[-1], error, sigma=_sigma(parts[:i])))
             continue
         last = max((j for j in range(i) if found[j].metric == HISTOGRAM_DISTANCE), default=None)
@@ -280,19 +273,3 @@ def _accuracy(parts: tuple[Mechanism, ...], setting: Known) -> Accuracy:
             )
         found = [*found[:last], drop_move_accuracy(found[last], metric=found[last].metric)]
     return found[-1]
-
-
-def _unbounded(before: Accuracy, error: ErrorSensitivity) -> bool:
-    """Whether the function jumps, or the error is relative to the values and the function mixes them."""
-    mixed = before.beta > 0 and before.relative_beta and not error.scales
-    return mixed or math.isinf(error.bound(before.beta))
-
-
-def apply_error(before: Accuracy, error: ErrorSensitivity, *, sigma: DistortionSensitivity) -> Accuracy:
-    """The composition theorem where the error stays bounded; else the drop-move theorem, and then the composition.
-
-    ``before`` is the accuracy of a histogram that approximates the data.
-    """
-    if _unbounded(before, error):
-        before = drop_move_accuracy(before, metric=before.metric)
-    return compose_accuracy(before, error, sigma=sigma)

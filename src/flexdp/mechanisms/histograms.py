@@ -22,9 +22,9 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets, Partition
 from flexdp.buckets.width import Width
-from flexdp.calculus.accuracy import ErrorSensitivity, identity
+from flexdp.calculus.sensitivities import ErrorSensitivity, identity
 from flexdp.errors import InputError
-from flexdp.guarantees import ONE_RECORD, Accuracy, Privacy
+from flexdp.guarantees import DIFFERENCE, EQUALITY, ONE_RECORD, Accuracy, Condition, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.core import HISTOGRAMS, Known, Mechanism, Space
 from flexdp.noise.calibration import smallest_delta
@@ -369,7 +369,7 @@ def _corrected(tau: Fraction, epsilon: Fraction, records: int | None, bars: int 
     chance = (1 + alpha) * (growth - 1) / (2 * decay)
     if chance >= 1:
         return None
-    given = f"in tables of at least {records} records and at most {bars} bars"
+    given = Condition(records_at_least=records, buckets_at_most=bars)
     return Privacy(epsilon=_shorter(loss), delta=_shorter(chance), given=given)
 
 
@@ -390,7 +390,7 @@ def Emptiness(epsilon: Number, delta: Number) -> Mechanism:  # noqa: N802
     Paper, the Boolean task before Thm. hist-priv-accu; here with the smallest q of either parity.
     """
     noise = DropNoise(epsilon, delta)
-    sizes, answers = Space("set sizes", "absolute difference"), Space("answers", "equality")
+    sizes, answers = Space("set sizes", DIFFERENCE), Space("answers", EQUALITY)
 
     def accuracy_in(setting: Known) -> Accuracy:
         sure = setting.records_at_least is not None and setting.records_at_least >= noise.q

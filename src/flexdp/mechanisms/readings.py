@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from flexdp._core.domains import EPSILON, Domain, integer
-from flexdp._core.exact import Number, number_text, sum_up
-from flexdp.calculus.accuracy import (
+from flexdp._core.exact import Number, sum_up
+from flexdp.calculus import (
     SENSITIVITY,
     ErrorSensitivity,
     deterministic_error,
@@ -18,7 +18,7 @@ from flexdp.calculus.accuracy import (
     only_at_zero,
 )
 from flexdp.errors import InputError
-from flexdp.guarantees import DIFFERENCE, HAUSDORFF, ONE_RECORD, Accuracy, Privacy
+from flexdp.guarantees import DIFFERENCE, EQUALITY, HAUSDORFF, ONE_RECORD, Accuracy, AnswersWithin, Privacy
 from flexdp.mechanisms.core import HISTOGRAMS, Known, Mechanism, Space, apply_error
 from flexdp.noise.continuous import laplace
 from flexdp.statistics import (
@@ -39,7 +39,7 @@ __all__ = ["Laplace", "ReadOff", "function_accuracy", "read_accuracy"]
 
 NUMBERS = Space("numbers", DIFFERENCE)
 SETS = Space("finite sets", HAUSDORFF)
-VALUES = Space("values", "equality")
+VALUES = Space("values", EQUALITY)
 _VALUE = Domain(
     name="value",
     low=Fraction(-(10**300)),
@@ -146,6 +146,6 @@ def Laplace(  # noqa: N802
         privacy=Privacy(
             epsilon=rate,
             delta=0,
-            neighbours=ONE_RECORD if statistic is not None else f"answers that differ by at most {number_text(step)}",
+            neighbours=ONE_RECORD if statistic is not None else AnswersWithin(step),
         ),
     )
