@@ -136,7 +136,7 @@ def test_releases_know_no_seeded_streams() -> None:
 
 def test_noise_in_doubles_is_for_study_only() -> None:
     users = {name for name, path in modules().items() if "flexdp.noise.continuous" in imports(path)}
-    assert users <= {"mechanisms.histograms", "mechanisms.readings"}
+    assert users <= {"mechanisms.stlap", "mechanisms.laplace"}
     assert "continuous" not in "".join(path.read_text() for path in (SOURCE / "_release").glob("*.py"))
 
 

@@ -16,7 +16,7 @@ from flexdp.calculus.accuracy import (
     useful_accuracy,
 )
 from flexdp.calculus.privacy import (
-    Relation,
+    divide,
     of_each_bucket,
     of_each_member,
     of_group,
@@ -41,11 +41,11 @@ __all__ = [
     "SENSITIVITY",
     "DistortionSensitivity",
     "ErrorSensitivity",
-    "Relation",
     "bijection",
     "compose_accuracy",
     "compose_error",
     "deterministic_error",
+    "divide",
     "drop_move_accuracy",
     "histogram_function",
     "identity",

@@ -4,7 +4,7 @@
 pre_process, post_process         what is done before and after a private mechanism
 of_unit, of_each_bucket           k buckets with independent noise: (kε, 1 − (1 − δ)^k), and back
 of_group, of_each_member          k steps of one relation: (kε, δ·S_k), S_k = 1 + e^ε + … + e^{(k−1)ε}, and back
-split, total                      a budget divided over columns or answers, and its sum over releases
+split, divide, total              a budget divided over columns, buckets and a total; its sum over releases
 ================================= =====================================================================================
 
 Everything is exact or rounded to the private side: a derived guarantee up, a parameter to calibrate noise with down.
@@ -19,7 +19,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, reduce
 from operator import and_
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from flexdp._core.domains import Domain, elements, flag, instance, integer, sequence, text
 from flexdp._core.exact import Number, number_text
@@ -29,7 +29,9 @@ from flexdp.guarantees import AddRemove, Neighbours, Privacy
 from flexdp.guarantees.relations import neighbours_given
 
 __all__ = [
+    "Division",
     "Relation",
+    "divide",
     "group_factor",
     "of_each_bucket",
     "of_each_member",
@@ -45,6 +47,7 @@ Relation: TypeAlias = tuple[Neighbours, Neighbours]  # the neighbours that a ste
 
 _GRID = 10**60  # a bucket's δ is a multiple of 1/_GRID
 _BITS = 512  # of the powers that prove it
+_SHARE = Domain(name="certify", low=Fraction(0), high=Fraction(1), remedy="It is a share of the budget, such as 0.05.")
 _PART = Domain(name="shares", low=Fraction(0), remedy="Give a positive share to each, for example [2, 1, 1].")
 
 
@@ -201,7 +204,7 @@ def of_group(privacy: Privacy, size: int) -> Privacy:
     --------
     >>> found = of_group(Privacy(epsilon=1, delta="1e-6"), 2)
     >>> float(found.epsilon), float(found.delta)
-    (2.0, 3.7182818284590453e-06)
+    (2.0, 3.718281828459045e-06)
     """
     privacy, many = _privacy(privacy), integer("size", size)
     factor = group_factor(privacy.epsilon, many)
@@ -229,7 +232,7 @@ def of_each_member(privacy: Privacy, size: int) -> Privacy:
     --------
     >>> member = of_each_member(Privacy(epsilon=1, delta="1e-6"), 2)
     >>> float(member.epsilon), float(member.delta)
-    (0.5, 3.775406687981454e-07)
+    (0.5, 3.7754066879814545e-07)
     """
     privacy, many = _privacy(privacy), integer("size", size)
     step = privacy.epsilon / many
@@ -270,6 +273,45 @@ def split(privacy: Privacy, shares: Sequence[Number]) -> tuple[Privacy, ...]:
         replace(privacy, epsilon=privacy.epsilon * part / whole, delta=privacy.delta * part / whole, delta_real=None)
         for part in parts
     )
+
+
+class Division(NamedTuple):
+    """Budget of each bucket, and of a certified total where there is one."""
+
+    bucket: Privacy
+    total: Privacy | None
+
+
+def divide(privacy: Privacy, *, buckets: int = 1, certify: Number | None = None) -> Division:
+    """Divide the budget of a release between the buckets of one unit and, where asked, a certified total.
+
+    One unit changes each of k buckets by one, and the total by at most k.
+
+    Parameters
+    ----------
+    privacy
+        Budget of one unit.
+    buckets
+        Most buckets k in which a unit counts.
+    certify
+        Share of the budget that goes to the total.
+
+    Returns
+    -------
+    Division
+        Privacy for a step of one, of each bucket and of the total.
+
+    Examples
+    --------
+    >>> parts = divide(Privacy(epsilon=1, delta="1e-6"), buckets=2, certify="0.1")
+    >>> float(parts.bucket.epsilon), float(parts.total.epsilon)
+    (0.45, 0.05)
+    """
+    if certify is None:
+        return Division(of_each_bucket(privacy, buckets), None)
+    share = _SHARE.check(certify)
+    rest, bound = split(privacy, [1 - share, share])
+    return Division(of_each_bucket(rest, buckets), of_each_member(bound, buckets))
 
 
 def total(privacies: Iterable[Privacy]) -> Privacy:

@@ -6,7 +6,8 @@ the metric of the output are types, compared as values; ``str`` puts each of the
 
 from __future__ import annotations
 
-from flexdp.guarantees.accuracy import Accuracy, percent_text
+from flexdp.guarantees.accuracy import Accuracy
+from flexdp.guarantees.accuracy import percent_text as percent_text
 from flexdp.guarantees.measures import (
     DIFFERENCE,
     DROP,
@@ -48,5 +49,4 @@ __all__ = [
     "OwnNeighbours",
     "Privacy",
     "Replace",
-    "percent_text",
 ]
