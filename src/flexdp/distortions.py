@@ -22,6 +22,8 @@ from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
 from flexdp.distances.inputs import Coupling, Transport, Weighted, are_dates, line_coordinates, read_weights, scaled
 from flexdp.errors import InputError
+from flexdp.guarantees import DROP, MOVE
+from flexdp.guarantees import Distortion as Named
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
 __all__ = ["Distortion", "Drop", "DropMove", "Move", "Witness", "extend"]
@@ -62,6 +64,11 @@ class Drop:
     0.25
     """
 
+    @property
+    def named(self) -> Named:
+        """The distortion as guarantees name it."""
+        return DROP
+
     def __call__(self, x: Histogram, y: Histogram) -> float:
         return math.inf if _dropped(x, y) is None else float(_share_dropped(x, y))
 
@@ -79,6 +86,11 @@ class Move:
     >>> Move()(Histogram.from_values([1, 5]), Histogram.from_values([2, 3]))
     2.0
     """
+
+    @property
+    def named(self) -> Named:
+        """The distortion as guarantees name it."""
+        return MOVE
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
         _check(x, y)
@@ -105,6 +117,11 @@ class DropMove:
 
     def __init__(self, eta: Number) -> None:
         object.__setattr__(self, "eta", _ETA.check(eta))
+
+    @property
+    def named(self) -> Named:
+        """The distortion as guarantees name it."""
+        return Named("drop-move", eta=self.eta)
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
         radius = _radius(x, y)

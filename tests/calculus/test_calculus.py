@@ -30,7 +30,19 @@ from flexdp.calculus import (
     relax,
     useful_accuracy,
 )
-from flexdp.guarantees import DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD
+from flexdp.guarantees import (
+    DROP,
+    DROP_MOVE,
+    HISTOGRAM_DISTANCE,
+    MOVE,
+    ONE_RECORD,
+    Condition,
+    Metric,
+    OwnNeighbours,
+)
+
+M = Metric("m")
+ROWS = OwnNeighbours("change one row")
 
 shares = st.fractions(0, Fraction(1, 2))
 
@@ -40,35 +52,35 @@ def test_composition_is_the_theorems_formula(
     a1: Fraction, a2: Fraction, b: Fraction, factor: int, gamma: Fraction
 ) -> None:
     first = Accuracy(alpha=a1, beta=b, metric=HISTOGRAM_DISTANCE)
-    second = ErrorSensitivity(alpha=float(a2), gamma=float(gamma), bound=lambda beta: factor * beta, metric="m")
+    second = ErrorSensitivity(alpha=float(a2), gamma=float(gamma), bound=lambda beta: factor * beta, metric=M)
     found = compose_accuracy(first, second, sigma=bijection(lambda alpha: alpha / 2))
     assert found.alpha == pytest.approx(float(a1 + a2 / 2))
     assert found.alpha >= float(a1) and Fraction(found.alpha) >= a1 + Fraction(float(a2)) / 2
     assert found.beta == factor * first.beta
     assert found.gamma == float(gamma)
-    assert found.metric == "m"
+    assert found.metric == M
 
 
 def test_composition_needs_a_finite_distortion_sensitivity() -> None:
     first = Accuracy(alpha=0, beta=1)
-    second = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda beta: beta, metric="m")
+    second = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda beta: beta, metric=M)
     with pytest.raises(InputError, match="sigma must be finite"):
         compose_accuracy(first, second, sigma=only_at_zero())
     with pytest.raises(InputError, match="drop-move"):
-        compose_accuracy(first, deterministic_error(lambda _beta: math.inf, metric="m"), sigma=identity())
+        compose_accuracy(first, deterministic_error(lambda _beta: math.inf, metric=M), sigma=identity())
 
 
 def test_metrics_must_fit() -> None:
-    reading = deterministic_error(lambda beta: beta, metric="m", takes=HISTOGRAM_DISTANCE)
+    reading = deterministic_error(lambda beta: beta, metric=M, takes=HISTOGRAM_DISTANCE)
     with pytest.raises(InputError, match="metrics do not fit"):
         compose_accuracy(Accuracy(alpha=0, beta=1), reading, sigma=identity())
     assert compose_accuracy(Accuracy(alpha=0, beta=1, metric=HISTOGRAM_DISTANCE), reading, sigma=identity()).beta == 1
 
 
 def test_losses_add_up() -> None:
-    lossy = Accuracy(alpha=0, beta=1, gamma="0.1", metric="m")
+    lossy = Accuracy(alpha=0, beta=1, gamma="0.1", metric=M)
     found = compose_accuracy(
-        lossy, ErrorSensitivity(alpha=0, gamma=0.05, bound=lambda b: 2 * b, metric="m"), sigma=identity()
+        lossy, ErrorSensitivity(alpha=0, gamma=0.05, bound=lambda b: 2 * b, metric=M), sigma=identity()
     )
     assert (found.beta, found.gamma) == (2, pytest.approx(0.15))
     assert Fraction(found.gamma) >= Fraction(lossy.gamma) + Fraction(0.05)
@@ -76,53 +88,51 @@ def test_losses_add_up() -> None:
 
 def test_distances_are_no_fractions() -> None:
     moved = Accuracy(alpha=5, beta=0, distortion=MOVE)
-    assert compose_accuracy(moved, deterministic_error(lambda b: b, metric="m"), sigma=identity()).alpha == 5
-    dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric="m")
-    with pytest.raises(InputError, match="distortions do not fit"):
+    assert compose_accuracy(moved, deterministic_error(lambda b: b, metric=M), sigma=identity()).alpha == 5
+    dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=M)
+    with pytest.raises(InputError, match="distortion must be the same"):
         compose_accuracy(moved, dropping, sigma=identity())
 
 
 def test_no_more_than_everything_is_left_out_or_lost() -> None:
     """Shares that add up to more than one say nothing more than one; distances go on adding up."""
     first = Accuracy(alpha="0.75", beta=1, gamma="0.75")
-    second = ErrorSensitivity(alpha=0.5, gamma=0.5, bound=lambda b: b, metric="m")
+    second = ErrorSensitivity(alpha=0.5, gamma=0.5, bound=lambda b: b, metric=M)
     found = compose_accuracy(first, second, sigma=identity())
     assert (found.alpha, found.gamma) == (1, 1)
     twice = compose_error(second, replace(second, gamma=0.75), sigma=identity())
     assert (twice.alpha, twice.gamma) == (1, 1)
-    moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric="m", distortion=MOVE)
+    moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric=M, distortion=MOVE)
     moved = compose_accuracy(Accuracy(alpha="0.75", beta=1, distortion=MOVE), moving, sigma=identity())
     assert moved.alpha == 1.25
 
 
 def test_values_that_are_moved_twice_are_moved_by_both_distances() -> None:
     """x moved by at most 1, its image by 2.5, that by 0.25: the way from first to last is at most the sum."""
-    once = drop_move_accuracy(Accuracy(alpha=0, beta=1, metric="m"), metric="m")
+    once = drop_move_accuracy(Accuracy(alpha=0, beta=1, metric=M), metric=M)
     widths = (Fraction(5, 2), Fraction(1, 4))
     for width in widths:
-        step = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, width=width: sum_up(b, float_up(width)), metric="m")
+        step = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, width=width: sum_up(b, float_up(width)), metric=M)
         after = compose_accuracy(once, step, sigma=identity())
         assert (after.moved, after.beta) == (once.moved, float(width))
-        once = drop_move_accuracy(after, metric="m")
+        once = drop_move_accuracy(after, metric=M)
     assert (once.moved, once.beta, once.distortion) == (3.75, 0, DROP_MOVE)
-    assert drop_move_accuracy(once, metric="m").moved == 3.75
+    assert drop_move_accuracy(once, metric=M).moved == 3.75
 
 
 def test_a_loss_and_a_condition_are_not_forgotten_on_the_way() -> None:
-    assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric="m").gamma == 0.1
-    private = Privacy(epsilon=1, delta="1e-6", given="in tables of at least 100 records")
-    kept = pre_process(private, relation=("change one row", ONE_RECORD), keeps_condition=True)
-    assert kept.given == "in tables of at least 100 records"
+    assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric=M).gamma == 0.1
+    private = Privacy(epsilon=1, delta="1e-6", given=Condition(records_at_least=100))
+    kept = pre_process(private, relation=(ROWS, ONE_RECORD), keeps_condition=True)
+    assert kept.given == Condition(records_at_least=100)
     with pytest.raises(InputError, match="keeps_condition must be True"):
-        pre_process(private, relation=("change one row", ONE_RECORD))
+        pre_process(private, relation=(ROWS, ONE_RECORD))
     assert post_process(private).given == private.given
 
 
 def test_distances_and_fractions_of_the_values_are_not_added() -> None:
     """Moved by at most 1, or by at most 5% of the value: of their sum neither 1.05 nor 105% is true."""
-    fraction = ErrorSensitivity(
-        alpha=0, gamma=0, bound=lambda b: sum_up(b, 0.05), metric="m", scales=True, relative=True
-    )
+    fraction = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b: sum_up(b, 0.05), metric=M, scales=True, relative=True)
     found = compose_accuracy(Accuracy(alpha=0, beta=0), fraction, sigma=identity())
     assert (found.beta, found.relative) == (0.05, True)
     for unlike in (
@@ -130,19 +140,19 @@ def test_distances_and_fractions_of_the_values_are_not_added() -> None:
         Accuracy(alpha=0, beta=0, moved=1),
         Accuracy(alpha=0, beta=0, moved="0.05", relative=True),
     ):
-        with pytest.raises(InputError, match="these errors cannot be added"):
+        with pytest.raises(InputError, match="one error is a distance and the other a fraction"):
             compose_accuracy(unlike, fraction, sigma=identity())
     both = Accuracy(alpha=0, beta=1, moved="0.05", relative=True)  # moved by 5%, and then an error of 1
     assert not both.relative_beta and "at most 5% of it away, to within 1." in str(both)
-    with pytest.raises(InputError, match="these errors cannot be added"):
-        drop_move_accuracy(both, metric="m")
-    assert compose_accuracy(both, deterministic_error(lambda b: 2 * b, metric="m"), sigma=identity()).beta == 2
+    with pytest.raises(InputError, match="one error is a distance and the other a fraction"):
+        drop_move_accuracy(both, metric=M)
+    assert compose_accuracy(both, deterministic_error(lambda b: 2 * b, metric=M), sigma=identity()).beta == 2
 
 
 def test_relative_errors_pass_only_through_what_scales() -> None:
     relative = Accuracy(alpha=0, beta="0.05", relative=True)
     for scales in (True, False):
-        error = deterministic_error(lambda b: b, metric="m", scales=scales)
+        error = deterministic_error(lambda b: b, metric=M, scales=scales)
         if scales:
             assert compose_accuracy(relative, error, sigma=identity()).beta == 0.05
         else:
@@ -152,22 +162,22 @@ def test_relative_errors_pass_only_through_what_scales() -> None:
 
 def test_sums_of_bounds_are_rounded_up() -> None:
     for tenths in range(1, 60):
-        first = Accuracy(alpha=0, beta=Fraction(tenths, 10), metric="m")
+        first = Accuracy(alpha=0, beta=Fraction(tenths, 10), metric=M)
         own = Fraction(1, 3)
-        error = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, own=own: sum_up(b, float_up(own)), metric="m")
+        error = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, own=own: sum_up(b, float_up(own)), metric=M)
         assert Fraction(compose_accuracy(first, error, sigma=identity()).beta) >= Fraction(tenths, 10) + own
     assert Fraction(relax(identity(), theta=Fraction(1, 3), omega=Fraction(2, 3)).theta) >= Fraction(1, 3)
 
 
 def test_an_unknown_fraction_stays_unknown() -> None:
     first = Accuracy(alpha=None, beta=1, max_drop=27)
-    found = compose_accuracy(first, deterministic_error(lambda beta: 2 * beta, metric="m"), sigma=identity())
+    found = compose_accuracy(first, deterministic_error(lambda beta: 2 * beta, metric=M), sigma=identity())
     assert (found.alpha, found.beta, found.max_drop) == (None, 2, 27)
 
 
 def test_relaxed_distortion_sensitivity_costs_error_and_loss() -> None:
     first = Accuracy(alpha=0, beta=1)
-    second = ErrorSensitivity(alpha=0.1, gamma=0.01, bound=lambda beta: beta, metric="m")
+    second = ErrorSensitivity(alpha=0.1, gamma=0.01, bound=lambda beta: beta, metric=M)
     loose = relax(identity(), theta="0.02", omega="0.5")
     found = compose_accuracy(first, second, sigma=loose, sensitivity=lambda beta: 3 * beta)
     assert (found.beta, found.gamma) == (2.5, pytest.approx(0.03))
@@ -179,12 +189,12 @@ def test_relaxed_distortion_sensitivity_costs_error_and_loss() -> None:
 
 
 def test_drop_move_turns_the_output_error_into_a_distortion() -> None:
-    found = drop_move_accuracy(Accuracy(alpha="0.1", beta="2.5"), metric="m")
+    found = drop_move_accuracy(Accuracy(alpha="0.1", beta="2.5"), metric=M)
     assert (found.alpha, found.beta, found.moved, found.distortion) == (0.1, 0, 2.5, DROP_MOVE)
     assert "moving every value by at most 2.5" in str(found)
-    exact = drop_move_accuracy(Accuracy(alpha="0.1", beta=0), metric="m")
-    assert exact.distortion == "drop" and exact.moved == 0
-    assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric="m").gamma == 0.1
+    exact = drop_move_accuracy(Accuracy(alpha="0.1", beta=0), metric=M)
+    assert exact.distortion == DROP and exact.moved == 0
+    assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric=M).gamma == 0.1
 
 
 def test_distortion_sensitivities() -> None:
@@ -198,12 +208,12 @@ def test_privacy_under_processing() -> None:
     private = Privacy(epsilon=1, delta="1e-6")
     assert post_process(private) == private
     assert pre_process(private, relation=(ONE_RECORD, ONE_RECORD)) == private
-    other = pre_process(private, relation=("change one row", ONE_RECORD))
-    assert other.neighbours == "change one row" and other.epsilon == 1
+    other = pre_process(private, relation=(ROWS, ONE_RECORD))
+    assert other.neighbours == ROWS and other.epsilon == 1
     with pytest.raises(InputError, match="does not map neighbours"):
         pre_process(private, relation=None)
-    with pytest.raises(InputError, match="neighbours do not fit"):
-        pre_process(private, relation=(ONE_RECORD, "swap two records"))
+    with pytest.raises(InputError, match="neighbours that privacy covers"):
+        pre_process(private, relation=(ONE_RECORD, OwnNeighbours("swap two records")))
 
 
 @pytest.mark.parametrize("gamma", ["0.5", "0.05", "1e-9", "0.999"])

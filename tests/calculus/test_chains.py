@@ -16,17 +16,22 @@ from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError
 from flexdp.calculus import DistortionSensitivity, ErrorSensitivity, identity
-from flexdp.guarantees import DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD
+from flexdp.calculus.privacy import Relation
+from flexdp.guarantees import DIFFERENCE, DROP_MOVE, HISTOGRAM_DISTANCE, MOVE, ONE_RECORD, OwnNeighbours
 from flexdp.mechanisms import (
+    HISTOGRAMS,
+    NUMBERS,
     BucketHistogram,
     Bucketing,
     Dropping,
+    Known,
     Laplace,
     Mechanism,
     ReadOff,
+    Space,
     STLap,
 )
-from flexdp.mechanisms.core import HISTOGRAMS, Known
+from flexdp.mechanisms.wrapper import Wrapper
 from flexdp.noise import DropNoise
 from flexdp.statistics import CountAbove, Max, Mean, Mode, Range, Support
 
@@ -34,23 +39,45 @@ Bars = dict[float, int]
 Law = dict[tuple[tuple[float, int], ...], float]
 BOUNDS = (0, 8)
 LIMIT, SPREAD = 5, 0.5
+SAME, WHOLE = identity(), Bucketing(width=1)
+
+
+@dataclass(frozen=True)
+class Own(Mechanism):
+    """A user's mechanism whose declarations are fields."""
+
+    name: str = ""
+    source: Space = HISTOGRAMS
+    target: Space = HISTOGRAMS
+    run: Callable[[Any], Any] = len  # type: ignore[assignment]
+    tau: Callable[[Known], ErrorSensitivity] = len  # type: ignore[assignment]
+    sigma: DistortionSensitivity = SAME
+    relation: Relation | None = (ONE_RECORD, ONE_RECORD)
+    keeps_records: bool = False
+    adds_bars: bool = True
+    identity: bool = False
+
+
+@dataclass(frozen=True)
+class Renamed(Wrapper):
+    """A chain that is one step of another."""
+
+    inner: Mechanism = WHOLE
+    name: str = "renamed"
 
 
 def own(
     name: str, run: Callable[[Bars], Bars], *, bound: Callable[[float], float], beta: float, **declared: Any
 ) -> Mechanism:
     """A mechanism as a user writes one, on histograms."""
-    return Mechanism(
+    made = Own(
         name=name,
-        source=HISTOGRAMS,
-        target=HISTOGRAMS,
         run=lambda x: Histogram.from_counts(run(dict(x.items()))),
-        accuracy_in=lambda _setting: Accuracy(alpha=0, beta=beta, metric=HISTOGRAM_DISTANCE),
-        sigma=identity(),
         tau=lambda _setting: ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=HISTOGRAM_DISTANCE),
-        relation=(ONE_RECORD, ONE_RECORD),
         **declared,
     )
+    assert made.accuracy() == Accuracy(alpha=0, beta=beta, metric=HISTOGRAM_DISTANCE)
+    return made
 
 
 def low(x: Bars) -> Bars:
@@ -194,15 +221,14 @@ def test_the_delta_of_the_table_stands_beside_the_one_asked_for() -> None:
 
 def test_noise_on_an_answer_is_not_called_a_move_of_the_values() -> None:
     """No moving of values changes how many there are: noise on a count is no distortion of the input."""
-    above = Mechanism(
+    above = Own(
         name="above",
-        source=Laplace(sensitivity=1, epsilon=1).target,
-        target=Laplace(sensitivity=1, epsilon=1).target,
+        source=NUMBERS,
+        target=NUMBERS,
+        relation=None,
         run=lambda value: float(value > 10),
-        accuracy_in=lambda _setting: Accuracy(alpha=0, beta=0),
-        sigma=identity(),
         tau=lambda _setting: ErrorSensitivity(
-            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric="absolute difference"
+            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric=DIFFERENCE
         ),
     )
     noisy = Laplace(CountAbove(5), sensitivity=1, epsilon=1)
@@ -240,9 +266,9 @@ def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
     known = {"records_at_least": 1000, "bars": 2}
     one, two = Dropping(1, "1e-6"), Bucketing(width=2, bounds=BOUNDS)
     for mech in ((one >> two) >> moving, one >> (two >> moving)):
-        with pytest.raises(InputError, match="distortions do not fit"):
+        with pytest.raises(InputError, match="distortion must be the same"):
             mech.accuracy(**known)
-    for mech in (two >> moving, two >> replace(two >> moving, name="renamed")):
+    for mech in (two >> moving, two >> Renamed(two >> moving)):
         found = mech.accuracy(**known)
         assert (found.alpha, found.distortion) == (3, MOVE)
 
@@ -251,7 +277,8 @@ def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
 
 
 def _steps() -> list[Mechanism]:
-    relations = [("a", "b"), ("b", ONE_RECORD), (ONE_RECORD, "a")]
+    a, b = OwnNeighbours("a"), OwnNeighbours("b")
+    relations = [(a, b), (b, ONE_RECORD), (ONE_RECORD, a)]
     return [
         Bucketing(width=2, bounds=BOUNDS),
         Bucketing(width=2),

@@ -31,6 +31,7 @@ from flexdp import (
     distances,
     distortions,
     experiments,
+    guarantees,
     measure,
     mechanisms,
     noise,
@@ -39,7 +40,8 @@ from flexdp import (
     statistics,
 )
 from flexdp.errors import DataError
-from flexdp.guarantees import DIFFERENCE
+from flexdp.guarantees import DIFFERENCE, DROP, ONE_RECORD
+from flexdp.histogram import KeyedHistogram
 
 SECRET = "HOSTILEHOSTILE"  # what an object of the zoo would say of itself, and no message may
 
@@ -136,7 +138,17 @@ ZOO: dict[str, Callable[[], Any]] = {
 }
 
 # Parameters that take a function: one that is callable may raise what it likes.
-FUNCTIONS = {"function", "sensitivity", "metric", "distance", "distortion", "progress", "mechanisms", "bound"}
+FUNCTIONS = {
+    "function",
+    "sensitivity",
+    "metric",
+    "distance",
+    "distortion",
+    "measure",
+    "progress",
+    "mechanisms",
+    "bound",
+}
 FUNCTIONS_OF = {("flexible_error", "statistic"), ("accuracy_curve", "statistic")}  # a function is a statistic, too
 
 BARS = Histogram.from_counts({1: 40, 2: 50, 3: 60})
@@ -307,17 +319,18 @@ def theory() -> dict[str, Call]:
     """Histograms, noise, guarantees, distances and mechanisms."""
     numbers = none("takes", "max_drop")
     accuracy = {"alpha": 0.1, "beta": 1, "gamma": 0, "relative": False, "max_drop": 3, "moved": 0, "unit": ""}
-    words = {"distortion": "drop", "metric": DIFFERENCE, "counted": "record", "place": "each bucket"}
+    words = {"distortion": DROP, "metric": DIFFERENCE, "counted": "record", "place": "each bucket"}
     buckets = {"width": 1, "bounds": (0, 9), "outside": "clamp", "kind": "number", "dimensions": 1}
+    unit = {"unit": "record", "max_buckets_per_unit": 1}
     proof = {"weights": DROPS.weights, "bits": DROPS.bits, "growth": (3, 2)}
     measured = {"histogram": BARS, "outputs": [1, 2], "statistic": statistics.Max()}
     curve = measure.accuracy_curve(BARS, [1, 2], statistics.Max(), [0.1], [0])
-    flags = {"distortion": "drop", "scales": False, "merges": False}
+    flags = {"distortion": DROP, "scales": False, "merges": False}
     found = {
         "Histogram": Call(Histogram, {"keys": [1, 2], "counts": [3, 4]}),
         "Histogram.from_counts": Call(Histogram.from_counts, {"counts": {1: 2}}),
         "Histogram.from_values": Call(Histogram.from_values, {"values": [1, 2]}),
-        "Privacy": Call(flexdp.Privacy, {**RIGHT, "neighbours": "add or remove one record", "given": ""}),
+        "Privacy": Call(flexdp.Privacy, {**RIGHT, "neighbours": ONE_RECORD, "given": None}),
         "Accuracy": Call(flexdp.Accuracy, {**accuracy, **words}),
         "Accuracy.but": Call(ACCURACY.but, {"alpha": 0.1, "beta": 1, "relative": None}),
         "Accuracy.of": Call(ACCURACY.of, {"counted": "record", "place": "each bucket"}),
@@ -335,12 +348,16 @@ def theory() -> dict[str, Call]:
         "Weighted": Call(weighted, {"points": [1, 2], "weights": [2, 3]}),
         "DropMove": Call(distortions.DropMove, {"eta": 1}),
         "extend": Call(distortions.extend, {"distortion": distortions.Drop(), "p": [(BARS, 1)], "q": [(BARS, 1)]}),
-        "Bucketing": Call(mechanisms.Bucketing, {**buckets, **none("relative", "edges", "partition")}),
+        "Bucketing": Call(mechanisms.Bucketing, {**buckets, **none("relative", "edges", "axes", "partition"), **unit}),
         "BucketHistogram": Call(
             mechanisms.BucketHistogram,
             {"alpha": 0.1, "beta": 1, "epsilon": 1, "bounds": (0, 10), "records_at_least": 10_000, "dimensions": 1},
         ),
-        "Dropping": Call(mechanisms.Dropping, {**RIGHT, "noise": None, "dimensions": 1}),
+        "Dropping": Call(mechanisms.Dropping, {**RIGHT, "noise": None, "dimensions": 1, "certify": None, **unit}),
+        "Dropping.thin": Call(DROPPING.thin, {"private": KeyedHistogram([[1, 2]], [30, 40])}),
+        "Chain": Call(mechanisms.Chain, {"parts": [BUCKETING, DROPPING]}),
+        "Known": Call(mechanisms.Known, {"records_at_least": 10, "bars": 3, "gamma": 0}),
+        "Mechanism.from_json": Call(mechanisms.Mechanism.from_json, {"document": DROPPING.to_json(), "own": ()}),
         "Emptiness": Call(mechanisms.Emptiness, RIGHT),
         "Laplace": Call(mechanisms.Laplace, {"statistic": statistics.Max(), "sensitivity": 1, "epsilon": 1}),
         "ReadOff": Call(mechanisms.ReadOff, {"statistic": statistics.Max(), "dimensions": 1}),
@@ -359,7 +376,7 @@ def theory() -> dict[str, Call]:
         "deterministic_error": Call(
             calculus.deterministic_error, {"sensitivity": float, "metric": DIFFERENCE, "takes": None, "scales": False}
         ),
-        "drop_move_accuracy": Call(calculus.drop_move_accuracy, {"first": ACCURACY, "metric": DIFFERENCE}),
+        "drop_move_accuracy": Call(calculus.drop_move_accuracy, {"first": ACCURACY, "metric": DIFFERENCE, "eta": None}),
         "bijection": Call(calculus.bijection, {"bound": float}),
         "laplace_accuracy": Call(calculus.laplace_accuracy, {"sensitivity": 1, "epsilon": 1, "gamma": 0.1}),
         "post_process": Call(calculus.post_process, {"privacy": PRIVACY}),
@@ -367,6 +384,20 @@ def theory() -> dict[str, Call]:
             calculus.pre_process,
             {"privacy": PRIVACY, "relation": (PRIVACY.neighbours, PRIVACY.neighbours), "keeps_condition": False},
         ),
+        "of_unit": Call(calculus.of_unit, {"privacy": PRIVACY, "buckets": 2, "unit": "u"}),
+        "of_each_bucket": Call(calculus.of_each_bucket, {"privacy": PRIVACY, "buckets": 2}),
+        "of_group": Call(calculus.of_group, {"privacy": PRIVACY, "size": 2}),
+        "of_each_member": Call(calculus.of_each_member, {"privacy": PRIVACY, "size": 2}),
+        "split": Call(calculus.split, {"privacy": PRIVACY, "shares": [1, 2]}),
+        "divide": Call(calculus.divide, {"privacy": PRIVACY, "buckets": 2, "certify": None}),
+        "total": Call(calculus.total, {"privacies": [PRIVACY]}),
+        "AddRemove": Call(guarantees.AddRemove, {"unit": "u", "buckets": 2}),
+        "Replace": Call(guarantees.Replace, {"unit": "u"}),
+        "AnswersWithin": Call(guarantees.AnswersWithin, {"sensitivity": 1}),
+        "OwnNeighbours": Call(guarantees.OwnNeighbours, {"name": "n"}),
+        "Condition": Call(guarantees.Condition, {"records_at_least": 10, "buckets_at_most": 2}),
+        "Distortion": Call(guarantees.Distortion, {"name": "d", "eta": None, "fraction": True, "measure": None}),
+        "Metric": Call(guarantees.Metric, {"name": "m", "distance": None}),
         "relax": Call(calculus.relax, {"sigma": calculus.identity(), "theta": 0, "omega": 0}),
         "useful_accuracy": Call(calculus.useful_accuracy, {"beta": 1, "gamma": 0, "psi": 0}),
         "DistortionSensitivity": Call(calculus.DistortionSensitivity, {"bound": float, "theta": 0.0, "omega": 0.0}),
@@ -494,7 +525,7 @@ def test_every_wrong_value_is_taken_or_refused_in_one_line(
 # Made by the library, not by users; or described in its docstring as a protocol.
 RESULTS = {
     "Answer", "Certificate", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion", "Witness",
-    "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors", "Cell",
+    "Mechanism", "Space", "Thinned", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors", "Cell",
     "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings", "StepNoise",
     "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan", "Metric",
 }  # fmt: skip
@@ -509,7 +540,7 @@ def test_no_public_callable_is_forgotten(tmp_path: Path) -> None:
         for name in calls
     }
     for module in ("", ".noise", ".distances", ".distortions", ".mechanisms", ".statistics", ".measure", ".calculus",
-                   ".baselines", ".experiments", ".report", ".planning"):  # fmt: skip
+                   ".guarantees", ".baselines", ".experiments", ".report", ".planning"):  # fmt: skip
         found = importlib.import_module(f"flexdp{module}")
         for name in found.__all__:
             public = getattr(found, name)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, InputError, Privacy
+from flexdp.guarantees import AddRemove
 from flexdp.noise import LARGEST_REACH, DropNoise, smallest_reach
 from flexdp.planning import (
     REGIMES,
@@ -46,7 +47,9 @@ def check(plan: Plan) -> None:
         assert plan.width == 2 * plan.beta
         assert plan.buckets == math.ceil(plan.span / plan.width)
     unit = "record" if plan.buckets_per_unit == 1 else "unit"
-    assert plan.privacy == Privacy(epsilon=plan.epsilon, delta=plan.delta, neighbours=f"add or remove one {unit}")
+    assert plan.privacy == Privacy(
+        epsilon=plan.epsilon, delta=plan.delta, neighbours=AddRemove(unit, plan.buckets_per_unit)
+    )
     assert isinstance(plan.accuracy, Accuracy)
     assert plan.accuracy.alpha is not None
     assert Fraction(plan.accuracy.alpha) >= plan.alpha

@@ -13,6 +13,7 @@ from flexdp import Accuracy, Histogram
 from flexdp.calculus import compose_accuracy, deterministic_error, identity
 from flexdp.distances import hausdorff, total_variation
 from flexdp.distortions import Drop
+from flexdp.guarantees import Metric
 from flexdp.mechanisms import BucketHistogram, Bucketing, Dropping, STLap
 from flexdp.noise import DropNoise
 from flexdp.planning import regime
@@ -227,7 +228,7 @@ def test_total_variation_couples_on_the_diagonal() -> None:
 
 def test_the_input_error_is_what_the_sensitivity_is_taken_at() -> None:
     """τ^{0,0}(β, 0) = Δ_f(β): the first argument is the input error."""
-    error = deterministic_error(lambda beta: 3 * beta, metric="m")
+    error = deterministic_error(lambda beta: 3 * beta, metric=Metric("m"))
     found = compose_accuracy(Accuracy(alpha=0, beta=2), error, sigma=identity())
     assert (found.beta, found.gamma) == (6, 0)
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import InputError, Release, Releases
-from flexdp.accounting.budget import Budget, _growth, has_reach
+from flexdp.accounting.budget import Budget, has_reach
+from flexdp.calculus.privacy import group_factor
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 LABELS = {"by_kind": "text", "unit_kind": "integer"}
@@ -184,7 +185,7 @@ def test_what_steps_add_up_to_is_bounded_from_above_and_closely(step: Fraction, 
     one = context.divide(Decimal(step.numerator), Decimal(step.denominator))
     all_of_them = context.divide(Decimal(step.numerator * times), Decimal(step.denominator))
     whole = context.divide(context.subtract(context.exp(all_of_them), 1), context.subtract(context.exp(one), 1))
-    share = _growth(step, times) / Fraction(whole)
+    share = group_factor(step, times) / Fraction(whole)
     assert 1 <= share <= 1 + Fraction(1, 10**40)
 
 

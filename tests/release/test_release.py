@@ -29,6 +29,7 @@ import flexdp
 from flexdp import DataError, InputError, Release
 from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
+from flexdp.guarantees import DIFFERENCE, DROP_MOVE
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.noise import DropNoise
 
@@ -589,7 +590,7 @@ def test_fit_learns_from_the_release_alone() -> None:
     fitted = released.fit(original)
     assert sorted(fitted.value.cluster_centers_.ravel()) == [12.5, 92.5]
     assert not hasattr(original, "cluster_centers_")
-    assert (fitted.accuracy.beta, fitted.accuracy.moved, fitted.accuracy.distortion) == (0, 2.5, "drop-move")
+    assert (fitted.accuracy.beta, fitted.accuracy.moved, fitted.accuracy.distortion) == (0, 2.5, DROP_MOVE)
     assert "fit of KMeans" in fitted.statement and "moving every value by at most 2.5" in fitted.statement
     assert released.fit(KernelDensity()).value.score_samples([[12.5]])[0] > -5
     with pytest.raises(InputError, match="labels"):
@@ -606,8 +607,8 @@ def test_releases_take_their_guarantees_from_the_pipeline() -> None:
     assert released.privacy == released.mechanism.privacy
     promised = released.mechanism.accuracy(records_at_least=1500)
     assert promised.alpha is not None and promised.beta == 2.5
-    assert released.max().accuracy.metric == "absolute difference"
-    assert released.mode().accuracy.distortion == "drop-move"
+    assert released.max().accuracy.metric == DIFFERENCE
+    assert released.mode().accuracy.distortion == DROP_MOVE
 
 
 def test_a_release_can_be_pickled_after_it_was_asked() -> None:

@@ -28,11 +28,11 @@ from flexdp.buckets.parse import bound_given
 from flexdp.buckets.partition import Partition
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
-from flexdp.calculus.accuracy import drop_move_accuracy
+from flexdp.calculus import drop_move_accuracy
 from flexdp.errors import InputError
 from flexdp.guarantees import DIFFERENCE, Accuracy, percent_text
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.mechanisms.readings import function_accuracy, read_accuracy
+from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.certificate import Evidence
 from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, Range, Statistic, Top, to_python

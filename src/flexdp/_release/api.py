@@ -15,12 +15,14 @@ from flexdp._core.domains import Domain, flag, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
 from flexdp._release.checks import Prepared, Shape, column_names, per_column, prepare_column
-from flexdp._release.published import Release, Releases
+from flexdp._release.published import Release, Releases, mechanism_of
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
+from flexdp.calculus import split as divided
 from flexdp.errors import DataError, InputError
 from flexdp.histogram import KeyedHistogram
+from flexdp.mechanisms import Dropping
 from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
@@ -240,10 +242,9 @@ class Request:
                 raise InputError("split needs separately=True, with several columns to share the budget.")
             return replace(self, budgets=(Budget(epsilon, delta, most=most[0], certify=certify),))
         whole = Budget(epsilon, delta)
-        shares = _shares(split, len(self.questions))
+        parts = divided(whole.privacy(), _shares(split, len(self.questions)))
         budgets = [
-            Budget(whole.epsilon * share, whole.delta * share, most=k, certify=certify)
-            for share, k in zip(shares, most, strict=True)
+            Budget(part.epsilon, part.delta, most=k, certify=certify) for part, k in zip(parts, most, strict=True)
         ]
         return replace(self, budgets=tuple(budgets))
 
@@ -272,11 +273,10 @@ class Request:
 
 def _thinned(private: KeyedHistogram, shape: Shape, budget: Budget) -> Release:
     """The one step from private to public."""
-    at_most = None
-    if budget.total is not None:
-        at_most = sum(private.counts.tolist()) + int(budget.total.sample(1)[0])
-    bars = private.with_counts(budget.bars.thin(private.counts))
-    return Release(shape=shape, budget=budget, cells=bars, records_at_most=at_most)
+    dropping = mechanism_of(shape, budget).parts[-1]
+    assert isinstance(dropping, Dropping)
+    left = dropping.thin(private)
+    return Release(shape=shape, budget=budget, cells=left.cells, records_at_most=left.records_at_most)
 
 
 def _shares(split: Sequence[Number] | None, count: int) -> list[Fraction]:

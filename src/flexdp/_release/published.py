@@ -9,8 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from fractions import Fraction
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -31,10 +30,11 @@ from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Bucket, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Partition
+from flexdp.calculus import total
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
-from flexdp.mechanisms import Bucketing, Dropping, Mechanism
+from flexdp.mechanisms import Bucketing, Chain, Dropping
 from flexdp.noise.drop import DropNoise
 
 __all__ = ["Release", "Releases"]
@@ -106,14 +106,9 @@ class Release(Readable):
         return self.budget.privacy("record" if rule is None else rule.name)
 
     @cached_property
-    def mechanism(self) -> Mechanism:
-        """What was run: the bucketing, which the engine did while counting, and then the dropping.
-
-        With a privacy unit its privacy is that of a unit, in all of its buckets, as that of the release.
-        """
-        dimensions = len(self.shape.columns)
-        both = Bucketing(partition=self.partition) >> Dropping(noise=self.noise, dimensions=dimensions)
-        return both if self.shape.unit is None else replace(both, privacy=self.privacy)
+    def mechanism(self) -> Chain:
+        """The mechanism that was run: bucketing, by the engine while it counted, and then dropping."""
+        return mechanism_of(self.shape, self.budget)
 
     @property
     def max_drop(self) -> int:
@@ -370,6 +365,13 @@ class Release(Readable):
         return f"<Release of {what}{groups}: {self.partition.spec}, {len(self.cells)} released>"
 
 
+def mechanism_of(shape: Shape, budget: Budget) -> Chain:
+    """The mechanism of a release with these parameters; its last step is what is run on the counts."""
+    unit = "record" if shape.unit is None else shape.unit.name
+    bucketing = Bucketing(partition=shape.partition, unit=unit, max_buckets_per_unit=budget.most)
+    return Chain([bucketing, budget.dropping(unit, len(shape.columns))])
+
+
 class Releases(Mapping[str, Release]):
     """Several columns of one table, released one by one out of one budget. A mapping from column to release."""
 
@@ -398,11 +400,7 @@ class Releases(Mapping[str, Release]):
     def privacy(self) -> Privacy:
         """What is promised for all columns together: the losses add up."""
         each = [release.privacy for release in self._releases.values()]
-        return Privacy(
-            epsilon=sum((p.epsilon for p in each), Fraction(0)),
-            delta=sum((p.delta for p in each), Fraction(0)),
-            neighbours=each[0].neighbours,
-        )
+        return total(each)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """All of them as JSON; :meth:`from_json` reads it back."""

@@ -13,11 +13,11 @@ from flexdp._core.domains import EPSILON
 from flexdp._core.exact import Number
 from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
 from flexdp.baselines.laws import LaplaceBars
-from flexdp.guarantees import ONE_RECORD, Privacy
+from flexdp.guarantees import ONE_RECORD, Privacy, Replace
 
 __all__ = ["SUBSTITUTION", "StabilityHistogram", "StabilityHistogramSwap", "swap_threshold", "threshold"]
 
-SUBSTITUTION = "replace one record by another"
+SUBSTITUTION = Replace()
 
 
 def threshold(epsilon: float, delta: float) -> float:

@@ -1,18 +1,37 @@
-"""Mechanisms and their composition: ``Bucketing(width=5) >> Dropping(epsilon=1, delta=1e-6) >> ReadOff(Max())``."""
+"""Mechanisms and their composition: ``Bucketing(width=5) >> Dropping(epsilon=1, delta=1e-6) >> ReadOff(Max())``.
 
-from flexdp.mechanisms.core import Mechanism, Space, compose
-from flexdp.mechanisms.histograms import BucketHistogram, Bucketing, Dropping, Emptiness, STLap
-from flexdp.mechanisms.readings import Laplace, ReadOff
+All are frozen values of one class, :class:`Mechanism`, from which your own may derive (docs/own-mechanisms.md).
+"""
+
+from __future__ import annotations
+
+from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.bucket_histogram import BucketHistogram
+from flexdp.mechanisms.bucketing import Bucketing
+from flexdp.mechanisms.chain import Chain, compose
+from flexdp.mechanisms.dropping import Dropping, Thinned
+from flexdp.mechanisms.emptiness import Emptiness
+from flexdp.mechanisms.laplace import Laplace
+from flexdp.mechanisms.read_off import ReadOff
+from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, SETS, VALUES, Known, Space
+from flexdp.mechanisms.stlap import STLap
 
 __all__ = [
+    "HISTOGRAMS",
+    "NUMBERS",
+    "SETS",
+    "VALUES",
     "BucketHistogram",
     "Bucketing",
+    "Chain",
     "Dropping",
     "Emptiness",
+    "Known",
     "Laplace",
     "Mechanism",
     "ReadOff",
     "STLap",
     "Space",
+    "Thinned",
     "compose",
 ]

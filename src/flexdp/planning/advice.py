@@ -17,7 +17,7 @@ from flexdp._core.text import plural, thousands
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import InputError
-from flexdp.guarantees import Privacy
+from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.drop import DropNoise
 from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.options import FAR, Option, Setting, digits_up
@@ -61,7 +61,9 @@ class Advice:
         if self.epsilon is None:
             return None
         unit = "unit" if self.by_unit else "record"
-        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
+        return Privacy(
+            epsilon=self.epsilon, delta=self.delta, neighbours=AddRemove(unit, self.setting.buckets_per_unit)
+        )
 
     @cached_property
     def expectations(self) -> dict[Fraction, Expected]:

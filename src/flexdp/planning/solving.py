@@ -13,7 +13,7 @@ from flexdp._core.domains import DELTA, EPSILON, POSITIVE_ALPHA, POSITIVE_BETA, 
 from flexdp._core.exact import Number, number_text, upper_text
 from flexdp._core.text import plural
 from flexdp.errors import InputError
-from flexdp.guarantees import Accuracy, Privacy
+from flexdp.guarantees import Accuracy, AddRemove, Privacy
 from flexdp.noise.calibration import (
     most_buckets_per_unit,
     needed_reach,
@@ -68,7 +68,7 @@ class Plan:
     def privacy(self) -> Privacy:
         """What one unit is promised; a record, where a unit has one bucket."""
         unit = "record" if self.buckets_per_unit == 1 else "unit"
-        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=f"add or remove one {unit}")
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AddRemove(unit, self.buckets_per_unit))
 
     @property
     def bucket_privacy(self) -> Privacy:

@@ -1,0 +1,238 @@
+"""Flexible accuracy as a value, and its sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flexdp._core.display import card, facts, sentence
+from flexdp._core.domains import ALPHA, BETA, GAMMA, Domain, flag, integer, text
+from flexdp._core.exact import Number, float_up, said, upper_text
+from flexdp._core.text import plain_scalar, plural
+from flexdp.errors import InputError, P
+from flexdp.guarantees.measures import (
+    DIFFERENCE,
+    DROP,
+    DROP_MOVE,
+    MOVE,
+    Distortion,
+    Measured,
+    Metric,
+    distortion_given,
+    metric_given,
+)
+
+__all__ = ["Accuracy", "percent_text"]
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class Accuracy:
+    """(α, β, γ)-accuracy: exact after distorting the input by α and moving the answer by β, except with chance γ.
+
+    Guarantees combine only where their distortions and metrics agree.
+
+    Parameters
+    ----------
+    alpha
+        Distortion of the input: by default, the fraction of records left out. None where no fraction can be certified
+        from public knowledge; what is promised then is ``max_drop``.
+    beta
+        Error of the output.
+    gamma
+        Chance that the promise fails.
+    relative
+        True if β is a fraction of the answer's own size.
+    max_drop
+        Most records that each bucket can have lost.
+    moved
+        Largest distance by which input values may have been moved before an answer that is exact for them: the promise
+        for statistics that no small output error can express.
+    unit
+        Unit of β, such as "days".
+    distortion
+        Measure of α: ``DROP``, ``MOVE``, ``DROP_MOVE``, one of :mod:`flexdp.distortions`, or your own.
+    metric
+        Measure of β: ``DIFFERENCE``, ``HAUSDORFF``, ``HISTOGRAM_DISTANCE``, ``EQUALITY``, or your own.
+    counted
+        Word for what counts as one: "record", or a privacy unit.
+    place
+        Words for what can lose ``max_drop`` of them.
+
+    Raises
+    ------
+    InputError
+        A parameter is out of range, or both ``alpha`` and ``max_drop`` are missing.
+
+    Examples
+    --------
+    >>> print(Accuracy(alpha=.02, beta=2.5))
+    Exact after leaving out at most 2% of the records, to within 2.5.
+    >>> print(Accuracy(alpha=None, beta=2.5, max_drop=27))
+    Exact after leaving out at most 27 records from each bucket, to within 2.5.
+    >>> print(Accuracy(alpha=3, beta=0, distortion=Distortion("swap", fraction=False)))
+    Exact after a distortion (swap) of at most 3.
+    >>> print(Accuracy(alpha=.02, beta=2.5).but(alpha=.01, beta=0).of("patient", "each bucket"))
+    Exact after leaving out at most 1% of the patients.
+    """
+
+    alpha: float | None
+    beta: float
+    gamma: float
+    relative: bool
+    max_drop: int | None
+    moved: float
+    unit: str
+    distortion: Distortion
+    metric: Metric
+    counted: str
+    place: str
+
+    def __init__(
+        self,
+        *,
+        alpha: Number | None,
+        beta: Number,
+        gamma: Number = 0,
+        relative: bool = False,
+        max_drop: int | None = None,
+        moved: Number = 0,
+        unit: str = "",
+        distortion: Measured = DROP,
+        metric: Metric = DIFFERENCE,
+        counted: str = "record",
+        place: str = "each bucket",
+    ) -> None:
+        if alpha is None and max_drop is None:
+            rule = ("must be a fraction where ", P("max_drop"), " is not given")
+            raise InputError("alpha", rule, given="None for both")
+        measure = distortion_given("distortion", distortion)
+        share = ALPHA if measure.fraction else replace(ALPHA, high=None)  # else a distance
+        object.__setattr__(self, "alpha", None if alpha is None else _stored(share, alpha))
+        object.__setattr__(self, "beta", _stored(BETA, beta))
+        object.__setattr__(self, "gamma", _stored(GAMMA, gamma))
+        object.__setattr__(self, "relative", flag("relative", relative))
+        object.__setattr__(self, "max_drop", None if max_drop is None else integer("max_drop", max_drop, at_least=0))
+        object.__setattr__(self, "moved", _stored(BETA, moved))
+        object.__setattr__(self, "unit", text("unit", unit))
+        object.__setattr__(self, "distortion", measure)
+        object.__setattr__(self, "metric", metric_given("metric", metric))
+        object.__setattr__(self, "counted", text("counted", counted))
+        object.__setattr__(self, "place", text("place", place))
+
+    def but(self, *, alpha: Number | None, beta: Number, relative: bool | None = None) -> Accuracy:
+        """Return a copy with another α and β, where more is known.
+
+        Parameters
+        ----------
+        alpha, beta
+            The new bounds.
+        relative
+            True if the new β is a fraction of the answer; as before if left out.
+
+        Returns
+        -------
+        Accuracy
+            The copy.
+        """
+        changed: dict[str, Any] = {"alpha": alpha, "beta": beta}
+        if relative is not None:
+            changed["relative"] = relative
+        return replace(self, **changed)
+
+    def of(self, counted: str, place: str) -> Accuracy:
+        """Return a copy worded for ``counted`` instead of records and ``place`` instead of buckets.
+
+        Parameters
+        ----------
+        counted
+            Word for what counts as one.
+        place
+            Words for what can lose ``max_drop`` of them.
+
+        Returns
+        -------
+        Accuracy
+            The copy.
+        """
+        return replace(self, counted=counted, place=place)
+
+    @property
+    def relative_beta(self) -> bool:
+        """True if β is a fraction of the answer: once values have been moved, ``relative`` refers to those."""
+        return self.relative and not self.moved
+
+    @property
+    def left_out(self) -> str:
+        """Words for the records that may have been left out."""
+        if self.distortion == MOVE:
+            return "no record"
+        if self.max_drop is None:
+            return f"at most {percent_text(self.alpha or 0)} of the {self.counted}s"
+        records = f"at most {plural(self.max_drop, self.counted)} from {self.place}"
+        share = None if self.alpha is None else percent_text(self.alpha)
+        return records if share in (None, "100%") else f"{records} (together at most {share} of them)"
+
+    @property
+    def margin(self) -> str:
+        """Words for how far the answer, or the values it was computed from, may have been moved."""
+        unit = f" {self.unit}" if self.unit else ""
+        moving, error = "", ""
+        if self.distortion == MOVE:
+            moving = f" and moving every value by at most {upper_text(self.alpha or 0.0, 6)}{unit}"
+        elif self.moved and self.relative:
+            moving = f" and moving every value to its bucket's centre, at most {percent_text(self.moved)} of it away"
+        elif self.moved:
+            moving = f" and moving every value by at most {upper_text(self.moved, 6)}{unit}"
+        if self.beta and self.relative_beta:
+            error = f", to within {percent_text(self.beta)} of the value shown"
+        elif self.beta:
+            error = f", to within {upper_text(self.beta, 6)}{unit}"
+        return moving + error
+
+    def __str__(self) -> str:
+        exception = f", except with probability {upper_text(self.gamma)}" if self.gamma else ""
+        if self.alpha is None or self.distortion in (DROP, MOVE, DROP_MOVE):
+            return f"Exact after leaving out {self.left_out}{self.margin}{exception}."
+        return f"Exact after a distortion ({self.distortion}) of at most {self._alpha_text}{self.margin}{exception}."
+
+    @property
+    def _alpha_text(self) -> str:
+        if self.alpha is None:
+            return "not certified"
+        return percent_text(self.alpha) if self.distortion.fraction else upper_text(self.alpha, 6)
+
+    def _repr_html_(self) -> str:
+        beta = percent_text(self.beta) if self.relative_beta else upper_text(self.beta, 6)
+        pairs = [
+            ("α, left out", self._alpha_text),
+            ("β, to within", beta),
+            ("γ, chance to fail", upper_text(self.gamma)),
+        ]
+        return card("Accuracy", facts(pairs), sentence(self))
+
+
+def _stored(domain: Domain, value: Number) -> float:
+    """A bound as a double: doubles as they are, everything else rounded up."""
+    number, given = domain.check(value), plain_scalar(value)
+    return given if isinstance(given, float) else float_up(number)
+
+
+def percent_text(share: float) -> str:
+    """Write a fraction as a percentage, rounded up to three digits.
+
+    Parameters
+    ----------
+    share
+        The fraction.
+
+    Returns
+    -------
+    str
+        The percentage.
+
+    Examples
+    --------
+    >>> percent_text(0.02), percent_text(1 / 3)
+    ('2%', '33.4%')
+    """
+    return f"{upper_text(100 * said(float(share)))}%"

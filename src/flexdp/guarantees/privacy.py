@@ -1,0 +1,113 @@
+"""Differential privacy as a value, and its odds in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from flexdp._core.display import card, sentence
+from flexdp._core.domains import DELTA, EPSILON, instance
+from flexdp._core.exact import Number, upper_text
+from flexdp.errors import InputError, P
+from flexdp.guarantees.relations import ONE_RECORD, Condition, Neighbours, neighbours_given
+
+__all__ = ["Privacy"]
+
+PURE_DELTA = replace(DELTA, low=Fraction(0))  # a guarantee, unlike a mechanism of ours, may have δ = 0
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class Privacy:
+    """(ε, δ)-differential privacy under a relation of neighbours.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy loss, taken exactly as written; δ may be 0.
+    neighbours
+        Relation of neighbours; by default, adding or removing one record.
+    given
+        Condition on the table without which the guarantee does not hold.
+    delta_real
+        Smaller δ of the mechanism itself, where δ is the one that was asked for. It plays no part in comparisons.
+
+    Raises
+    ------
+    InputError
+        A parameter is out of range, or ``delta_real`` exceeds ``delta``.
+
+    Examples
+    --------
+    >>> print(Privacy(epsilon=1, delta="1e-6").odds)
+    an observer who was 50% sure that a given record is in the data is at most 73.2% sure afterwards
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+    given: Condition | None
+    delta_real: Fraction | None = field(compare=False)
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        neighbours: Neighbours = ONE_RECORD,
+        given: Condition | None = None,
+        delta_real: Number | None = None,
+    ) -> None:
+        relation = neighbours_given("neighbours", neighbours)
+        condition = None
+        if given is not None:
+            condition = instance("given", given, Condition, "a condition, for example Condition(records_at_least=1000)")
+        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
+        object.__setattr__(self, "delta", PURE_DELTA.check(delta))
+        object.__setattr__(self, "neighbours", relation)
+        object.__setattr__(self, "given", condition)
+        real = None if delta_real is None else replace(PURE_DELTA, name="delta_real").check(delta_real)
+        if real is not None and real > self.delta:
+            both = f"{upper_text(real)} and {upper_text(self.delta)}"
+            raise InputError("delta_real", ("must be at most ", P("delta")), given=both)
+        object.__setattr__(self, "delta_real", real)
+
+    @property
+    def certainty(self) -> str:
+        """Largest certainty, in percent, of an observer who was 50% sure, rounded up: 100·e^ε/(1+e^ε)."""
+        return f"{_certainty(self.epsilon)}%"
+
+    @property
+    def unit(self) -> str:
+        """Name of what is protected: a record, or what the neighbours differ by."""
+        return self.neighbours.unit
+
+    @property
+    def odds(self) -> str:
+        """ε in words: how sure an undecided observer can become, rounded up."""
+        return f"an observer who was 50% sure {self.neighbours.doubt} is at most {self.certainty} sure afterwards"
+
+    def __str__(self) -> str:
+        epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
+        exception = f", except with chance {delta}" if self.delta else ""
+        condition = "" if self.given is None else f" {self.given}"
+        if self.delta_real is not None and self.delta_real < self.delta:
+            delta = f"{delta} (in fact at most {upper_text(self.delta_real)})"
+        return f"ε = {epsilon}, δ = {delta} {self.neighbours.scope}{condition}: {self.odds}{exception}."
+
+    def _repr_html_(self) -> str:
+        epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
+        return card(f"Privacy: ε = {epsilon}, δ = {delta}", sentence(self))
+
+
+def _certainty(epsilon: Fraction) -> str:
+    """100·e^ε/(1+e^ε) in percent, rounded up, with as many digits as it takes to stay below 100, or nine."""
+    context = Context(prec=60)
+    exponent = context.divide(Decimal(-epsilon.numerator), Decimal(epsilon.denominator))
+    doubt = context.exp(max(exponent, Decimal(-100)))
+    percent = context.divide(Decimal(100), context.add(Decimal(1), doubt))
+    for digits in range(1, 10):  # further nines say no more
+        rounded = percent.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING, context=context)
+        if rounded < 100:
+            return f"{rounded.normalize():f}"
+    return "100"

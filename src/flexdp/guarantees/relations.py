@@ -1,0 +1,293 @@
+"""Relations of neighbours, and conditions on the table under which privacy holds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flexdp._core.domains import Domain, instance, integer, text
+from flexdp._core.exact import Number, number_text
+from flexdp._core.text import plural, safe_repr
+from flexdp.errors import InputError
+
+__all__ = [
+    "ONE_RECORD",
+    "AddRemove",
+    "AnswersWithin",
+    "Condition",
+    "Neighbours",
+    "OwnNeighbours",
+    "Replace",
+]
+
+_SENSITIVITY = Domain(
+    name="sensitivity",
+    low=Fraction(0),
+    remedy="Give the largest difference between the answers of two neighbours.",
+)
+
+
+class Neighbours(ABC):
+    """Relation between two data sets that a private mechanism makes hard to tell apart.
+
+    Relations are compared as values, never by their words: :class:`AddRemove`, :class:`Replace`,
+    :class:`AnswersWithin`, or a relation of your own by name, :class:`OwnNeighbours`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def unit(self) -> str:
+        """Name of what two neighbours differ by: "record", or a privacy unit."""
+        return "record"
+
+    def covers(self, other: Neighbours) -> bool:
+        """Return True if all neighbours by ``other`` are neighbours by this relation, too.
+
+        Parameters
+        ----------
+        other
+            Another relation.
+
+        Returns
+        -------
+        bool
+            True if privacy under this relation is privacy under the other.
+
+        Examples
+        --------
+        >>> AddRemove("patient", buckets=5).covers(AddRemove("patient", buckets=2))
+        True
+        >>> Replace().covers(AddRemove())
+        False
+        """
+        return self == other
+
+    @property
+    @abstractmethod
+    def scope(self) -> str:
+        """Words for whom the guarantee holds, as in "for each record"."""
+
+    @property
+    @abstractmethod
+    def doubt(self) -> str:
+        """Words for what an observer may be unsure of, as in "that a given record is in the data"."""
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class AddRemove(Neighbours):
+    """Neighbours that differ by the presence of one record, or of all records of one privacy unit.
+
+    Parameters
+    ----------
+    unit
+        Name of the protected unit: "record", or the column that identifies the units.
+    buckets
+        Most buckets in which one unit counts, once in each. A record lies in one.
+
+    Examples
+    --------
+    >>> print(AddRemove())
+    add or remove one record
+    >>> print(AddRemove("patient", buckets=2))
+    add or remove one patient, counted once in each of at most 2 buckets
+    """
+
+    unit: str
+    buckets: int
+
+    def __init__(self, unit: str = "record", buckets: int = 1) -> None:
+        object.__setattr__(self, "unit", text("unit", unit, "'patient'"))
+        object.__setattr__(self, "buckets", integer("buckets", buckets))
+
+    def covers(self, other: Neighbours) -> bool:
+        """Return True for the same unit in no more buckets."""
+        return isinstance(other, AddRemove) and other.unit == self.unit and other.buckets <= self.buckets
+
+    @property
+    def scope(self) -> str:
+        """Words for whom the guarantee holds."""
+        return f"for each {self.unit}"
+
+    @property
+    def doubt(self) -> str:
+        """Words for what an observer may be unsure of."""
+        return f"that a given {self.unit} is in the data"
+
+    def __str__(self) -> str:
+        if self.buckets == 1:
+            return f"add or remove one {self.unit}"
+        return f"add or remove one {self.unit}, counted once in each of at most {plural(self.buckets, 'bucket')}"
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class Replace(Neighbours):
+    """Neighbours of equal size that differ in the values of one record, or of one privacy unit.
+
+    Parameters
+    ----------
+    unit
+        Name of the protected unit.
+
+    Examples
+    --------
+    >>> print(Replace())
+    replace one record by another
+    """
+
+    unit: str
+
+    def __init__(self, unit: str = "record") -> None:
+        object.__setattr__(self, "unit", text("unit", unit, "'patient'"))
+
+    @property
+    def scope(self) -> str:
+        """Words for whom the guarantee holds."""
+        return f"for the values of each {self.unit}"
+
+    @property
+    def doubt(self) -> str:
+        """Words for what an observer may be unsure of."""
+        return f"which of two values a given {self.unit} has"
+
+    def __str__(self) -> str:
+        return f"replace one {self.unit} by another"
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class AnswersWithin(Neighbours):
+    """Exact answers that differ by at most a sensitivity, for mechanisms that take a number.
+
+    Parameters
+    ----------
+    sensitivity
+        Largest difference between two neighbouring answers.
+
+    Examples
+    --------
+    >>> print(AnswersWithin(10))
+    answers that differ by at most 10
+    """
+
+    sensitivity: Fraction
+
+    def __init__(self, sensitivity: Number) -> None:
+        object.__setattr__(self, "sensitivity", _SENSITIVITY.check(sensitivity))
+
+    def covers(self, other: Neighbours) -> bool:
+        """Return True for answers that are no further apart."""
+        return isinstance(other, AnswersWithin) and other.sensitivity <= self.sensitivity
+
+    @property
+    def scope(self) -> str:
+        """Words for whom the guarantee holds."""
+        return f"for {self}"
+
+    @property
+    def doubt(self) -> str:
+        """Words for what an observer may be unsure of."""
+        return "which of two such answers is the exact one"
+
+    def __str__(self) -> str:
+        return f"answers that differ by at most {number_text(self.sensitivity)}"
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class OwnNeighbours(Neighbours):
+    """A relation of your own, known by its name alone.
+
+    Parameters
+    ----------
+    name
+        Name of the relation; two relations are the same where their names are.
+
+    Examples
+    --------
+    >>> print(OwnNeighbours("move one visit by a day"))
+    move one visit by a day
+    """
+
+    name: str
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "name", named("name", name, "'move one visit by a day'"))
+
+    @property
+    def scope(self) -> str:
+        """Words for whom the guarantee holds."""
+        return f"for neighbours by {self.name!r}"
+
+    @property
+    def doubt(self) -> str:
+        """Words for what an observer may be unsure of."""
+        return "which of two neighbouring data sets was used"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ONE_RECORD = AddRemove()
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class Condition:
+    """Public knowledge of the table without which a guarantee does not hold.
+
+    Parameters
+    ----------
+    records_at_least
+        Smallest number of records of the table.
+    buckets_at_most
+        Largest number of its non-empty buckets.
+
+    Raises
+    ------
+    InputError
+        Neither is given, or one is not a positive integer.
+
+    Examples
+    --------
+    >>> print(Condition(records_at_least=1000, buckets_at_most=3))
+    in tables of at least 1000 records and at most 3 buckets
+    >>> Condition(records_at_least=1000) & Condition(records_at_least=50, buckets_at_most=3)
+    Condition(records_at_least=1000, buckets_at_most=3)
+    """
+
+    records_at_least: int | None
+    buckets_at_most: int | None
+
+    def __init__(self, *, records_at_least: int | None = None, buckets_at_most: int | None = None) -> None:
+        if records_at_least is None and buckets_at_most is None:
+            raise InputError("records_at_least", "or buckets_at_most must be given: a condition needs one of them")
+        for name, value in (("records_at_least", records_at_least), ("buckets_at_most", buckets_at_most)):
+            object.__setattr__(self, name, None if value is None else integer(name, value))
+
+    def __and__(self, other: Condition) -> Condition:
+        both = (self, instance("other", other, Condition, "a Condition"))
+        least = [each.records_at_least for each in both if each.records_at_least is not None]
+        most = [each.buckets_at_most for each in both if each.buckets_at_most is not None]
+        return Condition(records_at_least=max(least, default=None), buckets_at_most=min(most, default=None))
+
+    def __str__(self) -> str:
+        least, most = self.records_at_least, self.buckets_at_most
+        limits = [] if least is None else [f"at least {plural(least, 'record')}"]
+        if most is not None:
+            limits.append(f"at most {plural(most, 'bucket')}")
+        return f"in tables of {' and '.join(limits)}"
+
+
+def neighbours_given(name: str, value: object) -> Neighbours:
+    """A parameter that must be a relation of neighbours."""
+    if not isinstance(value, Neighbours):
+        rule = "must be a relation of neighbours, for example AddRemove('patient')"
+        raise InputError(name, rule, given=safe_repr(value))
+    return value
+
+
+def named(parameter: str, name: object, example: str) -> str:
+    """A name that somebody gives to a relation, distortion or metric."""
+    given = text(parameter, name, example)
+    if not given.strip():
+        raise InputError(parameter, "must not be empty", remedy=f"Give a short name, for example {example}.")
+    return given

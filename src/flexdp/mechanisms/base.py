@@ -1,0 +1,338 @@
+"""The base of all mechanisms: a frozen value with its guarantees as functions of public knowledge."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from flexdp._core.domains import GAMMA, elements, integer
+from flexdp._core.exact import Number
+from flexdp._core.text import safe_repr
+from flexdp.calculus.privacy import Relation
+from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, only_at_zero
+from flexdp.errors import InputError
+from flexdp.guarantees import Accuracy, Privacy
+from flexdp.mechanisms.documents import SCHEMA, decoded, encoded, parsed
+from flexdp.mechanisms.spaces import Known, Space
+
+__all__ = ["Mechanism"]
+
+_BUILT_IN: dict[str, type[Mechanism]] = {}  # by name; documents may hold these, and what the caller adds
+
+
+class Mechanism(ABC):
+    """A mechanism for a function: it runs, and knows what it promises.
+
+    Mechanisms are values: compared by their parameters, hashable, printed as the expression that makes them, written
+    as JSON and read back. ``first >> second`` chains two of them and derives what the chain promises.
+
+    Write your own as a frozen dataclass that derives from this class. Needed are :attr:`source`, :attr:`target`,
+    :meth:`run` and :meth:`tau`. Everything else is a declaration with a safe default, by which nothing is assumed, so
+    that what is left out weakens a guarantee and never makes it false. docs/own-mechanisms.md has a worked example.
+
+    See Also
+    --------
+    flexdp.mechanisms.Chain : several mechanisms in a row.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.startswith(f"{__package__}."):
+            _BUILT_IN[cls.__name__] = cls
+
+    # --- needed ---
+
+    @property
+    @abstractmethod
+    def source(self) -> Space:
+        """Space of the inputs."""
+
+    @property
+    @abstractmethod
+    def target(self) -> Space:
+        """Space of the outputs."""
+
+    @abstractmethod
+    def run(self, value: Any) -> Any:
+        """Run the mechanism once.
+
+        Parameters
+        ----------
+        value
+            An input.
+
+        Returns
+        -------
+        Any
+            A fresh output.
+        """
+
+    @abstractmethod
+    def tau(self, known: Known) -> ErrorSensitivity:
+        """Return the error sensitivity τ: the mechanism's own distortion and loss, and what becomes of input errors.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        ErrorSensitivity
+            For the function that the mechanism approximates.
+        """
+
+    # --- declared, with safe defaults ---
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return type(self).__name__
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """Privacy of the mechanism, or None."""
+        return None
+
+    @property
+    def relation(self) -> Relation | None:
+        """Neighbours that the mechanism takes, and the neighbours that it maps them to; None if it keeps none."""
+        return None
+
+    @property
+    def sigma(self) -> DistortionSensitivity:
+        """Distortion sensitivity σ of the function."""
+        return only_at_zero()
+
+    @property
+    def bars(self) -> int | None:
+        """Largest number of buckets of the output, if public."""
+        return None
+
+    @property
+    def most_bars(self) -> int | None:
+        """Largest number of buckets of the input on which the guarantees rest."""
+        return None
+
+    @property
+    def least_records(self) -> int | None:
+        """Smallest number of records of the input on which the guarantees rest."""
+        return None
+
+    @property
+    def keeps_records(self) -> bool:
+        """True if the output always holds as many records as the input."""
+        return False
+
+    @property
+    def adds_bars(self) -> bool:
+        """True if the output may have more buckets than the input."""
+        return True
+
+    @property
+    def lossy(self) -> bool:
+        """True if the mechanism spends the γ it is allowed."""
+        return False
+
+    @property
+    def identity(self) -> bool:
+        """True if it approximates the identity on histograms, so that its error is how far records were moved."""
+        return False
+
+    def records_left(self, known: Known) -> int | None:  # noqa: ARG002  (by default nothing is known)
+        """Return the smallest number of records of the output, where the mechanism may lose some.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        int or None
+            The number, or None if nothing is known.
+        """
+        return None
+
+    def accuracy_in(self, known: Known) -> Accuracy:
+        """Return the accuracy for the mechanism's own function: its error sensitivity for an exact input.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        Accuracy
+            The guarantee.
+        """
+        error = self.tau(known)
+        return Accuracy(
+            alpha=error.alpha,
+            beta=error.bound(0.0),
+            gamma=error.gamma,
+            relative=error.relative,
+            max_drop=error.max_drop,
+            distortion=error.distortion,
+            metric=error.metric,
+        )
+
+    # --- for everybody ---
+
+    @property
+    def parts(self) -> tuple[Mechanism, ...]:
+        """Steps of a chain; a mechanism by itself is its only step."""
+        return (self,)
+
+    def __call__(self, value: Any) -> Any:
+        """Run the mechanism once.
+
+        Parameters
+        ----------
+        value
+            An input.
+
+        Returns
+        -------
+        Any
+            A fresh output.
+        """
+        return self.run(value)
+
+    def __rshift__(self, other: Mechanism) -> Mechanism:
+        """Return the chain of this mechanism and another.
+
+        Parameters
+        ----------
+        other
+            Mechanism that takes what this one gives.
+
+        Returns
+        -------
+        Chain
+            Both in a row, with the guarantees that follow.
+        """
+        return _BUILT_IN["Chain"]([self, other])  # type: ignore[call-arg]
+
+    def accuracy(self, *, records_at_least: int | None = None, bars: int | None = None, gamma: Number = 0) -> Accuracy:
+        """Derive the accuracy on all inputs of which so much is known.
+
+        Parameters
+        ----------
+        records_at_least
+            Smallest number of records; by default the number that the mechanism was made for, if any.
+        bars
+            Largest number of buckets, where it does not follow from public buckets.
+        gamma
+            Chance of failure allowed to the whole chain; mechanisms that spend it have equal shares.
+
+        Returns
+        -------
+        Accuracy
+            The guarantee.
+
+        Examples
+        --------
+        >>> from flexdp.mechanisms import Bucketing, Dropping
+        >>> mechanism = Bucketing(width=5, bounds=(0, 120)) >> Dropping(1, "1e-6")
+        >>> print(mechanism.accuracy())
+        Exact after leaving out at most 27 records from each bucket, to within 2.5.
+        >>> mechanism.accuracy(records_at_least=64_800).alpha
+        0.01
+        """
+        least = self.least_records if records_at_least is None else integer("records_at_least", records_at_least)
+        most = self.most_bars if bars is None else integer("bars", bars)
+        return self.accuracy_in(Known(records_at_least=least, bars=most, gamma=GAMMA.check(gamma)))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments that make an equal mechanism, without those at their defaults.
+
+        Returns
+        -------
+        dict
+            Arguments by name. By default they are the fields of the dataclass.
+
+        Examples
+        --------
+        >>> from flexdp.mechanisms import Dropping
+        >>> Dropping(1, "1e-6").parameters()
+        {'epsilon': 1, 'delta': '1e-06'}
+        """
+        if not is_dataclass(self):
+            raise InputError("mechanism", "must be a dataclass, or define parameters()", given=safe_repr(self))
+        given = {field.name: (getattr(self, field.name), field.default) for field in fields(self) if field.init}
+        return {name: value for name, (value, default) in given.items() if default is MISSING or value != default}
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({given})"
+
+    def to_json(self) -> str:
+        """Write the mechanism as JSON, by its name and its parameters.
+
+        Returns
+        -------
+        str
+            The document; :meth:`from_json` reads it.
+
+        Raises
+        ------
+        InputError
+            A parameter has a type that cannot be written.
+
+        Examples
+        --------
+        >>> from flexdp.mechanisms import Dropping
+        >>> Dropping(1, "1e-6").to_json()
+        '{"schema": "flexdp.mechanism/1", "mechanism": "Dropping", "parameters": {"epsilon": 1, "delta": "1e-06"}}'
+        """
+        return json.dumps({"schema": SCHEMA, **encoded(self)}, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, document: str | bytes, *, own: Iterable[type[Mechanism]] = ()) -> Mechanism:
+        """Read a mechanism that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        document
+            The JSON.
+        own
+            Classes of your own that it may hold, beside the built-in ones.
+
+        Returns
+        -------
+        Mechanism
+            Equal to the one that was written.
+
+        Raises
+        ------
+        InputError
+            The document is not one of a mechanism, complete and unchanged.
+
+        Examples
+        --------
+        >>> from flexdp.mechanisms import Bucketing, Dropping
+        >>> mechanism = Bucketing(width=5) >> Dropping(1, "1e-6")
+        >>> Mechanism.from_json(mechanism.to_json()) == mechanism
+        True
+        """
+        listed = elements(own)
+        if listed is None or not all(isinstance(each, type) and issubclass(each, Mechanism) for each in listed):
+            raise InputError("own", "must be a list of classes that derive from Mechanism", given=safe_repr(own))
+        known = {**{each.__name__: each for each in listed}, **_BUILT_IN}
+        wrong = InputError("document", "must be the JSON of a flexdp mechanism, complete and unchanged")
+        try:
+            content = parsed(document)
+            found = decoded(content, known)
+            same = isinstance(found, cls) and {"schema": SCHEMA, **encoded(found)} == content
+        except InputError:
+            raise
+        except Exception:  # noqa: BLE001  (a class of the caller's may raise anything when it is made)
+            raise wrong from None
+        if not same:
+            raise wrong
+        return found  # type: ignore[no-any-return]

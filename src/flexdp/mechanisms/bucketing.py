@@ -1,0 +1,355 @@
+"""Bucketing: every record to the centre of its bucket."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._core.domains import elements, integer, text
+from flexdp._core.exact import Number, float_up, said, sum_up
+from flexdp._core.text import safe_repr
+from flexdp.buckets.base import EPOCH, Kind, Outside
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.parse import bucket_parameters, make_buckets, make_grid
+from flexdp.buckets.partition import Buckets, Partition
+from flexdp.buckets.width import Width
+from flexdp.calculus.privacy import Relation
+from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.errors import InputError, P
+from flexdp.guarantees import Accuracy, AddRemove
+from flexdp.histogram import Histogram
+from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.documents import plain
+from flexdp.mechanisms.spaces import Known, Space, dimensions_given, histogram_given, histograms
+
+__all__ = ["Bucketing", "root_up"]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Bucketing(Mechanism):
+    """Move every record to its bucket's centre: (0, β, 0)-accurate for the identity; neighbours stay neighbours.
+
+    Paper, Claim bucket-accuracy and, in d dimensions, bucket-accuracy-d-dim: the error of a cube of side w is (w/2)√d.
+    With bounds the number of buckets is public, and the guarantee refers to values within them: others are limited to
+    them, or left out, beforehand. Where values are left out (``outside="drop"``, or far out on an open domain) the
+    number of records is not kept, and no condition on it passes to the steps that follow.
+
+    Parameters
+    ----------
+    width, relative, edges
+        One of them, or none: buckets of one width; each within a fraction of its centre; between given edges. Without
+        any, every value is its own bucket.
+    bounds
+        Public pair (lower, upper).
+    outside
+        "clamp" counts values outside the bounds at the nearer end; "drop" leaves them out.
+    kind
+        Kind of the keys.
+    dimensions
+        Number of coordinates, which share ``width`` and ``bounds``.
+    axes
+        Instead of all these: one Bucketing for each coordinate.
+    partition
+        Instead of all these: a partition of :mod:`flexdp.buckets`.
+    unit, max_buckets_per_unit
+        Privacy unit of the table, and the most buckets in which one unit counts, once in each: the neighbours that are
+        kept. A table is bounded like that before it is counted.
+
+    Raises
+    ------
+    InputError
+        The parameters do not describe buckets.
+
+    Examples
+    --------
+    >>> Bucketing(width=5, bounds=(0, 120)).accuracy().beta
+    2.5
+    >>> Bucketing(width=5, bounds=(0, 120)) == Bucketing(width="5.0", bounds=[0, 120])
+    True
+    >>> Bucketing(relative="0.05", bounds=(1, 120))
+    Bucketing(relative='0.05', bounds=(1, 120))
+    """
+
+    partition: Partition
+    dimensions: int
+    unit: str
+    max_buckets_per_unit: int
+
+    def __init__(
+        self,
+        *,
+        width: Number | None = None,
+        relative: Number | None = None,
+        edges: Sequence[Any] | None = None,
+        bounds: Sequence[Any] | None = None,
+        outside: Outside = "clamp",
+        kind: Kind = "number",
+        dimensions: int = 1,
+        axes: Sequence[Bucketing] | None = None,
+        partition: Partition | None = None,
+        unit: str = "record",
+        max_buckets_per_unit: int = 1,
+    ) -> None:
+        buckets: Partition
+        if axes is not None:
+            buckets = make_grid([_axis(each) for each in elements(axes) or [None]])
+        elif partition is not None:
+            if not isinstance(partition, Partition):
+                raise InputError("partition", "must be a partition into buckets", given=safe_repr(partition))
+            buckets = partition
+        else:
+            buckets = make_buckets(kind, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside)
+        many = dimensions_given(dimensions)
+        if isinstance(buckets, Grid):
+            many = buckets.dimensions
+        elif many > 1 and not isinstance(buckets, Width):
+            raise InputError(
+                "width",
+                "must be given in more than one dimension",
+                remedy=(P("relative"), " and ", P("edges"), " are for one."),
+            )
+        object.__setattr__(self, "partition", buckets)
+        object.__setattr__(self, "dimensions", many)
+        object.__setattr__(self, "unit", text("unit", unit))
+        object.__setattr__(self, "max_buckets_per_unit", integer("max_buckets_per_unit", max_buckets_per_unit))
+
+    @property
+    def source(self) -> Space:
+        """Histograms of so many dimensions."""
+        return histograms(self.dimensions)
+
+    @property
+    def target(self) -> Space:
+        """Histograms of so many dimensions."""
+        return histograms(self.dimensions)
+
+    def run(self, value: Histogram) -> Histogram:
+        """Bucket a histogram.
+
+        Parameters
+        ----------
+        value
+            A histogram.
+
+        Returns
+        -------
+        Histogram
+            The same records at the centres of their buckets.
+        """
+        histogram, buckets = histogram_given(value), self.partition
+        if isinstance(buckets, Grid):
+            return _to_cells(histogram, buckets)
+        keys = _coordinates(histogram, buckets, self.dimensions)
+        inside = _readable(buckets, keys)
+        kept = inside if keys.ndim == 1 else inside.all(axis=1)
+        centres = buckets.centres(buckets.locate(keys[kept].ravel()))
+        return Histogram(centres.reshape(keys[kept].shape), histogram.counts[kept])
+
+    @cached_property
+    def _own(self) -> Accuracy:
+        buckets = self.partition
+        error = buckets.beta
+        if not isinstance(buckets, Grid) and self.dimensions > 1:
+            error *= root_up(self.dimensions)
+        metric = self.target.metric
+        return Accuracy(alpha=0, beta=error, relative=buckets.relative, unit=buckets.unit, metric=metric)
+
+    def accuracy_in(self, known: Known) -> Accuracy:  # noqa: ARG002  (it holds of every input)
+        """Return (0, β, 0).
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input, which plays no part.
+
+        Returns
+        -------
+        Accuracy
+            The guarantee.
+        """
+        return self._own
+
+    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002  (as above)
+        """Return the error sensitivity: input errors and the bucketing's own add up.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input, which plays no part.
+
+        Returns
+        -------
+        ErrorSensitivity
+            For the identity.
+        """
+        metric, relative = self.target.metric, self.partition.relative
+        return ErrorSensitivity(
+            alpha=0.0,
+            gamma=0.0,
+            bound=self._bound,
+            metric=metric,
+            takes=metric,
+            scales=relative,
+            relative=relative,
+            merges=True,
+        )
+
+    def _bound(self, beta: float) -> float:
+        if beta and any(axis.bounds is not None and axis.outside == "drop" for axis in self._axes):
+            return math.inf  # a value that was moved across a bound is left out, and the histogram jumps
+        # Relative to the new centre c: |x − c| ≤ ρ₁|c₁| + ρ|c| and |c₁| ≤ (1 + ρ)|c|.
+        both = float_up(said(beta) * said(self._own.beta)) if self.partition.relative else 0.0
+        return sum_up(beta, self._own.beta, both)
+
+    @property
+    def _axes(self) -> tuple[Buckets, ...]:
+        return self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
+
+    @property
+    def sigma(self) -> DistortionSensitivity:
+        """That of the identity."""
+        return identity()
+
+    @property
+    def relation(self) -> Relation:
+        """Neighbours stay neighbours."""
+        kept = AddRemove(self.unit, self.max_buckets_per_unit)
+        return kept, kept
+
+    @property
+    def bars(self) -> int | None:
+        """Number of buckets, if they are public."""
+        count = self.partition.count
+        return None if count is None else count ** (1 if isinstance(self.partition, Grid) else self.dimensions)
+
+    @property
+    def keeps_records(self) -> bool:
+        """True if every key is counted, wherever it lies."""
+        return all(map(_reads_all, self._axes))
+
+    @property
+    def adds_bars(self) -> bool:
+        """False: buckets are only ever merged."""
+        return False
+
+    @property
+    def identity(self) -> bool:
+        """True: records are moved, and that is all."""
+        return True
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments that make an equal mechanism.
+
+        Returns
+        -------
+        dict
+            Arguments by name, numbers without loss.
+        """
+        if isinstance(self.partition, Grid):
+            given: dict[str, Any] = {"axes": tuple(Bucketing(partition=axis) for axis in self.partition.axes)}
+        else:
+            given = _arguments(self.partition)
+            if self.dimensions > 1:
+                given["dimensions"] = self.dimensions
+        if self.unit != "record":
+            given["unit"] = self.unit
+        if self.max_buckets_per_unit > 1:
+            given["max_buckets_per_unit"] = self.max_buckets_per_unit
+        return given
+
+
+def _axis(value: object) -> Buckets:
+    if not isinstance(value, Bucketing) or isinstance(value.partition, Grid):
+        raise InputError("axes", "must be a list of Bucketing, one for each coordinate", given=safe_repr(value))
+    return value.partition
+
+
+def _arguments(buckets: Buckets) -> dict[str, Any]:
+    """The parameters of a partition as a person would write them."""
+    given: dict[str, Any] = {}
+    for name, value in bucket_parameters(buckets).items():
+        if name == "outside":
+            given |= {} if value == "clamp" else {name: value}
+        elif isinstance(value, list):
+            given[name] = tuple(_number(buckets.kind, each) for each in value)
+        else:
+            given[name] = _number(buckets.kind, value)
+    if buckets.kind != "number":
+        given["kind"] = buckets.kind
+    return given
+
+
+def _number(kind: Kind, value: str) -> int | str:
+    return plain(Fraction(value)) if kind in ("integer", "number") else value
+
+
+def _to_cells(histogram: Histogram, grid: Grid) -> Histogram:
+    """Every point to the middle of its cell."""
+    if histogram.keys.ndim != 2 or histogram.keys.shape[1] != grid.dimensions:
+        raise InputError("histogram", f"must have keys of {grid.dimensions} dimension(s)")
+    kept = np.ones(len(histogram), dtype=bool)
+    for i, axis in enumerate(grid.axes):
+        kept &= _readable(axis, histogram.keys[:, i])
+    columns = []
+    for i, axis in enumerate(grid.axes):
+        values = histogram.keys[kept, i]
+        columns.append(axis.centres(axis.locate(values if axis.kind == "number" else values.astype(np.int64))))
+    return Histogram(np.stack([column.astype(np.float64) for column in columns], axis=1), histogram.counts[kept])
+
+
+def _coordinates(histogram: Histogram, buckets: Buckets, dimensions: int) -> NDArray[Any]:
+    """The keys as the partition takes them: numbers, integers, days, or points with a row each."""
+    keys = histogram.keys
+    if (keys.shape[1] if keys.ndim == 2 else 1) != dimensions:
+        raise InputError("histogram", f"must have keys of {dimensions} dimension(s)")
+    if buckets.kind == "date":
+        if not all(isinstance(key, dt.date) for key in keys):
+            raise InputError("histogram", "must have dates for keys")
+        return np.array([key.toordinal() - EPOCH for key in keys], dtype=np.int64)
+    if buckets.kind == "datetime":
+        if not all(isinstance(key, dt.datetime) for key in keys):
+            raise InputError("histogram", "must have datetimes for keys")
+        start = dt.datetime(1970, 1, 1)
+        return np.array([(key - start) // dt.timedelta(microseconds=1) for key in keys], dtype=np.int64)
+    if buckets.kind in ("text", "boolean"):
+        return keys
+    if not all(isinstance(key, Real) for key in keys.ravel()[:1]) or keys.dtype.kind == "b":
+        raise InputError("histogram", "must have numbers for keys")
+    if buckets.kind == "number":
+        return keys.astype(np.float64)
+    if keys.dtype.kind == "f" and not (keys == np.floor(keys)).all():
+        raise InputError("histogram", "must have whole numbers for keys", remedy=("Say ", P("kind", "number"), "."))
+    return keys.astype(np.int64) if keys.dtype.kind == "f" else keys
+
+
+def _readable(buckets: Buckets, keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """A mask of the keys that the partition counts at all."""
+    if buckets.bounds is not None and buckets.outside == "drop":
+        low, high = buckets.bounds
+        return np.asarray((keys >= float(low)) & (keys <= float(high)))
+    if isinstance(buckets, Width) and buckets.bounds is None and not buckets.whole:
+        return np.asarray(np.abs(keys) <= buckets.reach)
+    return np.ones(keys.shape, dtype=bool)
+
+
+def _reads_all(buckets: Buckets) -> bool:
+    """Return True if every key is counted, wherever it lies."""
+    if buckets.bounds is not None:
+        return buckets.outside != "drop"
+    return not isinstance(buckets, Width) or buckets.whole
+
+
+def root_up(number: int) -> Fraction:
+    """√number, rounded up in the thirtieth decimal unless it is exact."""
+    scale = 10**30
+    root = math.isqrt(number * scale * scale)
+    return Fraction(root if root * root == number * scale * scale else root + 1, scale)

@@ -1,0 +1,392 @@
+"""Chains of mechanisms: what follows from their steps, derived in order, so that grouping does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from flexdp._core.domains import elements, flag, instance
+from flexdp._core.exact import float_up, sum_up
+from flexdp._core.text import safe_repr
+from flexdp.calculus.accuracy import compose_accuracy, compose_error, drop_move_accuracy, jumps
+from flexdp.calculus.privacy import Relation, post_process, pre_process
+from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
+from flexdp.errors import InputError
+from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Privacy
+from flexdp.guarantees.relations import neighbours_given
+from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.spaces import Known, Space
+
+__all__ = ["Chain", "compose"]
+
+Parts = tuple[Mechanism, ...]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Chain(Mechanism):
+    """Mechanisms in a row, with the privacy and the accuracy that the composition theorems give.
+
+    Privacy comes from the first private step that sees neighbours where the table has neighbours (pre-processing), and
+    holds of all that follows (post-processing); else there is none. A condition on the number of records or buckets
+    holds of the table only if every step before keeps that number: else a conditional privacy is none, and an α that
+    needs the number of records is not known.
+
+    Parameters
+    ----------
+    parts
+        The steps, in order; a chain among them is replaced by its own steps.
+
+    Raises
+    ------
+    InputError
+        A part is no mechanism, or does not take what the one before it gives.
+
+    Examples
+    --------
+    >>> from flexdp.mechanisms import Bucketing, Dropping
+    >>> chain = Bucketing(width=5) >> Dropping(1, "1e-6")
+    >>> chain == Chain([Bucketing(width=5), Dropping(1, "1e-6")])
+    True
+    >>> [type(part).__name__ for part in chain]
+    ['Bucketing', 'Dropping']
+    >>> chain
+    Bucketing(width=5) >> Dropping(epsilon=1, delta='1e-06')
+    """
+
+    steps: Parts
+
+    def __init__(self, parts: Sequence[Mechanism]) -> None:
+        listed = elements(parts)
+        if not listed:
+            raise InputError("parts", "must be a list of mechanisms", given=safe_repr(parts))
+        for part in listed:
+            if not isinstance(part, Mechanism):
+                raise InputError(
+                    "parts",
+                    "must be mechanisms: only mechanisms compose",
+                    given=safe_repr(part),
+                    remedy="Read a statistic off with ReadOff(…).",
+                )
+        steps = tuple(step for part in listed for step in part.parts)
+        for step in steps:
+            _check_declared(step)
+        for one, two in pairwise(steps):
+            if one.target != two.source:
+                rule = (
+                    f"must fit: {two.name} takes {two.source}, and {one.name} gives {one.target}; they must be the same"
+                )
+                raise InputError("parts", rule)
+        if len(steps) > 1 and any(step.sigma.theta or step.sigma.omega for step in steps):
+            raise InputError(
+                "parts",
+                "must have distortion sensitivities that are not relaxed",
+                remedy="Use calculus.compose_accuracy for those.",
+            )
+        object.__setattr__(self, "steps", steps)
+        self._check_bars()
+
+    def _check_bars(self) -> None:
+        for i, part in enumerate(self.steps):
+            allowed, given = part.most_bars, _bars(self.steps[:i])
+            if allowed is not None and given is not None and given > allowed:
+                raise InputError(
+                    "parts",
+                    f"must fit: {part.name} is private for at most {allowed} buckets, and {self.steps[i - 1].name} "
+                    f"gives up to {given}",
+                )
+
+    @property
+    def parts(self) -> Parts:
+        """Steps of the chain, in order."""
+        return self.steps
+
+    def __iter__(self) -> Iterator[Mechanism]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def name(self) -> str:
+        """Names of the steps."""
+        return " >> ".join(part.name for part in self.steps)
+
+    @property
+    def source(self) -> Space:
+        """Space of the first step's inputs."""
+        return self.steps[0].source
+
+    @property
+    def target(self) -> Space:
+        """Space of the last step's outputs."""
+        return self.steps[-1].target
+
+    def run(self, value: Any) -> Any:
+        """Run one step after the other.
+
+        Parameters
+        ----------
+        value
+            An input of the first step.
+
+        Returns
+        -------
+        Any
+            The output of the last step.
+        """
+        return reduce(lambda result, part: part.run(result), self.steps, value)
+
+    @property
+    def sigma(self) -> DistortionSensitivity:
+        """Distortion sensitivity of the composed function."""
+        return _sigma(self.steps)
+
+    def tau(self, known: Known) -> ErrorSensitivity:
+        """Return the error sensitivity of the chain.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        ErrorSensitivity
+            Composed step by step.
+        """
+        settings = _settings(self.steps, known)
+        found = self.steps[0].tau(settings[0])
+        for i in range(1, len(self.steps)):
+            found = compose_error(found, self.steps[i].tau(settings[i]), sigma=_sigma(self.steps[:i]))
+        return found
+
+    def accuracy_in(self, known: Known) -> Accuracy:
+        """Return the accuracy of the chain.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        Accuracy
+            Composed step by step.
+        """
+        return _accuracy(self.steps, known)
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """Privacy that follows for the table, or None."""
+        return _privacy(self.steps)
+
+    @property
+    def relation(self) -> Relation | None:
+        """Neighbours that all steps together map to neighbours."""
+        return _relation(self.steps)
+
+    @property
+    def bars(self) -> int | None:
+        """Largest number of buckets of the output, if public."""
+        return _bars(self.steps)
+
+    @property
+    def most_bars(self) -> int | None:
+        """Smallest limit of buckets among steps that see no more of them than the table has."""
+        found = [
+            part.most_bars
+            for i, part in enumerate(self.steps)
+            if part.most_bars is not None and not any(step.adds_bars for step in self.steps[:i])
+        ]
+        return min(found, default=None)
+
+    @property
+    def least_records(self) -> int | None:
+        """Largest number of records needed among steps that see as many as the table has."""
+        found = [
+            part.least_records
+            for i, part in enumerate(self.steps)
+            if part.least_records is not None and all(step.keeps_records for step in self.steps[:i])
+        ]
+        return max(found, default=None)
+
+    @property
+    def keeps_records(self) -> bool:
+        """True if every step keeps the number of records."""
+        return all(part.keeps_records for part in self.steps)
+
+    @property
+    def adds_bars(self) -> bool:
+        """True if a step may add buckets."""
+        return any(part.adds_bars for part in self.steps)
+
+    @property
+    def lossy(self) -> bool:
+        """True if a step spends γ."""
+        return any(part.lossy for part in self.steps)
+
+    @property
+    def identity(self) -> bool:
+        """True if every step approximates the identity."""
+        return all(part.identity for part in self.steps)
+
+    def records_left(self, known: Known) -> int | None:
+        """Return the smallest number of records after the last step.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        int or None
+            The number, or None if nothing is known.
+        """
+        return _seen(self.steps, known).records_at_least
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the steps.
+
+        Returns
+        -------
+        dict
+            ``parts``.
+        """
+        return {"parts": self.steps}
+
+    def __repr__(self) -> str:
+        return " >> ".join(map(repr, self.steps)) if len(self.steps) > 1 else f"Chain([{self.steps[0]!r}])"
+
+
+def compose(first: Mechanism, second: Mechanism) -> Mechanism:
+    """Chain two mechanisms: ``first >> second``.
+
+    Parameters
+    ----------
+    first, second
+        The mechanisms; the second takes what the first gives.
+
+    Returns
+    -------
+    Chain
+        Both in a row, with the guarantees that follow.
+
+    Examples
+    --------
+    >>> from flexdp.mechanisms import Dropping, ReadOff
+    >>> from flexdp.statistics import Max
+    >>> compose(Dropping(1, "1e-6"), ReadOff(Max()))
+    Dropping(epsilon=1, delta='1e-06') >> ReadOff(Max())
+    """
+    return Chain([first, second])
+
+
+def _check_declared(part: Mechanism) -> None:
+    """Refuse declarations of the wrong type, which a mechanism of the caller's own may hold."""
+    for name in ("keeps_records", "adds_bars", "lossy", "identity"):
+        flag(name, getattr(part, name))
+    for name in ("source", "target"):
+        instance(name, getattr(part, name), Space, "a Space, for example HISTOGRAMS")
+    for neighbours in part.relation or ():
+        neighbours_given("relation", neighbours)
+
+
+def _sigma(parts: Parts) -> DistortionSensitivity:
+    return DistortionSensitivity(bound=lambda alpha: reduce(lambda a, part: part.sigma.bound(a), parts[::-1], alpha))
+
+
+def _bars(parts: Parts) -> int | None:
+    """The most buckets that steps in a row can give, if public."""
+    bars: int | None = None
+    for part in parts:
+        bars = part.bars if part.bars is not None else None if part.adds_bars else bars
+    return bars
+
+
+def _relation(parts: Parts) -> Relation | None:
+    """The neighbours that steps in a row map to neighbours."""
+    found = parts[0].relation
+    for part in parts[1:]:
+        if found is None or part.relation is None or not part.relation[0].covers(found[1]):
+            return None
+        found = (found[0], part.relation[1])
+    return found
+
+
+def _privacy(parts: Parts) -> Privacy | None:
+    if parts[0].privacy is not None:
+        return post_process(parts[0].privacy)
+    for i, part in enumerate(parts[1:], 1):
+        relation = _relation(parts[:i])
+        if relation is None:
+            return None
+        fits = part.privacy is not None and part.privacy.neighbours.covers(relation[1])
+        if part.privacy is not None and fits and (part.privacy.given is None or _keeps_condition(parts[:i], part)):
+            return post_process(pre_process(part.privacy, relation=relation, keeps_condition=True))
+    return None
+
+
+def _keeps_condition(steps: Parts, private: Mechanism) -> bool:
+    """Return True if what is known of the records and buckets of a table is true of what the steps make of it."""
+    bars = _bars(steps)
+    few = bars is not None and private.most_bars is not None and bars <= private.most_bars
+    return all(step.keeps_records for step in steps) and (few or not any(step.adds_bars for step in steps))
+
+
+def _after(part: Mechanism, known: Known) -> Known:
+    """Public knowledge of the input of the mechanism that follows."""
+    records = known.records_at_least if part.keeps_records else part.records_left(known)
+    bars = part.bars if part.bars is not None else None if part.adds_bars else known.bars
+    return replace(known, records_at_least=records or None, bars=bars)
+
+
+def _seen(parts: Parts, known: Known) -> Known:
+    return reduce(lambda before, part: _after(part, before), parts, known)
+
+
+def _settings(parts: Parts, known: Known) -> list[Known]:
+    """Public knowledge of each step's input; those that spend γ have equal shares of it."""
+    spending = sum(part.lossy for part in parts)
+    if spending > 1:
+        known = replace(known, gamma=_share(known.gamma, spending))
+    return [_seen(parts[:i], known) for i in range(len(parts))]
+
+
+def _share(gamma: Fraction, many: int) -> Fraction:
+    """A part of γ in fifteen digits, rounded down so far that the sum of that many doubles is not above γ."""
+    part = Context(prec=15, rounding=ROUND_FLOOR).divide(Decimal(gamma.numerator), Decimal(gamma.denominator * many))
+    share, digit = Fraction(part), Fraction(10) ** (part.adjusted() - 14)
+    while share > 0 and reduce(sum_up, [float_up(share)] * many) > float_up(gamma):
+        share -= digit
+    return share
+
+
+def _accuracy(parts: Parts, known: Known) -> Accuracy:
+    """The composition theorem, step by step.
+
+    Where a step's error is unbounded, the error of the last histogram before it becomes a distortion of the input
+    (drop-move), and the steps since then are derived anew.
+    """
+    settings = _settings(parts, known)
+    found = [parts[0].accuracy_in(settings[0])]
+    while len(found) < len(parts):
+        i = len(found)
+        error = parts[i].tau(settings[i])
+        if not jumps(found[-1], error):
+            found.append(compose_accuracy(found[-1], error, sigma=_sigma(parts[:i])))
+            continue
+        last = max((j for j in range(i) if found[j].metric == HISTOGRAM_DISTANCE), default=None)
+        if last is None or not found[last].beta or not all(part.identity for part in parts[: last + 1]):
+            raise InputError(
+                "parts",
+                f"have no accuracy in a row: {parts[i].name} has no bounded error after {parts[i - 1].name}, and "
+                "drop-move holds only for the error of a histogram whose records were moved",
+            )
+        found = [*found[:last], drop_move_accuracy(found[last], metric=found[last].metric)]
+    return found[-1]

@@ -1,0 +1,315 @@
+"""Dropping: every non-empty bucket loses a few records, and what is left is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from flexdp._core.domains import DELTA, EPSILON, Domain, instance, integer, text
+from flexdp._core.exact import Number, float_up, number_text
+from flexdp.calculus.privacy import divide, of_group, of_unit, total
+from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.errors import InputError, P
+from flexdp.guarantees import Privacy
+from flexdp.histogram import Histogram, KeyedHistogram
+from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.documents import plain
+from flexdp.mechanisms.spaces import Known, Space, dimensions_given, histogram_given, histograms
+from flexdp.noise.drop import DropNoise
+from flexdp.noise.table import smallest_reach
+
+__all__ = ["Dropping", "Thinned", "keeps_errors"]
+
+CERTIFY = Domain(
+    name="certify",
+    low=Fraction(0),
+    high=Fraction(1),
+    remedy="It is the share of the budget that buys the bound, for example certify=0.05.",
+)
+
+
+class Thinned(NamedTuple):
+    """Counts after dropping, which may be published, and the certified bound of their number before."""
+
+    cells: KeyedHistogram
+    records_at_most: int | None
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Dropping(Mechanism):
+    """Let every non-empty bucket lose a few records: (ε, δ)-private, and (D·t/n, 0, 0)-accurate for the identity.
+
+    t is the largest number of buckets, n the smallest number of records, D the most that a bucket can lose; without
+    public t and n the promise is per bucket. This is the corrected form of paper, Thm. hist-priv-accu: the reach never
+    depends on the data. Every release runs this mechanism.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy of one unit, taken exactly as written. There are no defaults.
+    noise
+        Instead of both: the noise of one bucket.
+    dimensions
+        Number of coordinates of a key.
+    unit, max_buckets_per_unit
+        Privacy unit, and the most buckets k in which one unit counts, once in each. Each bucket gets ε/k and
+        1 − (1 − δ)^{1/k}.
+    certify
+        Share of the budget that buys an upper bound of the number of contributions; :meth:`thin` gives it.
+
+    Raises
+    ------
+    InputError
+        A parameter is missing or out of range, or the budget is too small for any noise.
+
+    Examples
+    --------
+    >>> mechanism = Dropping(1, "1e-6")
+    >>> mechanism == Dropping(epsilon=1.0, delta=1e-6), mechanism.max_drop
+    (True, 27)
+    >>> print(mechanism.privacy)  # doctest: +ELLIPSIS
+    ε = 1, δ = 1e-06 (in fact at most 7.15e-07) for each record: an observer ...
+    >>> Dropping(1, "1e-6", unit="patient", max_buckets_per_unit=2).max_drop
+    53
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    dimensions: int
+    unit: str
+    max_buckets_per_unit: int
+    certify: Fraction | None
+
+    def __init__(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        *,
+        noise: DropNoise | None = None,
+        dimensions: int = 1,
+        unit: str = "record",
+        max_buckets_per_unit: int = 1,
+        certify: Number | None = None,
+    ) -> None:
+        buckets = integer("max_buckets_per_unit", max_buckets_per_unit)
+        if noise is not None:
+            table = instance("noise", noise, DropNoise, "a DropNoise, for example DropNoise(1, 1e-6)")
+            if buckets > 1 or certify is not None:
+                raise InputError(
+                    "noise", "is that of one bucket", remedy=("Give ", P("epsilon"), " and ", P("delta"), ".")
+                )
+            epsilon, delta = table.epsilon, table.delta
+        if epsilon is None or delta is None:
+            raise InputError("epsilon", ("and ", P("delta"), " are both needed; there are no defaults"))
+        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
+        object.__setattr__(self, "delta", DELTA.check(delta))
+        object.__setattr__(self, "dimensions", dimensions_given(dimensions))
+        object.__setattr__(self, "unit", text("unit", unit))
+        object.__setattr__(self, "max_buckets_per_unit", buckets)
+        object.__setattr__(self, "certify", None if certify is None else CERTIFY.check(certify))
+        self._check_reach()
+
+    def _check_reach(self) -> None:
+        """Refuse a budget that no noise can meet."""
+        shared = self.max_buckets_per_unit > 1 or self.certify is not None
+        for share in self._shares:
+            if share is None or (share.delta >= DELTA.low and smallest_reach(share.epsilon, share.delta) is not None):
+                continue
+            if not shared:
+                DropNoise(share.epsilon, share.delta)  # says why
+            raise self._too_small()
+
+    def _too_small(self) -> InputError:
+        given = {"epsilon": self.epsilon, "delta": self.delta}
+        sharing: list[str | P] = []
+        remedy: list[str | P] = ["Choose a larger ", P("epsilon"), " or ", P("delta")]
+        if self.max_buckets_per_unit > 1:
+            given["max_buckets_per_unit"] = Fraction(self.max_buckets_per_unit)
+            sharing = [P("max_buckets_per_unit")]
+            remedy += [", or a smaller ", P("max_buckets_per_unit")]
+        if self.certify is not None:
+            given["certify"] = self.certify
+            sharing += [*([" and "] if sharing else []), P("certify")]
+            remedy += [", or a ", P("certify"), " nearer to one half"]
+        return InputError(
+            "epsilon",
+            ("and ", P("delta"), " are too small to be shared by ", *sharing, ": a bucket could lose too many records"),
+            given=", ".join(f"{name}={number_text(value)}" for name, value in given.items()),
+            remedy=(*remedy, "."),
+        )
+
+    @cached_property
+    def _shares(self) -> tuple[Privacy, Privacy | None]:
+        """Privacy of one bucket, and of the certified total."""
+        asked = Privacy(epsilon=self.epsilon, delta=self.delta)
+        return divide(asked, buckets=self.max_buckets_per_unit, certify=self.certify)
+
+    @cached_property
+    def noise(self) -> DropNoise:
+        """Noise of each bucket."""
+        return DropNoise(self._shares[0].epsilon, self._shares[0].delta)
+
+    @cached_property
+    def total_noise(self) -> DropNoise | None:
+        """Noise of the certified total, if one is published."""
+        share = self._shares[1]
+        return None if share is None else DropNoise(share.epsilon, share.delta)
+
+    @cached_property
+    def max_drop(self) -> int:
+        """D, the most records that a bucket can lose."""
+        reach = smallest_reach(self._shares[0].epsilon, self._shares[0].delta)
+        assert reach is not None  # checked when it was made
+        return reach - 1
+
+    @property
+    def source(self) -> Space:
+        """Histograms of so many dimensions."""
+        return histograms(self.dimensions)
+
+    @property
+    def target(self) -> Space:
+        """Histograms of so many dimensions."""
+        return histograms(self.dimensions)
+
+    def run(self, value: Histogram) -> Histogram:
+        """Thin a histogram.
+
+        Parameters
+        ----------
+        value
+            A histogram in which no unit counts more often than is allowed.
+
+        Returns
+        -------
+        Histogram
+            What is left of it.
+        """
+        histogram = histogram_given(value)
+        return Histogram(histogram.keys, self.noise.thin(histogram.counts))
+
+    def thin(self, private: KeyedHistogram) -> Thinned:
+        """Thin the counts of a table: the one step of a release from private to public.
+
+        Parameters
+        ----------
+        private
+            Counts by group and bucket, in which no unit counts more often than is allowed.
+
+        Returns
+        -------
+        Thinned
+            What is left, and with ``certify`` an upper bound of the sum of the private counts.
+
+        Examples
+        --------
+        >>> from flexdp.histogram import KeyedHistogram
+        >>> left = Dropping(1, "1e-6").thin(KeyedHistogram([["A", "B"], [3, 5]], [1000, 2000]))
+        >>> bool((left.cells.counts >= [973, 1973]).all()), left.records_at_most
+        (True, None)
+        """
+        cells = instance("private", private, KeyedHistogram, "a KeyedHistogram")
+        at_most = None
+        if self.total_noise is not None:
+            at_most = sum(cells.counts.tolist()) + int(self.total_noise.sample(1)[0])
+        return Thinned(cells.with_counts(self.noise.thin(cells.counts)), at_most)
+
+    def tau(self, known: Known) -> ErrorSensitivity:
+        """Return the error sensitivity: α = D·t/n where t and n are known, and errors of the input are kept.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        ErrorSensitivity
+            For the identity.
+        """
+        share = None
+        if known.records_at_least is not None and known.bars is not None:
+            share = min(Fraction(self.max_drop * known.bars, known.records_at_least), Fraction(1))
+        return keeps_errors(share, self.max_drop, self.target)
+
+    def records_left(self, known: Known) -> int | None:
+        """Return n − D·t, if n and t are known.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        int or None
+            The number of records that are left at least.
+        """
+        if known.records_at_least is None or known.bars is None:
+            return None
+        return max(0, known.records_at_least - self.max_drop * known.bars)
+
+    @cached_property
+    def _privacy(self) -> Privacy:
+        bucket = Privacy(epsilon=self.noise.epsilon, delta=self.noise.delta, delta_real=self.noise.delta_real)
+        real = of_unit(bucket, self.max_buckets_per_unit, unit=self.unit)
+        if self.total_noise is not None:
+            bound = self.total_noise
+            step = Privacy(epsilon=bound.epsilon, delta=bound.delta, delta_real=bound.delta_real)
+            moved = replace(of_group(step, self.max_buckets_per_unit), neighbours=real.neighbours)
+            real = total([real, moved])
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=real.neighbours, delta_real=real.delta_real)
+
+    @property
+    def privacy(self) -> Privacy:
+        """(ε, δ) for each unit, with the real δ of the tables beside the one asked for."""
+        return self._privacy
+
+    @property
+    def sigma(self) -> DistortionSensitivity:
+        """That of the identity."""
+        return identity()
+
+    @property
+    def adds_bars(self) -> bool:
+        """False: buckets only ever vanish."""
+        return False
+
+    @property
+    def identity(self) -> bool:
+        """True: records are left out, and that is all."""
+        return True
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments that make an equal mechanism.
+
+        Returns
+        -------
+        dict
+            Arguments by name, numbers without loss.
+        """
+        given: dict[str, Any] = {"epsilon": plain(self.epsilon), "delta": plain(self.delta)}
+        if self.dimensions > 1:
+            given["dimensions"] = self.dimensions
+        if self.unit != "record":
+            given["unit"] = self.unit
+        if self.max_buckets_per_unit > 1:
+            given["max_buckets_per_unit"] = self.max_buckets_per_unit
+        if self.certify is not None:
+            given["certify"] = plain(self.certify)
+        return given
+
+
+def keeps_errors(alpha: Fraction | None, max_drop: int | None, space: Space) -> ErrorSensitivity:
+    """τ^{α,0}(β, 0) ≤ β: what two inputs differ by before records are dropped, they need not exceed after."""
+    return ErrorSensitivity(
+        alpha=None if alpha is None else float_up(alpha),
+        gamma=0.0,
+        bound=lambda beta: beta,
+        metric=space.metric,
+        takes=space.metric,
+        max_drop=max_drop,
+        scales=True,
+    )

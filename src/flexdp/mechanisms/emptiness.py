@@ -1,0 +1,119 @@
+"""The private test for emptiness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flexdp._core.domains import DELTA, EPSILON, integer
+from flexdp._core.exact import Number
+from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.guarantees import DIFFERENCE, EQUALITY, Privacy
+from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.documents import plain
+from flexdp.mechanisms.dropping import keeps_errors
+from flexdp.mechanisms.spaces import MOST_RECORDS, Known, Space
+from flexdp.noise.drop import DropNoise
+
+__all__ = ["Emptiness"]
+
+SIZES, ANSWERS = Space("set sizes", DIFFERENCE), Space("answers", EQUALITY)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Emptiness(Mechanism):
+    """The optimal private test for emptiness among those that never call an empty set non-empty.
+
+    A set of k elements is reported with p_k = Pr[J < k] (``DropNoise.survival``), so sets of at least q always are.
+    Paper, the Boolean task before Thm. hist-priv-accu; here with the smallest q of either parity.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy of one element, taken exactly as written.
+
+    Examples
+    --------
+    >>> test = Emptiness(epsilon=1, delta="1e-3")
+    >>> test(0), test(100)
+    (False, True)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
+        object.__setattr__(self, "delta", DELTA.check(delta))
+        self.noise  # noqa: B018  (a budget that no table can meet is refused now)
+
+    @cached_property
+    def noise(self) -> DropNoise:
+        """Noise of the size."""
+        return DropNoise(self.epsilon, self.delta)
+
+    @property
+    def source(self) -> Space:
+        """Sizes of sets."""
+        return SIZES
+
+    @property
+    def target(self) -> Space:
+        """True or False."""
+        return ANSWERS
+
+    def run(self, value: int) -> bool:
+        """Test a set of a given size.
+
+        Parameters
+        ----------
+        value
+            Number of elements.
+
+        Returns
+        -------
+        bool
+            True if the set is surely not empty.
+        """
+        size = integer("size", value, at_least=0, at_most=MOST_RECORDS)
+        return bool(self.noise.thin(np.array([size], dtype=np.int64))[0] > 0)
+
+    def tau(self, known: Known) -> ErrorSensitivity:
+        """Return the error sensitivity: from q elements on the answer is exact; before, all may be left out.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        ErrorSensitivity
+            For the exact test.
+        """
+        sure = known.records_at_least is not None and known.records_at_least >= self.noise.q
+        return keeps_errors(Fraction(0 if sure else 1), self.noise.max_drop, ANSWERS)
+
+    @property
+    def privacy(self) -> Privacy:
+        """(ε, δ), with the real δ of the table beside the one asked for."""
+        return Privacy(epsilon=self.epsilon, delta=self.delta, delta_real=self.noise.delta_real)
+
+    @property
+    def sigma(self) -> DistortionSensitivity:
+        """That of the identity."""
+        return identity()
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments that make an equal mechanism.
+
+        Returns
+        -------
+        dict
+            Arguments by name, numbers without loss.
+        """
+        return {"epsilon": plain(self.epsilon), "delta": plain(self.delta)}

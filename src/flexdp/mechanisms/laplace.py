@@ -1,0 +1,170 @@
+"""The Laplace mechanism, for comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.domains import EPSILON, Domain
+from flexdp._core.exact import Number, sum_up
+from flexdp.calculus.accuracy import SENSITIVITY, laplace_accuracy
+from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity, only_at_zero
+from flexdp.errors import InputError
+from flexdp.guarantees import ONE_RECORD, AnswersWithin, Privacy
+from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.documents import plain
+from flexdp.mechanisms.read_off import space_of, written
+from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, Known, Space
+from flexdp.noise.continuous import laplace
+from flexdp.statistics import Statistic, equal_size_sensitivity
+from flexdp.statistics.base import statistic_given
+
+__all__ = ["Laplace"]
+
+_VALUE = Domain(
+    name="value",
+    low=Fraction(-(10**300)),
+    low_included=True,
+    high=Fraction(10**300),
+    high_included=True,
+    remedy="Give the exact answer, a number.",
+)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Laplace(Mechanism):
+    """Laplace noise of scale Δ/ε on a statistic that one record moves by at most Δ.
+
+    (ε, 0)-private and (0, (Δ/ε)·ln(1/γ), γ)-accurate for every γ > 0: ask ``accuracy(gamma=…)``. Its noise is made of
+    doubles: for study, not for release.
+
+    Parameters
+    ----------
+    statistic
+        A numeric statistic of a histogram. Without one the mechanism takes a number, and is private for answers that
+        differ by at most the sensitivity.
+    sensitivity
+        Δ, the largest distance by which one record moves the statistic.
+    epsilon
+        Privacy loss ε.
+
+    Raises
+    ------
+    InputError
+        The statistic is no number, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> noisy = Laplace(sensitivity=1, epsilon=2)
+    >>> noisy
+    Laplace(sensitivity=1, epsilon=2)
+    >>> noisy.accuracy(gamma="0.05").beta
+    1.4978661367769956
+    """
+
+    statistic: Statistic | None
+    sensitivity: Fraction
+    epsilon: Fraction
+
+    def __init__(self, statistic: Statistic | None = None, *, sensitivity: Number, epsilon: Number) -> None:
+        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
+        object.__setattr__(self, "sensitivity", SENSITIVITY.check(sensitivity))
+        object.__setattr__(self, "statistic", None if statistic is None else statistic_given(statistic))
+        if self.target != NUMBERS:
+            raise InputError("statistic", "must be a number for Laplace noise to be added to it")
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return "Laplace" if self.statistic is None else f"Laplace({self.statistic.name})"
+
+    @property
+    def source(self) -> Space:
+        """Histograms, or numbers where there is no statistic."""
+        return NUMBERS if self.statistic is None else HISTOGRAMS
+
+    @property
+    def target(self) -> Space:
+        """Numbers."""
+        return NUMBERS if self.statistic is None else space_of(self.statistic)
+
+    def run(self, value: Any) -> float:
+        """Compute the statistic, and add noise.
+
+        Parameters
+        ----------
+        value
+            A histogram, or a number where there is no statistic.
+
+        Returns
+        -------
+        float
+            The noisy answer.
+        """
+        answer = _VALUE.check(value) if self.statistic is None else self.statistic(value)
+        return float(answer) + float(laplace(1, scale=float(self.sensitivity / self.epsilon))[0])
+
+    def tau(self, known: Known) -> ErrorSensitivity:
+        """Return the error sensitivity: Δ_f and the noise add up.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input; γ is needed.
+
+        Returns
+        -------
+        ErrorSensitivity
+            For the statistic.
+
+        Raises
+        ------
+        InputError
+            γ is 0.
+        """
+        if not known.gamma:
+            raise InputError("gamma", "must be given and positive: Laplace noise has no bound that always holds")
+        own = laplace_accuracy(sensitivity=self.sensitivity, epsilon=self.epsilon, gamma=known.gamma)
+        return ErrorSensitivity(
+            alpha=0.0,
+            gamma=own.gamma,
+            bound=lambda beta: sum_up(self._moves(beta), own.beta),
+            metric=self.target.metric,
+            takes=self.source.metric,
+        )
+
+    def _moves(self, beta: float) -> float:
+        return beta if self.statistic is None else equal_size_sensitivity(self.statistic, beta)
+
+    @property
+    def privacy(self) -> Privacy:
+        """(ε, 0)."""
+        neighbours = ONE_RECORD if self.statistic is not None else AnswersWithin(self.sensitivity)
+        return Privacy(epsilon=self.epsilon, delta=0, neighbours=neighbours)
+
+    @property
+    def sigma(self) -> DistortionSensitivity:
+        """That of the identity, where there is no statistic."""
+        return identity() if self.statistic is None else only_at_zero()
+
+    @property
+    def lossy(self) -> bool:
+        """True: the noise exceeds its bound with chance γ."""
+        return True
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments that make an equal mechanism.
+
+        Returns
+        -------
+        dict
+            Arguments by name, numbers without loss.
+        """
+        given: dict[str, Any] = {} if self.statistic is None else {"statistic": self.statistic}
+        return {**given, "sensitivity": plain(self.sensitivity), "epsilon": plain(self.epsilon)}
+
+    def __repr__(self) -> str:
+        given = [] if self.statistic is None else [written(self.statistic)]
+        numbers = [f"{name}={value!r}" for name, value in self.parameters().items() if name != "statistic"]
+        return f"Laplace({', '.join([*given, *numbers])})"
