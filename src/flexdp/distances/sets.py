@@ -1,4 +1,4 @@
-"""The Hausdorff distance between sets of points."""
+"""Hausdorff distance between sets of points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,24 @@ __all__ = ["Farthest", "hausdorff"]
 
 @dataclass(frozen=True, slots=True)
 class Farthest:
-    """A Hausdorff distance and where it is attained: point ``index`` of set ``side``, its ``nearest`` in the other."""
+    """A Hausdorff distance and a point that attains it.
+
+    Parameters
+    ----------
+    value
+        The distance.
+    side
+        The set that contains the farthest point: "a" or "b".
+    index
+        Index of that point in its set.
+    nearest
+        Index of the nearest point in the other set.
+
+    Examples
+    --------
+    >>> hausdorff([0, 10], [0, 5, 10])
+    Farthest(value=5.0, side='b', index=1, nearest=1)
+    """
 
     value: float
     side: Literal["a", "b"]
@@ -27,8 +44,24 @@ class Farthest:
 
 
 def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
-    """The farthest that a point of either set is from the other set; weights do not matter, beyond being positive.
+    """Compute the Hausdorff distance: the largest distance from a point of either set to the other set.
 
+    Weights are ignored, except that points of weight 0 do not count.
+
+    Parameters
+    ----------
+    a, b
+        Sets of points: a Histogram, an array (n, or n×d) or :class:`~flexdp.distances.Weighted` points.
+    metric
+        As for :func:`~flexdp.distances.lossy_winf`.
+
+    Returns
+    -------
+    Farthest
+        The distance and a point that attains it.
+
+    Examples
+    --------
     >>> hausdorff([0, 10], [0, 5, 10]).value
     5.0
     """
@@ -50,7 +83,7 @@ def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
 
 
 def _nearest(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """For each point of x the nearest of y on the line, and how far it is."""
+    """Find the nearest point of y on the line for each point of x, and its distance."""
     y, order = ordered(y)
     after = np.searchsorted(y, x).clip(max=len(y) - 1)
     before = (after - 1).clip(min=0)
