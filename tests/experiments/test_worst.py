@@ -247,8 +247,8 @@ def test_all_mechanisms_with_a_law_are_searched() -> None:
         ({"seed": -1}, "seed must be a whole number"),
         ({"epsilon": 0}, "epsilon must be"),
         ({"mechanisms": ["esq"]}, "Did you mean 'esa'"),
-        ({"mechanisms": ["ss"]}, "'ss' has no law on the bars"),
-        ({"mechanisms": ["sanpoints"]}, "'sanpoints' has no computable law"),
+        ({"mechanisms": ["ss"]}, "'ss' has no distribution on the buckets"),
+        ({"mechanisms": ["sanpoints"]}, "'sanpoints' has no computable distribution"),
         ({"statistics": ["max"]}, "statistic must be"),
     ],
 )
