@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA, GAMMA, attribute, elements, function
 from flexdp._core.exact import Number, number_text, upper_text
+from flexdp._core.nearest import nearest
 from flexdp._core.text import plain_scalar, safe_repr, thousands
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram, object_keys
@@ -331,7 +332,8 @@ def _nearest(values: _Cells, outputs: _Cells, distance: Distance | None) -> NDAr
     line, points = _line(values), _line(outputs)
     if line is not None and points is not None and line.of == points.of:
         common: Any = object if "O" in (line.places.dtype.kind, points.places.dtype.kind) else np.float64
-        return _nearest_on_a_line(np.unique(line.places.astype(common)), points.places.astype(common))
+        gaps = nearest(np.unique(line.places.astype(common)), points.places.astype(common)).gap
+        return np.asarray(gaps, dtype=np.float64)
     try:
         known = set(values)
         return np.array([0.0 if output in known else math.inf for output in outputs])
@@ -368,10 +370,3 @@ def _line(cells: _Cells) -> _Line | None:
         return None
     doubles = all(isinstance(cell, float) or (isinstance(cell, int) and abs(cell) <= 2**53) for cell in cells)
     return _Line("numbers", np.array(cells, dtype=np.float64) if doubles else object_keys(cells))
-
-
-def _nearest_on_a_line(values: NDArray[Any], outputs: NDArray[Any]) -> NDArray[np.float64]:
-    place = np.searchsorted(values, outputs)
-    left, right = values[np.maximum(place - 1, 0)], values[np.minimum(place, len(values) - 1)]
-    gaps: NDArray[np.float64] = np.minimum(np.abs(outputs - left), np.abs(right - outputs)).astype(np.float64)
-    return gaps

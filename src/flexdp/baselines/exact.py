@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA, GAMMA, attribute
 from flexdp._core.exact import Number
+from flexdp._core.nearest import nearest
 from flexdp._core.text import safe_repr
 from flexdp.baselines.base import Baseline, ComparedMechanism, Empty, Question, Readable, Ties, question
 from flexdp.baselines.registry import baseline
@@ -125,7 +126,7 @@ class ExactErrors:
     >>> round(errors.actual, 2), round(errors.flexible, 2), errors.beta("0.3"), errors.beta(0)
     (1.34, 0.23, 0, 1)
     >>> errors.flexible_tail().round(3).tolist()
-    [0.23, 0.0, 0.0, 0.0]
+    [0.233, 0.0, 0.0, 0.0]
     """
 
     law: NDArray[np.float64]
@@ -274,7 +275,4 @@ def _attainable(asked: Question, alpha: Number) -> NDArray[np.intp]:
 
 def _distances(places: NDArray[np.intp], bars: int) -> NDArray[np.int64]:
     """Return the distance from each bucket to the nearest chosen one."""
-    at = np.arange(bars)
-    right = np.minimum(np.searchsorted(places, at), len(places) - 1)
-    left = np.maximum(np.searchsorted(places, at, side="right") - 1, 0)
-    return np.asarray(np.minimum(np.abs(places[right] - at), np.abs(at - places[left])), dtype=np.int64)
+    return np.asarray(nearest(places, np.arange(bars)).gap, dtype=np.int64)

@@ -26,10 +26,10 @@ def reach(epsilon: float, delta: float) -> float:
 
 
 def quantile(uniform: NDArray[np.float64], epsilon: float, q: float) -> NDArray[np.float64]:
-    """Return the quantile function of the noise on [0, 1): −q at 0, −q/2 at 1/2, towards 0 at 1.
+    """The noise at each point of [0, 1), by inversion: −q at 0, −q/2 at 1/2, towards 0 at 1.
 
-    Doubles resolve 2⁻⁵²: where e^{−εq/2} is smaller (δ below about 1e-16) the far tails are not reached, and a uniform
-    draw of exactly 0 is replaced by the next one, to avoid the logarithm of zero.
+    Doubles resolve 2⁻⁵²: where e^{−εq/2} is below that (δ below about 1e-16) the far ends are not reached, and a draw
+    of exactly 0 counts as the next one instead of as the logarithm of zero.
     """
     u = np.maximum(2 * uniform - 1, np.nextafter(-1.0, 0.0))
     away = -np.log1p(np.abs(u) * np.expm1(-epsilon * q / 2)) / epsilon

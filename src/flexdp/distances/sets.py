@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.nearest import nearest
 from flexdp.distances.problem import Metric, make_problem, ordered
 
 __all__ = ["Farthest", "hausdorff"]
@@ -73,11 +74,11 @@ def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
         cost = problem.cost()
         ways = tuple((c.argmin(axis=1), c.min(axis=1)) for c in (cost, cost.T))  # type: ignore[assignment]
     found = []
-    for side, (nearest, gaps), own, other in zip(
+    for side, (close_to, gaps), own, other in zip(
         ("a", "b"), ways, (problem.p, problem.q), (problem.q, problem.p), strict=True
     ):
         worst = int(np.argmax(gaps))
-        place, close = own.given(np.array([worst])), other.given(np.array([nearest[worst]]))
+        place, close = own.given(np.array([worst])), other.given(np.array([close_to[worst]]))
         found.append(Farthest(float(gaps[worst]), side, int(place[0]), int(close[0])))  # type: ignore[arg-type]
     return max(found, key=float)
 
@@ -85,7 +86,5 @@ def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
 def _nearest(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Find the nearest point of y on the line for each point of x, and its distance."""
     y, order = ordered(y)
-    after = np.searchsorted(y, x).clip(max=len(y) - 1)
-    before = (after - 1).clip(min=0)
-    up, down = abs(y[after] - x), abs(x - y[before])
-    return order[np.where(down < up, before, after)], np.minimum(up, down)
+    index, gap = nearest(y, x)
+    return order[index], gap
