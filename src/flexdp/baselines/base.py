@@ -92,12 +92,13 @@ class Baseline(Protocol):
     Examples
     --------
     >>> from flexdp.baselines import baseline
+    >>> from flexdp.simulation.streams import stream
     >>> from flexdp.statistics import Max
     >>> em = baseline("em")
     >>> isinstance(em, Baseline), em.claim(epsilon=1, delta="1e-6").delta
     (True, Fraction(0, 1))
-    >>> em.run(np.array([5, 0, 900]), Max(), 4, np.random.default_rng(7), epsilon=1, delta="1e-6").tolist()
-    [2.0, 2.0, 2.0, 0.0]
+    >>> em.run(np.array([5, 0, 900]), Max(), 4, stream(7), epsilon=1, delta="1e-6").tolist()
+    [2.0, 1.0, 2.0, 1.0]
     """
 
     @property

@@ -136,7 +136,7 @@ def _verdicts(judged: Sequence[Judgement]) -> str:
     return "<h2>The paper's statements about its figure</h2>\n" + _table(
         "Each statement, in our words and as an inequality. Last column: the comparison furthest beyond its bound, or "
         "closest to it, with its paired standard error. Where readings agree, comparisons are for the first",
-        ["statement", "reading", "verdict", "failing comparisons", "strongest counter-evidence"],
+        ["statement", "reading", "verdict", "failing comparisons", "critical comparison"],
         lines,
     )
 
