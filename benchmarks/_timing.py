@@ -1,4 +1,4 @@
-"""Interleaved timing: every contender once a round, best of the rounds, so that a busy moment hits all alike."""
+"""Interleaved timing: every contender once per round, best of the rounds, so that a busy moment affects all alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def race(contenders: dict[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """Seconds of the best round of each contender."""
+    """Return the seconds of each contender's best round."""
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(rounds):
         for name, work in contenders.items():
@@ -18,7 +18,7 @@ def race(contenders: dict[str, Callable[[], object]], rounds: int = 7) -> dict[s
 
 
 def say(label: str, seconds: float, ratio: float | None = None, target: str = "") -> None:
-    """One line of a report."""
+    """Print one line of a report."""
     shown = f"{seconds * 1e3:12.3f} ms"
     against = f"   ratio {ratio:7.3f}   target {target}" if ratio is not None else ""
     print(f"{label:58s}{shown}{against}")

@@ -1,4 +1,4 @@
-"""Distances: a million points on the line against sorting them, two thousand in the plane against the bare flow."""
+"""Distances: a million points on the line against sorting, two thousand in the plane against bare maximum flow."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def bare_graph(edges: _transport.Edges, a: Any, b: Any) -> Any:
     starts = np.concatenate((edges.rows, np.arange(n, n + m), np.full(n, n + m)))
     ends = np.concatenate((edges.columns + n, np.full(m, n + m + 1), np.arange(n)))
     capacities = np.concatenate((a[edges.rows], b, a)).astype(np.int32)
-    places = (starts.astype(np.int32), ends.astype(np.int32))  # what scipy's flow works in: nothing left to convert
+    places = (starts.astype(np.int32), ends.astype(np.int32))  # the type that scipy's flow uses: nothing to convert
     return csr_array((capacities, places), shape=(n + m + 2, n + m + 2))
 
 
@@ -88,7 +88,7 @@ def plane() -> None:
         lossy_winf(p, q, gamma)
         _transport.flow = original
         best = race({"ours": lambda p=p, q=q, gamma=gamma: lossy_winf(p, q, gamma)}, rounds=1)
-        say(f"{PLANE}×{PLANE} points of the plane, {name}", best["ours"])
+        say(f"{PLANE}×{PLANE} points in the plane, {name}", best["ours"])
         graphs = [bare_graph(*call) for call in calls]
         bare: dict[str, Callable[[], object]] = {
             "ours": lambda calls=calls: [original(*call) for call in calls],
@@ -97,7 +97,7 @@ def plane() -> None:
             ],
         }
         flows = race(bare, rounds=3)
-        label = f"  its {len(calls)} flows, against scipy's on ready graphs"
+        label = f"  its {len(calls)} flows, against scipy's on prebuilt graphs"
         say(label, flows["ours"], flows["ours"] / flows["bare"], "≤ 1.3")
     small = lossy_seconds(x[: PLANE // 2], y[: PLANE // 2])
     print(f"    doubling both sides: {lossy_seconds(x, y) / small:.2f}× (four times the pairs)")

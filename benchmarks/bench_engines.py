@@ -1,4 +1,4 @@
-"""A release on Spark in local mode against the bare aggregation that it contains."""
+"""A release on Spark in local mode, against the bare aggregation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def session() -> Any:
 
 
 def interleaved(bare: Callable[[], object], ours: Callable[[], object]) -> list[tuple[float, float]]:
-    """Pairs of seconds, one after the other, so that a busy moment hits both."""
+    """Return pairs of seconds, measured alternately, so that a busy moment affects both."""
     pairs = []
     for _ in range(ROUNDS):
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The six experiments of the paper: seconds of the processor in one process, and the share of each mechanism."""
+"""The six experiments of the paper: processor seconds in one process, and the share of each mechanism."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TARGETS = {"full": ([], 90.0), "--quick": (["--quick"], 10.0)}
 
 
 def spent(*words: str) -> float:
-    """Seconds of the processor that the command takes, figure and page included."""
+    """Return the processor seconds of a command, figure and page included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-m", "flexdp", *words], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

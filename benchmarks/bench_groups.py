@@ -1,4 +1,4 @@
-"""Groups and privacy units in DuckDB: release() against the bare count it contains, and growth by doubling."""
+"""Groups and privacy units in DuckDB: release() against the bare count, and growth by doubling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMITS = "SET enable_progress_bar = false; SET preserve_insertion_order = false;
 
 
 def query(text: str, folder: Path) -> object:
-    """A plain query under the limits that a release has."""
+    """Run a plain query under the limits of a release."""
     con = duckdb.connect()
     con.execute(LIMITS + f"SET temp_directory = '{folder / 'spill'}'")
     return con.execute(text).fetchnumpy()
@@ -51,7 +51,7 @@ def bare_groups(path: Path) -> str:
 
 
 def bare_units(path: Path, most: int) -> str:
-    """The plainest form that bounds units by the same hash; those with arg_min or lists run out of memory."""
+    """Return the plainest query that bounds units by the same hash; forms with arg_min or lists run out of memory."""
     return (
         "SELECT b, count(*) FROM (SELECT b, row_number() OVER (PARTITION BY u ORDER BY "
         "md5('salt:' || CAST(u AS VARCHAR) || ':' || CAST(b AS VARCHAR)), b) AS place FROM "
@@ -61,7 +61,7 @@ def bare_units(path: Path, most: int) -> str:
 
 
 def peak_memory(path: Path, options: str) -> float:
-    """Megabytes at the most, of a fresh process that releases the file."""
+    """Return the peak memory, in megabytes, of a fresh process that releases the file."""
     code = (
         f"import sys, resource, flexdp; flexdp.release(sys.argv[1], 'x', epsilon=1, delta='1e-6', {options}); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"

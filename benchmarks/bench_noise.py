@@ -1,4 +1,4 @@
-"""Noise for a million bars: the integer table against numpy's float Laplace and OpenDP's exact one."""
+"""Noise for a million buckets: the integer table against numpy's float Laplace and OpenDP's exact one."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def main() -> None:
             "opendp": lambda: exact_laplace(heights),
         }
     )
-    say("DropNoise.sample, 10^6 bars", best["ours"])
+    say("DropNoise.sample, 10^6 buckets", best["ours"])
     say("numpy Generator.laplace, 10^6 floats", best["numpy"], best["ours"] / best["numpy"], "≤ 0.7 (ours / numpy)")
     per_bucket = best["opendp"] / PEER_BARS
-    say("OpenDP exact Laplace, a bar", per_bucket, per_bucket / (best["ours"] / BARS), "≥ 500 (OpenDP / ours)")
+    say("OpenDP exact Laplace, per bucket", per_bucket, per_bucket / (best["ours"] / BARS), "≥ 500 (OpenDP / ours)")
     few = best["few"] / REPEATS
-    say("DropNoise.sample, 10^3 bars", few, few / 100e-6, "≤ 1 (of 100 µs)")
+    say("DropNoise.sample, 10^3 buckets", few, few / 100e-6, "≤ 1 (of 100 µs)")
     for epsilon, delta in (("0.1", "1e-9"), ("0.01", "1e-6"), ("0.001", "1e-15")):
         other = DropNoise(epsilon, delta)
         growth = race({"one": lambda o=other: o.sample(BARS), "two": lambda o=other: o.sample(2 * BARS)}, rounds=5)
-        say(f"  q = {other.q}, {other.bits} bits, 10^6 bars", growth["one"])
-        print(f"    doubling the bars: {growth['two'] / growth['one']:.2f}×")
+        say(f"  q = {other.q}, {other.bits} bits, 10^6 buckets", growth["one"])
+        print(f"    doubling the buckets: {growth['two'] / growth['one']:.2f}×")
 
 
 if __name__ == "__main__":

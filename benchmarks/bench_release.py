@@ -1,4 +1,4 @@
-"""A column of 10^8 doubles in Parquet, and 10^7 in memory: release() against the bare count it contains."""
+"""A column of 10^8 doubles in Parquet, and 10^7 in memory: release() against the bare count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPEND = {"epsilon": 1, "delta": "1e-6"}
 def make(path: Path, rows: int) -> None:
     con = duckdb.connect()
     con.execute("SET enable_progress_bar = false")
-    # About one value in a thousand lies outside the bounds used below, in every row group.
+    # About one value in a thousand lies outside the bounds below, in every row group.
     con.execute(f"COPY (SELECT random() * 1001 - 0.5 AS x FROM range({rows})) TO '{path}' (FORMAT parquet)")
 
 
@@ -35,7 +35,7 @@ def bare(path: Path, where: str = "") -> object:
 
 
 def peak_memory(path: Path) -> float:
-    """Megabytes at the most, of a fresh process that releases the file."""
+    """Return the peak memory, in megabytes, of a fresh process that releases the file."""
     code = (
         "import sys, resource, flexdp; "
         "flexdp.release(sys.argv[1], 'x', epsilon=1, delta='1e-6', width='0.1', bounds=(0, 1000)); "
@@ -123,7 +123,7 @@ def start() -> None:
         }
     )
     spent = best["flexdp"] - best["python"]
-    say("import flexdp, warm, less the interpreter's own start", spent, spent / 0.3, "≤ 1 (of 0.3 s)")
+    say("import flexdp, warm, without the interpreter's start-up", spent, spent / 0.3, "≤ 1 (of 0.3 s)")
 
 
 def main() -> None:

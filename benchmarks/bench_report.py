@@ -1,4 +1,4 @@
-"""Planning and reporting: start to finish on the command line, sizes and times of reports and pictures."""
+"""Planning and reporting: commands end to end, and sizes and times of reports and pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETTING = {"bounds": (0, 120), "width": 5, "records_about": 50_000}
 
 
 def released(bars: int) -> flexdp.Release:
-    """A release of so many bars, every one of them sure to survive."""
+    """Return a release of so many buckets, all certain to survive."""
     values = np.repeat(np.arange(bars) + 0.5, 40 + np.arange(bars) % 977)
     return flexdp.release(values, width=1, bounds=(0, bars), **SPEND)
 
@@ -50,7 +50,7 @@ def reports() -> None:
             rounds=5,
         )
         size = len(release.to_html().encode()) / 1000
-        say(f"report of {bars} bars from its JSON", best["page"], best["page"], "≤ 1 (of 1 s)")
+        say(f"report of {bars} buckets from its JSON", best["page"], best["page"], "≤ 1 (of 1 s)")
         print(f"{'its size':58s}{size:12.1f} kB   ratio {size / limit:7.3f}   target ≤ 1 (of {limit} kB)")
         say("its picture alone", best["picture"])
 

@@ -1,4 +1,4 @@
-"""The planning page: how long an update takes, in the function that makes the page and over HTTP."""
+"""The planning page: time of an update, in process and over HTTP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TARGET = "≤ 1 (of 50 ms)"
 
 @contextmanager
 def served() -> Iterator[http.client.HTTPConnection]:
-    """A connection to a running `flexdp web`."""
+    """Connect to a running `flexdp web`."""
     command = [sys.executable, "-m", "flexdp", "web", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
@@ -34,7 +34,7 @@ def served() -> Iterator[http.client.HTTPConnection]:
 
 
 def anew(**asked: str) -> Callable[[], object]:
-    """A page that was never asked for before, except for its ε, with nothing remembered of others like it."""
+    """Request a page that is new except for its ε, with empty caches."""
 
     def make() -> str:
         _options._curve.cache_clear()
@@ -46,7 +46,7 @@ def anew(**asked: str) -> Callable[[], object]:
 
 
 def dragged(ask: Callable[[dict[str, str]], object], **asked: str) -> Callable[[], object]:
-    """The next place of the slider: an ε that was never asked for, everything else as before."""
+    """Request the next position of the slider: a new ε, everything else as before."""
     numbers = count(10_000)
     return lambda: ask(asked | {"epsilon": f"0.{next(numbers)}"})
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexdp import Histogram, InputError
+from flexdp._core.text import thousands
 from flexdp.measure import LARGEST_SEARCH, accuracy_curve, flexible_error
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Mean, Median, Min, Mode, Quantile, Range, Support, Top
@@ -156,13 +157,13 @@ def test_the_rank_is_exact() -> None:
 def test_a_curve_reads_aloud_and_is_frozen() -> None:
     curve = accuracy_curve(Histogram([0, 5], [9, 1]), [5, 3], Max(), [0, "0.1"], [0, "0.5"])
     assert str(curve).splitlines() == [
-        "Measured over 2 runs; β is the error that all but a share γ of them keep to.",
+        "Measured over 2 runs: the error exceeds β in at most a fraction γ of them.",
         "α = 0: β = 2 at γ = 0, 0 at γ = 0.5.",
         "α = 0.1: β = 2 at γ = 0, 0 at γ = 0.5.",
     ]
     with pytest.raises(ValueError, match="read-only"):
         curve.beta[0, 0] = 1
-    with pytest.raises(InputError, match="among those"):
+    with pytest.raises(InputError, match="among the values"):
         curve.at("0.2")
 
 
@@ -206,7 +207,7 @@ def test_a_distance_of_ones_own() -> None:
     ("counts", "alpha"), [([10**6], 1), ([1] * 40, 1), ([1] * 1000, "0.01"), ([10**12] * 3, "0.5")]
 )
 def test_searches_beyond_the_limit_are_refused(counts: list[int], alpha: Any) -> None:
-    with pytest.raises(InputError, match=str(LARGEST_SEARCH)):
+    with pytest.raises(InputError, match=thousands(LARGEST_SEARCH)):
         flexible_error(Histogram(list(range(len(counts))), counts), [0], Mean(), alpha)
 
 
@@ -231,7 +232,7 @@ def test_outputs_are_a_sequence(bad: Any) -> None:
 
 
 def test_nothing_to_measure() -> None:
-    with pytest.raises(InputError, match="empty histogram"):
+    with pytest.raises(InputError, match="histogram must not be empty"):
         flexible_error(Histogram([], []), [0], Max(), 0)
     with pytest.raises(InputError, match="at least one run"):
         accuracy_curve(Histogram([0], [1]), [], Max(), [0], [0])

@@ -1,8 +1,8 @@
-"""Measures of distortion between data sets: what must be left out, and how far the rest must move.
+"""Measures of distortion between data sets: how much must be dropped, and how far the rest must move.
 
-A distortion d(x, y) says how much x has to be distorted to become y, and is infinite where it cannot. It is a
-quasi-metric: d(x, y) = 0 exactly if x = y, and d(x, y) ≤ d(x, z) + d(z, y), but y may be far from x where x is near y,
-for records can be dropped and not made (paper, Def. distortion).
+A distortion d(x, y) measures how much x must be distorted to become y; it is infinite if that is impossible. It is a
+quasi-metric: d(x, y) = 0 if and only if x = y, and d(x, y) ≤ d(x, z) + d(z, y). It need not be symmetric, since records
+can be dropped but not created (paper, Def. distortion).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from flexdp._core.domains import Domain, elements, function, sequence
 from flexdp._core.exact import Number
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
-from flexdp.distances.inputs import Coupling, Transport, Weighted, are_dates, line_coordinates, read_weights, scaled
-from flexdp.errors import InputError
+from flexdp.distances.coupling import Coupling, Transport
+from flexdp.distances.inputs import Weighted, are_dates, line_coordinates, read_weights, scaled
+from flexdp.errors import InputError, P
 from flexdp.guarantees import DROP, MOVE
 from flexdp.guarantees import Distortion as Named
 from flexdp.histogram import LARGEST_COUNT, Histogram
@@ -31,15 +32,25 @@ __all__ = ["Distortion", "Drop", "DropMove", "Move", "Witness", "extend"]
 _ETA = Domain(
     name="eta",
     low=Fraction(0),
-    remedy="It is the price of moving by one in records dropped; at 0 moving would be free, and distinct data equal.",
+    remedy="It is the price of moving a record by 1, as a fraction of the records dropped. At 0 moving would be free.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What turns x into y: records ``dropped`` as (key, count), records ``moved`` as (from, to, count).
+    """The records to drop and to move to turn x into y; all others stay in place.
 
-    Records that are in neither stay where they are.
+    Parameters
+    ----------
+    dropped
+        Pairs (key, count).
+    moved
+        Triples (from, to, count).
+
+    Examples
+    --------
+    >>> DropMove(1).witness(Histogram.from_values([1, 5, 9]), Histogram.from_values([1, 6]))
+    Witness(dropped=((9, 1),), moved=((5, 6, 1),))
     """
 
     dropped: tuple[tuple[Any, int], ...]
@@ -47,21 +58,53 @@ class Witness:
 
 
 class Distortion(Protocol):
-    """A quasi-metric between histograms."""
+    """A quasi-metric between histograms; a distortion of your own needs these two methods.
+
+    Examples
+    --------
+    >>> Drop().witness(Histogram.from_counts({"a": 3, "b": 1}), Histogram.from_counts({"a": 3}))
+    Witness(dropped=(('b', 1),), moved=())
+    """
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
-        """How far x must be distorted to become y; infinite where it cannot."""
+        """Measure how much x must be distorted to become y.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        float
+            The distortion, or infinity if x cannot be turned into y.
+        """
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
-        """What to drop and what to move, or None where nothing turns x into y."""
+        """Return the records to drop and to move to turn x into y.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Witness or None
+            None if x cannot be turned into y.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The fraction of x's records that must be left out to get y (paper, Eq. drop_defn). drop(∅, ∅) = 0.
+    """Fraction of the records of x that must be dropped to obtain y (paper, Eq. drop_defn); drop(∅, ∅) = 0.
 
+    Examples
+    --------
     >>> Drop()(Histogram.from_counts({"a": 3, "b": 1}), Histogram.from_counts({"a": 3}))
     0.25
+    >>> Drop().witness(Histogram.from_counts({"a": 3, "b": 1}), Histogram.from_counts({"a": 3})).dropped
+    (('b', 1),)
     """
 
     @property
@@ -70,21 +113,50 @@ class Drop:
         return DROP
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
+        """Measure the fraction of records dropped.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        float
+            The fraction, or infinity if x cannot be turned into y.
+        """
         return math.inf if _dropped(x, y) is None else float(_share_dropped(x, y))
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
+        """Return the records to drop.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Witness or None
+            None if x cannot be turned into y.
+        """
         dropped = _dropped(x, y)
         return None if dropped is None else Witness(dropped, ())
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """How far some record must move at least to turn x into y: W∞ between data of one size (paper, Eq. move_defn).
+    """The least b such that x becomes y when every record moves by at most b: W∞ (paper, Eq. move_defn).
 
-    Infinite between different sizes; move(∅, ∅) = 0. Keys are numbers or dates, which move by days.
+    Infinite between data sets of different sizes; move(∅, ∅) = 0. Keys are numbers, points or dates, which move by
+    days.
 
+    Examples
+    --------
     >>> Move()(Histogram.from_values([1, 5]), Histogram.from_values([2, 3]))
     2.0
+    >>> Move().witness(Histogram.from_values([1, 5]), Histogram.from_values([2, 3])).moved
+    ((1, 2, 1), (5, 3, 1))
     """
 
     @property
@@ -93,24 +165,58 @@ class Move:
         return MOVE
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
+        """Measure how far the records must move.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        float
+            The distance, or infinity if x cannot be turned into y.
+        """
         _check(x, y)
         radius = _radius(x, y) if x.size == y.size else None
         return math.inf if radius is None else float(radius)
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
+        """Return the records to move.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Witness or None
+            None if x cannot be turned into y.
+        """
         _check(x, y)
         return _embedding(x, y) if x.size == y.size else None
 
 
 @dataclass(frozen=True, init=False, slots=True)
 class DropMove:
-    """Dropping and moving: inf over z of drop(x, z) + η·move(z, y) (paper, Eq. drop_move_defn).
+    """Dropping followed by moving: inf over z of drop(x, z) + η·move(z, y) (paper, Eq. drop_move_defn).
 
-    The number of records to drop is |x| − |y| whichever they are, so the value is that share of |x| plus η times the
+    Whichever records are dropped, there are |x| − |y| of them, so the value is that fraction of |x| plus η times the
     least b for which y embeds in x within distance b. Infinite if y is larger than x; dropmove(x, ∅) = 1 for x ≠ ∅.
 
-    >>> DropMove("0.1")(Histogram.from_values([0, 1, 5, 9]), Histogram.from_values([2, 5]))
+    Parameters
+    ----------
+    eta
+        η, the price of moving by 1; positive, taken exactly.
+
+    Examples
+    --------
+    >>> x, y = Histogram.from_values([0, 1, 5, 9]), Histogram.from_values([2, 5])
+    >>> DropMove("0.1")(x, y)
     0.6
+    >>> DropMove("0.1").witness(x, y).dropped
+    ((0, 1), (9, 1))
     """
 
     eta: Fraction
@@ -124,16 +230,44 @@ class DropMove:
         return Named("drop-move", eta=self.eta)
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
+        """Measure the fraction dropped plus η times the distance moved.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        float
+            The distortion, or infinity if x cannot be turned into y.
+        """
         radius = _radius(x, y)
         return math.inf if radius is None else float(_share_dropped(x, y) + self.eta * radius)
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
+        """Return the records to drop and to move.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Witness or None
+            None if x cannot be turned into y.
+        """
         return _embedding(x, y)
 
 
 def _check(x: object, y: object) -> None:
     if not (isinstance(x, Histogram) and isinstance(y, Histogram)):
-        raise InputError("x and y must be histograms; make them with Histogram.from_values or Histogram.from_counts.")
+        raise InputError(
+            "x",
+            ("and ", P("y"), " must be histograms"),
+            remedy="Use Histogram.from_values or Histogram.from_counts.",
+        )
 
 
 def _share_dropped(x: Histogram, y: Histogram) -> Fraction:
@@ -141,7 +275,7 @@ def _share_dropped(x: Histogram, y: Histogram) -> Fraction:
 
 
 def _dropped(x: Histogram, y: Histogram) -> tuple[tuple[Any, int], ...] | None:
-    """The records of x that y lacks, or None if y has some that x lacks."""
+    """Return the records of x that y lacks, or None if y has some that x lacks."""
     _check(x, y)
     wanted = dict(y.items())
     rest = [(key, count - wanted.pop(key, 0)) for key, count in x.items()]
@@ -152,7 +286,7 @@ def _dropped(x: Histogram, y: Histogram) -> tuple[tuple[Any, int], ...] | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sides:
-    """Two non-empty histograms on one line, with counts that can be added up."""
+    """Two non-empty histograms on one line, with counts whose sums do not overflow."""
 
     x: NDArray[Any]
     y: NDArray[Any]
@@ -162,15 +296,19 @@ class _Sides:
 
 def _sides(x: Histogram, y: Histogram) -> _Sides:
     if x.keys.ndim != y.keys.ndim:
-        raise InputError("x and y must have keys of the same dimension.")
+        raise _other_dimension()
     if are_dates(x.keys) != are_dates(y.keys):
-        raise InputError("x and y must both have dates for keys, or both numbers; there is no distance between them.")
+        raise InputError(
+            "x",
+            ("and ", P("y"), " must both have dates as keys, or both numbers"),
+            remedy="There is no distance between a date and a number.",
+        )
     kind: Any = np.int64 if max(x.size, y.size) <= LARGEST_COUNT else object
-    return _Sides(*line_coordinates(x.keys, y.keys), x.counts.astype(kind), y.counts.astype(kind))
+    return _Sides(*line_coordinates(x.keys, y.keys, ("x", "y")), x.counts.astype(kind), y.counts.astype(kind))
 
 
 def _radius(x: Histogram, y: Histogram) -> Fraction | None:
-    """The least b for which every record of y can be given one of x within distance b; None if x has too few."""
+    """Return the least b within which every record of y can be matched to one of x; None if x has too few."""
     _check(x, y)
     if y.size > x.size:
         return None
@@ -184,17 +322,21 @@ def _radius(x: Histogram, y: Histogram) -> Fraction | None:
     return Fraction(_line.least_radius(s.x, s.y, s.a, s.b, y.size))
 
 
+def _other_dimension() -> InputError:
+    return InputError("x", ("and ", P("y"), " must have keys of the same dimension"))
+
+
 def _embed_points(x: Histogram, y: Histogram) -> _transport.Threshold:
-    """The least Euclidean distance within which y embeds in x, and how; points of several dimensions."""
+    """Embed y in x within the least Euclidean distance; for points of several dimensions."""
     if x.keys.ndim != y.keys.ndim or x.keys.shape[1] != y.keys.shape[1]:
-        raise InputError("x and y must have keys of the same dimension.")
+        raise _other_dimension()
     kind: Any = np.int64 if x.size <= LARGEST_COUNT else object
     cost = np.sqrt(((x.keys[:, None, :] - y.keys[None, :, :]) ** 2).sum(axis=2))
     return _transport.least_threshold(cost, x.counts.astype(kind), y.counts.astype(kind), y.size)
 
 
 def _embedding(x: Histogram, y: Histogram) -> Witness | None:
-    """Which records of x become those of y, within the least distance."""
+    """Choose the records of x that become those of y, within the least distance."""
     _check(x, y)
     if y.size > x.size:
         return None
@@ -223,12 +365,25 @@ Randomised: TypeAlias = Histogram | Sequence[tuple[Histogram, Number]]
 
 
 def extend(distortion: Distortion, p: Randomised, q: Randomised) -> Transport:
-    """A distortion between random data sets: the least, over couplings, of the largest distortion that occurs.
+    """Extend a distortion to random data sets: the least, over couplings, of the largest distortion.
 
-    ``p`` and ``q`` are lists of (histogram, probability), normalised, or one histogram, which occurs surely. The
-    coupling of W∞ with a quasi-metric for the distance, hence a quasi-metric itself (paper, Def. distortion and Lemma
-    dnx-quasi-metric); from one histogram it is the largest distortion to any that q can be.
+    This is W∞ with a quasi-metric as the distance, hence a quasi-metric itself (paper, Def. distortion and Lemma
+    dnx-quasi-metric). From a fixed histogram it is the largest distortion over the support of q.
 
+    Parameters
+    ----------
+    distortion
+        The distortion between histograms, such as ``Drop()``.
+    p, q
+        Random data sets: a list of pairs (histogram, probability), normalised, or a single histogram.
+
+    Returns
+    -------
+    Transport
+        The distortion (``value``) and a coupling that attains it, indexed as the lists are.
+
+    Examples
+    --------
     >>> two, one, none = (Histogram.from_values([7] * n) for n in (2, 1, 0))
     >>> extend(Drop(), two, [(two, "0.9"), (one, "0.1")]).value
     0.5
@@ -250,5 +405,5 @@ def _law(name: str, given: Randomised) -> tuple[list[Histogram], list[Number]]:
     pairs = [sequence(pair) if isinstance(pair, tuple) else None for pair in listed or ()]
     found = [pair for pair in pairs if pair is not None and len(pair) == 2 and isinstance(pair[0], Histogram)]
     if not listed or len(found) < len(pairs):
-        raise InputError(f"{name} must be a histogram, or a list of pairs of a histogram and its probability.")
+        raise InputError(name, "must be a histogram or a list of pairs (histogram, probability)")
     return [histogram for histogram, _ in found], [chance for _, chance in found]

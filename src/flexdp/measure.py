@@ -1,4 +1,4 @@
-"""Measuring flexible accuracy: how far the outputs of any mechanism are from what the data could have said.
+"""Empirical flexible accuracy: distances from a mechanism's outputs to the attainable answers.
 
 For a deterministic statistic f, the smallest β for which a mechanism M is (α, β, γ)-accurate at a histogram x is
 
@@ -7,8 +7,8 @@ For a deterministic statistic f, the smallest β for which a mechanism M is (α,
 the (1 − γ)-quantile of the distance to the attainable set (paper, Def. alpha-beta-gamma-accuracy, with the inner
 infimum solved). Here the distance is computed for every run of a mechanism, and the quantile is taken over the runs.
 
-What is measured is *not* private: it compares with the true data. It is meant for simulated or public data, and
-promises nothing about other data; promises are in :mod:`flexdp.guarantees` and read none.
+The measurements are *not* private: they compare with the true data. Use them on simulated or public data. They say
+nothing about other data; guarantees, which read no data, are in :mod:`flexdp.guarantees`.
 """
 
 from __future__ import annotations
@@ -26,34 +26,45 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA, GAMMA, attribute, elements, function
 from flexdp._core.exact import Number, number_text, upper_text
-from flexdp._core.text import plain_scalar, safe_repr
-from flexdp.errors import InputError
+from flexdp._core.nearest import nearest
+from flexdp._core.text import plain_scalar, safe_repr, thousands
+from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram, object_keys
 from flexdp.statistics.base import histogram_given, to_python
 
 __all__ = ["LARGEST_SEARCH", "AccuracyCurve", "Measurable", "accuracy_curve", "flexible_error"]
 
-LARGEST_SEARCH = 100_000  # sub-multisets that an exhaustive search looks at
+LARGEST_SEARCH = 100_000  # sub-multisets in an exhaustive search
 
 Distance: TypeAlias = Callable[[Any, Any], float]
 _Cells: TypeAlias = list[Any] | NDArray[Any]
 
 
 class Measurable(Protocol):
-    """What a statistic of your own must be: a function from a non-empty histogram to a value.
+    """A statistic of your own: any function from a non-empty histogram to a value.
 
-    That is all. Three optional methods or arguments make it faster or richer:
+    Two optional methods make it faster or more general:
 
-    - ``attainable(histogram, alpha)`` returns the values f can take once at most ⌊αn⌋ records, and not all, are left
-      out: a sorted array, with None last where "no value" is among them. Without it, all sub-multisets within the
-      budget are tried, and more than ``LARGEST_SEARCH`` of them are refused.
-    - ``flexible_error(histogram, outputs, alpha)`` returns the distances themselves, where listing the set is hopeless.
-    - the argument ``distance`` says how far an output and a value are apart. Without it numbers and dates have their
-      difference (in days), and all other values are equal or infinitely far apart.
+    - ``attainable(histogram, alpha)`` returns the values that f can take once at most ⌊αn⌋ records, but not all, are
+      dropped: a sorted array, with None last if "no value" is among them. Without it, all sub-multisets within the
+      budget are tried; more than ``LARGEST_SEARCH`` of them raise an error.
+    - ``flexible_error(histogram, outputs, alpha)`` returns the distances themselves, for attainable sets that are too
+      large to list.
     """
 
     def __call__(self, histogram: Histogram, /) -> Any:
-        """The value on a non-empty histogram; None says that it has none."""
+        """Compute the statistic.
+
+        Parameters
+        ----------
+        histogram
+            A non-empty histogram.
+
+        Returns
+        -------
+        object
+            The value, or None if the statistic has none.
+        """
 
 
 def flexible_error(
@@ -64,19 +75,45 @@ def flexible_error(
     *,
     distance: Distance | None = None,
 ) -> NDArray[np.float64]:
-    """The distance of each output from the nearest value that leaving out a fraction α of the records can explain.
+    """Compute the distance from each output to the nearest value attainable by dropping a fraction α of the records.
 
-    ``outputs`` are independent runs of a mechanism on ``histogram``; None or NaN is a run without an output, infinitely
-    wrong unless "no value" is attainable. ``alpha`` is taken exactly: the budget is ⌊αn⌋ records.
+    Parameters
+    ----------
+    histogram
+        The data; not empty.
+    outputs
+        Outputs of independent runs of a mechanism on ``histogram``. None or NaN is a run without an output: its error
+        is infinite unless "no value" is attainable.
+    statistic
+        The statistic that the mechanism approximates.
+    alpha
+        Fraction of the records that may be dropped, taken exactly: the budget is ⌊αn⌋ records.
+    distance
+        Distance between an output and a value. By default numbers and dates are compared by their difference (dates in
+        days), and any other values are equal or infinitely far apart.
 
-    >>> from flexdp.statistics import to_python, Max
+    Returns
+    -------
+    ndarray of float64
+        One error per output.
+
+    Raises
+    ------
+    InputError
+        If the histogram is empty, a parameter is out of range, or the attainable set is too large to search.
+
+    Examples
+    --------
+    >>> from flexdp.statistics import Max
     >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
     >>> flexible_error(h, [70, 20, 12, 60, None], Max(), alpha=0.01).tolist()
     [0.0, 0.0, 8.0, 10.0, inf]
     """
     share = ALPHA.check(alpha)
     if not len(histogram_given(histogram)):
-        raise InputError("flexible accuracy at an empty histogram is undefined; test len(histogram) first.")
+        raise InputError(
+            "histogram", "must not be empty", remedy="Flexible accuracy is undefined for an empty histogram."
+        )
     runs = _runs(outputs)
     function("statistic", statistic, "a histogram")
     if distance is not None:
@@ -99,7 +136,26 @@ def flexible_error(
 class AccuracyCurve:
     """The smallest β for each α (rows) and γ (columns), over a number of runs on one histogram.
 
-    ``beta[i, j]`` is infinite where more than a share γ of the runs gave no explainable output.
+    Parameters
+    ----------
+    alphas, gammas
+        The grid.
+    beta
+        ``beta[i, j]`` is the smallest β for ``alphas[i]`` and ``gammas[j]``; infinite if more than a fraction γ of the
+        runs have an infinite error.
+    runs
+        Number of runs.
+
+    Examples
+    --------
+    >>> from flexdp.statistics import Max
+    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+    >>> curve = accuracy_curve(h, [70, 20, 12, 60], Max(), alphas=["0.01"], gammas=[0, "0.25"])
+    >>> curve.at("0.01", "0.25")
+    8.0
+    >>> print(curve)
+    Measured over 4 runs: the error exceeds β in at most a fraction γ of them.
+    α = 0.01: β = 10 at γ = 0, 8 at γ = 0.25.
     """
 
     alphas: tuple[Fraction, ...]
@@ -108,14 +164,30 @@ class AccuracyCurve:
     runs: int
 
     def at(self, alpha: Number, gamma: Number = 0) -> float:
-        """The β of one α and γ that were asked for."""
+        """Return the β of one α and γ of the grid.
+
+        Parameters
+        ----------
+        alpha, gamma
+            Values that the curve was computed for.
+
+        Returns
+        -------
+        float
+            The smallest β.
+
+        Raises
+        ------
+        InputError
+            If the curve was not computed for them.
+        """
         pair = ALPHA.check(alpha), GAMMA.check(gamma)
         if pair[0] not in self.alphas or pair[1] not in self.gammas:
-            raise InputError("alpha and gamma must be among those that the curve was computed for.")
+            raise InputError("alpha", ("and ", P("gamma"), " must be among the values that the curve was computed for"))
         return float(self.beta[self.alphas.index(pair[0]), self.gammas.index(pair[1])])
 
     def __str__(self) -> str:
-        lines = [f"Measured over {self.runs} runs; β is the error that all but a share γ of them keep to."]
+        lines = [f"Measured over {self.runs} runs: the error exceeds β in at most a fraction γ of them."]
         for alpha, row in zip(self.alphas, self.beta, strict=True):
             cells = ", ".join(
                 f"{upper_text(float(beta), 6)} at γ = {number_text(gamma)}"
@@ -134,11 +206,35 @@ def accuracy_curve(
     *,
     distance: Distance | None = None,
 ) -> AccuracyCurve:
-    """For each α and γ the smallest b that at least a share 1 − γ of the runs keep to.
+    """Compute, for each α and γ, the smallest error bound that at least a fraction 1 − γ of the runs satisfy.
 
-    With R runs that is the error of rank ⌈(1 − γ)·R⌉ in ascending order, the rank computed exactly; at γ = 1 nothing is
-    asked and b is 0.
+    With R runs it is the error of rank ⌈(1 − γ)·R⌉ in ascending order, the rank computed exactly; at γ = 1 it is 0.
 
+    Parameters
+    ----------
+    histogram
+        The data; not empty.
+    outputs
+        Outputs of independent runs, as for :func:`flexible_error`; at least one.
+    statistic
+        The statistic that the mechanism approximates.
+    alphas, gammas
+        The grid; each value in [0, 1].
+    distance
+        As for :func:`flexible_error`.
+
+    Returns
+    -------
+    AccuracyCurve
+        The smallest β for each pair.
+
+    Raises
+    ------
+    InputError
+        If there is no run, or as for :func:`flexible_error`.
+
+    Examples
+    --------
     >>> from flexdp.statistics import Max
     >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
     >>> accuracy_curve(h, [70, 20, 12, 60], Max(), alphas=[0, 0.01], gammas=[0, 0.25]).beta.tolist()
@@ -148,7 +244,7 @@ def accuracy_curve(
     chances = tuple(GAMMA.check(gamma) for gamma in _listed("gammas", gammas))
     runs = _runs(outputs)
     if not len(runs):
-        raise InputError("outputs must hold at least one run.")
+        raise InputError("outputs", "must contain at least one run")
     ranks = [math.ceil((1 - chance) * len(runs)) for chance in chances]
     beta = np.zeros((len(shares), len(chances)))
     for row, share in enumerate(shares):
@@ -161,19 +257,19 @@ def accuracy_curve(
 def _listed(name: str, values: object) -> list[Any]:
     listed = elements(values)
     if listed is None:
-        raise InputError(f"{name} must be a list of numbers; got {safe_repr(values)}.")
+        raise InputError(name, "must be a list of numbers", given=safe_repr(values))
     return listed
 
 
 def _runs(outputs: object) -> _Cells:
     cells = _cells(outputs) if isinstance(outputs, Collection) or hasattr(type(outputs), "__len__") else None
     if cells is None:
-        raise InputError("outputs must be a sequence with one entry for each run.")
+        raise InputError("outputs", "must be a sequence with one entry per run", given=safe_repr(outputs))
     return cells
 
 
 def _cells(values: object) -> _Cells | None:
-    """A flat array of numbers as it is, which is fast; anything else as a list of plain values."""
+    """Keep a flat array of numbers, which is fast; turn anything else into a list of plain values."""
     if isinstance(values, np.ndarray) and values.ndim == 1:
         return values if values.dtype.kind in "biuf" else values.tolist()
     listed = elements(values)
@@ -202,7 +298,7 @@ def _attainable(histogram: Histogram, statistic: Measurable, share: Fraction) ->
 
 
 def _submultisets(histogram: Histogram, allowed: int) -> Iterator[Histogram]:
-    """Every histogram that remains when at most ``allowed`` records are left out."""
+    """Yield every histogram that remains when at most ``allowed`` records are dropped."""
     _refuse_large_searches(histogram.counts.tolist(), allowed)
     left: list[tuple[tuple[int, ...], int]] = [((), allowed)]
     for records in histogram.counts.tolist():
@@ -212,7 +308,7 @@ def _submultisets(histogram: Histogram, allowed: int) -> Iterator[Histogram]:
 
 
 def _refuse_large_searches(counts: list[int], allowed: int) -> None:
-    """Count the sub-multisets, by how many records are left out, before making any."""
+    """Count the sub-multisets, by the number of records dropped, before building any."""
     ways = [1]
     for records in counts:
         reach = min(records, allowed)
@@ -221,9 +317,13 @@ def _refuse_large_searches(counts: list[int], allowed: int) -> None:
             ways = [sum(ways[max(0, lost - reach) : lost + 1]) for lost in range(longer)]
         if reach >= LARGEST_SEARCH or sum(ways) > LARGEST_SEARCH:
             raise InputError(
-                f"there are more than {LARGEST_SEARCH} ways to leave out that many records; choose a smaller alpha or "
-                "histogram, or give the statistic an attainable(histogram, alpha) method."
-            )
+                "alpha",
+                f"must leave at most {thousands(LARGEST_SEARCH)} sub-multisets to search",
+                remedy=(
+                    "Choose a smaller ", P("alpha"), " or ", P("histogram"), ", or give ", P("statistic"),
+                    " a method attainable(histogram, alpha).",
+                ),
+            )  # fmt: skip
 
 
 def _nearest(values: _Cells, outputs: _Cells, distance: Distance | None) -> NDArray[np.float64]:
@@ -232,18 +332,23 @@ def _nearest(values: _Cells, outputs: _Cells, distance: Distance | None) -> NDAr
     line, points = _line(values), _line(outputs)
     if line is not None and points is not None and line.of == points.of:
         common: Any = object if "O" in (line.places.dtype.kind, points.places.dtype.kind) else np.float64
-        return _nearest_on_a_line(np.unique(line.places.astype(common)), points.places.astype(common))
+        gaps = nearest(np.unique(line.places.astype(common)), points.places.astype(common)).gap
+        return np.asarray(gaps, dtype=np.float64)
     try:
         known = set(values)
         return np.array([0.0 if output in known else math.inf for output in outputs])
     except Exception:  # noqa: BLE001  (an object may raise anything when it is hashed or compared)
-        raise InputError("outputs are neither numbers nor dates nor plain values; say distance=.") from None
+        raise InputError(
+            "outputs",
+            "must be numbers, dates or hashable values",
+            remedy=("For anything else, pass ", P("distance"), "."),
+        ) from None
 
 
 def _checked(gap: Any) -> float:
     number = float(gap)
     if not number >= 0:
-        raise InputError("distance must return a number of at least 0.")
+        raise InputError("distance", "must return a non-negative number")
     return number
 
 
@@ -253,7 +358,7 @@ class _Line(NamedTuple):
 
 
 def _line(cells: _Cells) -> _Line | None:
-    """Places on a line: numbers as doubles, or exact objects where those would round; dates and time spans as days."""
+    """Place values on a line: numbers as doubles, or exactly where doubles would round; dates and durations in days."""
     if not isinstance(cells, list):
         rounds = cells.dtype.kind in "iu" and len(cells) > 0 and max(abs(int(cells.min())), int(cells.max())) > 2**53
         return _Line("numbers", cells.astype(object) if rounds else cells)
@@ -265,10 +370,3 @@ def _line(cells: _Cells) -> _Line | None:
         return None
     doubles = all(isinstance(cell, float) or (isinstance(cell, int) and abs(cell) <= 2**53) for cell in cells)
     return _Line("numbers", np.array(cells, dtype=np.float64) if doubles else object_keys(cells))
-
-
-def _nearest_on_a_line(values: NDArray[Any], outputs: NDArray[Any]) -> NDArray[np.float64]:
-    place = np.searchsorted(values, outputs)
-    left, right = values[np.maximum(place - 1, 0)], values[np.minimum(place, len(values) - 1)]
-    gaps: NDArray[np.float64] = np.minimum(np.abs(outputs - left), np.abs(right - outputs)).astype(np.float64)
-    return gaps

@@ -710,11 +710,11 @@ def test_a_name_far_from_all_lists_them() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"counts": [[1, 2]]}, "counts must be a row"),
-        ({"counts": []}, "counts must be a row"),
-        ({"counts": [0.5]}, "counts must be a row"),
-        ({"counts": [1, -1]}, "counts must be at least 0"),
-        ({"counts": [2**62, 2**62, 2**62]}, "counts must be at least 0"),
+        ({"counts": [[1, 2]]}, "counts must be a one-dimensional array"),
+        ({"counts": []}, "counts must be a one-dimensional array"),
+        ({"counts": [0.5]}, "counts must be a one-dimensional array"),
+        ({"counts": [1, -1]}, "counts must not be negative"),
+        ({"counts": [2**62, 2**62, 2**62]}, "counts must not be negative"),
         ({"statistic": "max"}, "statistic must be"),
         ({"runs": 0}, "runs must be a whole number of at least 1"),
         ({"rng": 7}, "rng must be a numpy Generator"),

@@ -107,10 +107,10 @@ def test_mechanisms_that_are_wrong(mechanism: Any, told: str) -> None:
         (np.zeros((2, 2), dtype=int), "data must be a law"),
         ([-1, 3], "data must be a law"),
         ([], "data must be a law"),
-        ({}, "data must hold at least one"),
-        ([0, 0], "no record in any bar"),
-        (Histogram(["a"], [1]), "keys that are not places"),
-        (Histogram([0.5], [1]), "keys that are not places"),
+        ({}, "data must contain at least one"),
+        ([0, 0], "contains no records"),
+        (Histogram(["a"], [1]), "keys of a Histogram must be bucket numbers"),
+        (Histogram([0.5], [1]), "keys of a Histogram must be bucket numbers"),
         ("couchy:1,2", "Did you mean cauchy"),
         (3, "data must be a law"),
     ],
@@ -123,14 +123,14 @@ def test_data_that_is_wrong(data: Any, told: str) -> None:
 def test_other_parameters_that_are_wrong() -> None:
     for wrong, told in (
         ({"statistic": "median"}, "statistic must be max"),
-        ({"epsilon": []}, "epsilon must hold at least one"),
+        ({"epsilon": []}, "epsilon must contain at least one"),
         ({"runs": 1}, "runs must be"),
         ({"bars": 2}, None),
     ):
         parameters = {"statistic": "max", **QUICK, **wrong}
         statistic = parameters.pop("statistic")
         if told is None:
-            with pytest.raises(InputError, match="bars must reach"):
+            with pytest.raises(InputError, match="bars must exceed"):
                 compare(last, Histogram([0, 3], [5, 5]), statistic, **parameters)
         else:
             with pytest.raises(InputError, match=told):

@@ -48,7 +48,7 @@ def verdict_lines() -> Iterator[str]:
     together: dict[tuple[str, str], list[str]] = {}
     for (claim, reading), found in outcomes.items():
         together.setdefault((claim, verdict(found)), []).append(reading)
-    yield "| claim | reading | verdict | most against it |"
+    yield "| statement | reading | verdict | critical comparison |"
     yield "|---|---|---|---|"
     for (claim, told), readings in together.items():
         single = sum(other == claim for other, _ in together) == 1
@@ -76,7 +76,7 @@ def switch_lines() -> Iterator[str]:
         turned.setdefault((row["switch"], row["claim"], row["now"]), {}).setdefault(reading, []).append(
             Fraction(row["epsilon"])
         )
-    yield "| switch | claim | reading | now |"
+    yield "| switch | statement | reading | now |"
     yield "|---|---|---|---|"
     for (switch, claim, now), readings in turned.items():
         for reading, found in readings.items():

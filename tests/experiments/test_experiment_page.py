@@ -98,7 +98,7 @@ def test_the_page_is_whole_labelled_and_loads_nothing(study: Study, tmp_path: Pa
     text = " ".join(reader.text)
     assert all(each.claim.says in text and each.verdict in text for each in judged)
     assert "flexdp experiment 1 2 3 4 5 6 --epsilon 0.1,0.5,1 --seed 4 --runs 4 --datasets 3" in text
-    assert "No switch turns any verdict round" in text
+    assert "No switch reverses any verdict" in text
     assert "Flexible Accuracy for Differential Privacy" in text
 
 

@@ -20,7 +20,8 @@ from flexdp import InputError
 from flexdp.baselines import BASELINES, baseline, exact_errors, exact_law
 from flexdp.baselines.laws import WholeBars, reading_law
 from flexdp.experiments import WorstCase, WorstCases, search
-from flexdp.experiments.worst import COLUMNS, LAWFUL, QUICK, _all_histograms, _start, _step, csv_text
+from flexdp.experiments.climbing import all_histograms, start, step
+from flexdp.experiments.worst import COLUMNS, LAWFUL, QUICK, csv_text
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
@@ -94,7 +95,7 @@ def test_the_tiny_case_is_not_trivial() -> None:
 
 @pytest.mark.parametrize("name", LAWFUL)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=["max", "max_3", "mode"])
-def test_an_exhaustive_search_finds_the_worst_of_all_histograms(name: str, statistic: Any) -> None:
+def test_an_exhaustive_search_finds_the_worst_ofall_histograms(name: str, statistic: Any) -> None:
     for row in search([name], [statistic], **TINY, evaluations=ALL).rows:
         assert row.exhaustive and row.evaluations == ALL
         assert row.worst_bars == brute_force(name, statistic, row.gamma)
@@ -219,14 +220,14 @@ def test_the_page_names_simple_histograms(name: str, x: Any, statistic: Any, mis
 def test_steps_keep_the_records(seed: int, bars: int, records: int) -> None:
     rng = np.random.default_rng(seed)
     landmarks = np.array([0, 1, 7, 90])
-    here = _start(records, bars, landmarks, rng)
+    here = start(records, bars, landmarks, rng)
     for _ in range(20):
         assert here.sum() == records and here.min() >= 0 and len(here) == bars
-        here = _step(here, landmarks, rng)
+        here = step(here, landmarks, rng)
 
 
 def test_all_histograms_are_all() -> None:
-    found = {tuple(x.tolist()) for x in _all_histograms(5, 3)}
+    found = {tuple(x.tolist()) for x in all_histograms(5, 3)}
     assert found == {x for x in product(range(6), repeat=3) if sum(x) == 5}
 
 
@@ -237,18 +238,18 @@ def test_all_mechanisms_with_a_law_are_searched() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"records": 162}, "records must exceed 162 for 6 bars.*got 162. Choose more records"),
-        ({"bars": []}, "must each hold at least one entry"),
-        ({"mechanisms": []}, "must each hold at least one entry"),
-        ({"gammas": []}, "must each hold at least one entry"),
+        ({"records": 162}, "records must exceed 162 for 6 buckets.*got 162. Choose more records"),
+        ({"bars": []}, "must contain at least one entry"),
+        ({"mechanisms": []}, "must contain at least one entry"),
+        ({"gammas": []}, "must contain at least one entry"),
         ({"gammas": [2]}, "gamma must be in"),
         ({"bars": [0]}, "bars must be a whole number"),
         ({"evaluations": 0}, "evaluations must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"epsilon": 0}, "epsilon must be"),
         ({"mechanisms": ["esq"]}, "Did you mean 'esa'"),
-        ({"mechanisms": ["ss"]}, "'ss' has no law on the bars"),
-        ({"mechanisms": ["sanpoints"]}, "'sanpoints' has no computable law"),
+        ({"mechanisms": ["ss"]}, "'ss' has no distribution on the buckets"),
+        ({"mechanisms": ["sanpoints"]}, "'sanpoints' has no computable distribution"),
         ({"statistics": ["max"]}, "statistic must be"),
     ],
 )

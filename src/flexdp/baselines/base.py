@@ -1,7 +1,7 @@
-"""What every compared mechanism is: a name, a source, a privacy claim, and runs on a row of bars.
+"""The protocol of compared mechanisms: a name, a citation, a privacy claim, and runs on an array of counts.
 
-These are for seeded experiments on simulated or public data. Their randomness comes from the generator that the caller
-passes in, much of their noise is made of doubles, and the claims are about real numbers: none is fit for a release.
+They are for seeded experiments on simulated or public data and unfit for a release: the caller passes the generator,
+much of the noise is computed in doubles, and the privacy claims are about real arithmetic.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ __all__ = [
     "read_off",
 ]
 
-LARGEST_TOTAL = 2**53  # records in all, so that sums of counts are exact in doubles
+LARGEST_TOTAL = 2**53  # total number of records, so that sums of counts are exact in doubles
 
 MOST_RUNS = 10**9
 _EPSILON = replace(EPSILON, low=Fraction(1, 10**300), low_included=True)  # calibrations divide by it, in doubles
 
-BLOCK = 2**15  # noisy bars made at a time: they stay in the cache, and memory does not grow with the number of runs
+BLOCK = 2**15  # noisy counts per block: fits in the cache and bounds the memory
 
 Empty: TypeAlias = Literal["zero", "random"]
 Ties: TypeAlias = Literal["smallest", "largest", "random"]
@@ -55,7 +55,22 @@ Readable: TypeAlias = Max | MaxAtLeast | Mode
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a mechanism comes from: the authors, the year, and what the work is about."""
+    """The publication that a mechanism comes from.
+
+    Parameters
+    ----------
+    author
+        Names of the authors.
+    year
+        Year of publication.
+    title
+        Title of the work, with a remark where needed.
+
+    Examples
+    --------
+    >>> print(Citation("Cynthia Dwork, Jing Lei", 2009, "Differential Privacy and Robust Statistics"))
+    Cynthia Dwork, Jing Lei (2009), Differential Privacy and Robust Statistics
+    """
 
     author: str
     year: int
@@ -67,22 +82,45 @@ class Citation:
 
 @runtime_checkable
 class Baseline(Protocol):
-    """A mechanism that can be compared with ours; write your own by having these four.
+    """A mechanism that can be compared with flexdp's own; yours needs these four members.
 
-    A fifth is optional: ``law(counts, statistic, *, epsilon, delta, empty, ties)``, the chance of each place as a row
-    of doubles. With it, :func:`flexdp.baselines.exact_law` and all that is computed from laws take the mechanism too.
+    A fifth is optional: ``law(counts, statistic, *, epsilon, delta, empty, ties)`` returns the probability of each
+    bucket as an array of doubles. With it, :func:`flexdp.baselines.exact_law` and everything computed from exact
+    distributions accept the mechanism too.
+
+    Examples
+    --------
+    >>> from flexdp.baselines import baseline
+    >>> from flexdp.simulation.streams import stream
+    >>> from flexdp.statistics import Max
+    >>> em = baseline("em")
+    >>> isinstance(em, Baseline), em.claim(epsilon=1, delta="1e-6").delta
+    (True, Fraction(0, 1))
+    >>> em.run(np.array([5, 0, 900]), Max(), 4, stream(7), epsilon=1, delta="1e-6").tolist()
+    [2.0, 1.0, 2.0, 1.0]
     """
 
     @property
     def name(self) -> str:
-        """What tables and figures call it."""
+        """Name in tables and figures."""
 
     @property
     def citation(self) -> Citation:
-        """Where it comes from."""
+        """The publication that it comes from."""
 
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
-        """What it promises when it is run with these parameters."""
+        """State the privacy guarantee of a run with these parameters.
+
+        Parameters
+        ----------
+        epsilon, delta
+            Privacy parameters.
+
+        Returns
+        -------
+        Privacy
+            The guarantee claimed.
+        """
 
     def run(
         self,
@@ -96,12 +134,36 @@ class Baseline(Protocol):
         empty: Empty = "zero",
         ties: Ties = "smallest",
     ) -> NDArray[np.float64]:
-        """The outputs of ``runs`` independent runs, as places 0, …, B − 1 on the row of bars."""
+        """Return the outputs of independent runs.
+
+        Parameters
+        ----------
+        counts
+            Number of records in each of the buckets 0, …, B − 1, whose number is public.
+        statistic
+            ``Max()``, ``MaxAtLeast(k)`` or ``Mode()``.
+        runs
+            Number of independent runs.
+        rng
+            Source of all randomness.
+        epsilon, delta
+            Privacy parameters.
+        empty
+            Output of a noisy histogram without an answer: bucket 0 ("zero"), or a bucket drawn uniformly ("random").
+        ties
+            Which of several tallest buckets is the mode: the smallest, the largest, or one drawn uniformly per run. In
+            an empty histogram all buckets are tallest.
+
+        Returns
+        -------
+        ndarray of float64
+            One output per run: an index 0, …, B − 1, or for some mechanisms a real number between them.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of a mechanism, checked: ``level`` is the k of max_k (1 for the maximum), None for the mode."""
+    """A checked request to a mechanism; ``level`` is the k of max_k (1 for the maximum), None for the mode."""
 
     counts: NDArray[np.int64]
     level: int | None
@@ -111,23 +173,23 @@ class Question:
 
     @property
     def bars(self) -> int:
-        """B, the size of the public domain."""
+        """B, the number of buckets in the public domain."""
         return len(self.counts)
 
     @property
     def epsilon(self) -> float:
-        """ε as a double; exactly, it is ``budget.epsilon``."""
+        """ε as a double; ``budget.epsilon`` is exact."""
         return float(self.budget.epsilon)
 
     @property
     def delta(self) -> float:
-        """δ as a double; exactly, it is ``budget.delta``."""
+        """δ as a double; ``budget.delta`` is exact."""
         return float(self.budget.delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Question):
-    """A question to be answered by independent runs."""
+    """A request for independent runs."""
 
     runs: int
     rng: Generator
@@ -135,22 +197,22 @@ class Task(Question):
 
 @dataclass(frozen=True, slots=True)
 class ComparedMechanism(ABC):
-    """A compared mechanism of this package: checks the request, then answers it."""
+    """Base class of the compared mechanisms in this package, which checks requests."""
 
     name: ClassVar[str]
     citation: ClassVar[Citation]
 
     @abstractmethod
     def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
-        """What it promises when it is run with these parameters."""
+        """State the privacy guarantee of a run with these parameters."""
 
     @abstractmethod
     def _answers(self, task: Task) -> NDArray[np.float64]:
-        """One output for each run."""
+        """Return one output per run."""
 
     @abstractmethod
     def _law(self, asked: Question) -> NDArray[np.float64]:
-        """The chance of each place, or an :class:`InputError` that says why it cannot be computed."""
+        """Return the probability of each bucket, or raise an error that says why it cannot be computed."""
 
     def run(
         self,
@@ -164,14 +226,9 @@ class ComparedMechanism(ABC):
         empty: Empty = "zero",
         ties: Ties = "smallest",
     ) -> NDArray[np.float64]:
-        """The outputs of ``runs`` independent runs on the bars 0, …, B − 1, whose number is public.
-
-        ``empty`` says what a noisy histogram without an answer counts as: 0, the left end, or a bar drawn uniformly.
-        ``ties`` says which of several tallest bars is the mode: the smallest, the largest, or one drawn uniformly in
-        each run. On the empty histogram all bars are tallest.
-        """
+        """Return the outputs of independent runs; see :meth:`Baseline.run`."""
         if not isinstance(rng, Generator):
-            raise InputError(f"rng must be a numpy Generator; got {safe_repr(rng)}.")
+            raise InputError("rng", "must be a numpy Generator", given=safe_repr(rng))
         asked = question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties)
         parts = {each.name: getattr(asked, each.name) for each in fields(asked)}
         return self._answers(Task(**parts, runs=integer("runs", runs, at_most=MOST_RUNS), rng=rng))
@@ -186,24 +243,24 @@ class ComparedMechanism(ABC):
         empty: Empty = "zero",
         ties: Ties = "smallest",
     ) -> NDArray[np.float64]:
-        """The chance of each place 0, …, B − 1 in one run, where that can be computed."""
+        """Return the probability of each bucket 0, …, B − 1 in one run, where it can be computed."""
         return self._law(question(counts, statistic, epsilon=epsilon, delta=delta, empty=empty, ties=ties))
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramMechanism(ComparedMechanism, ABC):
-    """A mechanism that publishes a histogram; the answer is read off it, at no further cost in privacy."""
+    """A mechanism that publishes a noisy histogram; the answer is post-processing."""
 
     @abstractmethod
     def _histograms(self, task: Task) -> NDArray[Any]:
-        """One noisy histogram a row; bars that are not published hold 0."""
+        """Return one noisy histogram per row; unpublished buckets hold 0."""
 
     @abstractmethod
     def _bar_law(self, asked: Question) -> BarLaw:
-        """The law of one noisy bar, where bars are independent."""
+        """Return the distribution of one noisy count, where counts are independent."""
 
     def _answers(self, task: Task) -> NDArray[np.float64]:
-        """Block by block. The size of a block is a constant, so that a generator's state still decides every byte."""
+        """Run block by block; the block size is constant, so the generator's state determines every byte."""
         rows = max(1, BLOCK // task.bars)
         out = np.empty(task.runs)
         for start in range(0, task.runs, rows):
@@ -217,9 +274,9 @@ class HistogramMechanism(ComparedMechanism, ABC):
 
 
 def read_off(histograms: NDArray[Any], task: Task) -> NDArray[np.float64]:
-    """The statistic of each row; a row without an answer counts as ``task.empty`` says.
+    """Return the statistic of each row; ``task.empty`` decides for a row without an answer.
 
-    A bar is there if it is positive; max_k asks for at least k records, max for any bar that is there.
+    A bucket is published if its count is positive: max takes any published bucket, max_k one of at least k records.
     """
     rows = np.arange(len(histograms))
     if task.level is None:
@@ -238,14 +295,14 @@ def _tallest(histograms: NDArray[Any], task: Task) -> NDArray[np.intp]:
         return np.asarray(histograms.argmax(axis=1))
     if task.ties == "largest":
         return np.asarray(task.bars - 1 - histograms[:, ::-1].argmax(axis=1))
-    rank = np.cumsum(histograms == histograms.max(axis=1, keepdims=True), axis=1)  # 1 at the first tallest bar, …
+    rank = np.cumsum(histograms == histograms.max(axis=1, keepdims=True), axis=1)  # 1 at the first tallest bucket, …
     return np.asarray((rank > task.rng.integers(rank[:, -1])[:, None]).argmax(axis=1))
 
 
 def question(
     counts: object, statistic: object, *, epsilon: Number, delta: Number, empty: object, ties: object
 ) -> Question:
-    """A request with every part of it checked."""
+    """Check a request."""
     instead: Any = choice("empty", empty, get_args(Empty))
     rule: Any = choice("ties", ties, get_args(Ties))
     return Question(
@@ -264,13 +321,15 @@ def _level(statistic: object) -> int | None:
         return 1
     if isinstance(statistic, Mode):
         return None
-    raise InputError(f"statistic must be Max(), MaxAtLeast(k) or Mode(); got {safe_repr(statistic)}.")
+    raise InputError("statistic", "must be Max(), MaxAtLeast(k) or Mode()", given=safe_repr(statistic))
 
 
 def _checked(counts: object) -> NDArray[np.int64]:
     bars = array(counts)
     if bars is None or bars.ndim != 1 or not len(bars) or bars.dtype.kind not in "iu":
-        raise InputError("counts must be a row of whole numbers, one for each bar of the public domain.")
+        raise InputError(
+            "counts", "must be a one-dimensional array of integers", remedy="Give one count per bucket of the domain."
+        )
     if int(bars.min()) < 0 or float(bars.sum(dtype=np.float64)) > LARGEST_TOTAL:
-        raise InputError("counts must be at least 0, and at most 2^53 in all.")
+        raise InputError("counts", "must not be negative and must sum to at most 2^53")
     return bars.astype(np.int64)

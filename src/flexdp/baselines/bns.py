@@ -1,4 +1,4 @@
-"""The stability-based histogram: Laplace noise on non-empty bars, and only what exceeds a threshold is reported."""
+"""The stability-based histogram: Laplace noise on non-empty buckets, reported above a threshold only."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ SUBSTITUTION = Replace()
 
 
 def threshold(epsilon: float, delta: float) -> float:
-    """1 + ln(1/(2δ))/ε: noise of scale 1/ε lifts a single record above it with a chance of exactly δ."""
+    """Return 1 + ln(1/(2δ))/ε: noise of scale 1/ε lifts a single record above it with probability δ."""
     return 1 - math.log(2 * delta) / epsilon
 
 
 def swap_threshold(epsilon: float, delta: float) -> float:
-    """1 + 2·ln(2/δ)/ε: noise of scale 2/ε lifts a single record above it with a chance of exactly δ/4."""
+    """Return 1 + 2·ln(2/δ)/ε: noise of scale 2/ε lifts a single record above it with probability δ/4."""
     return 1 + 2 * math.log(2 / delta) / epsilon
 
 
 @dataclass(frozen=True, slots=True)
 class StabilityHistogram(HistogramMechanism):
-    """Stability-based histogram, calibrated for adding or removing one record.
+    """Stability-based histogram, calibrated for add/remove neighbours.
 
-    Calibration: Laplace noise of scale 1/ε, threshold 1 + ln(1/(2δ))/ε. This is the tight one for the neighbours that
-    all mechanisms here are compared under.
+    Calibration: Laplace noise of scale 1/ε, threshold 1 + ln(1/(2δ))/ε; tight for the neighbour relation under which
+    all mechanisms are compared here.
     """
 
     name: ClassVar[str] = "bns"
@@ -55,10 +55,10 @@ class StabilityHistogram(HistogramMechanism):
 
 @dataclass(frozen=True, slots=True)
 class StabilityHistogramSwap(HistogramMechanism):
-    """Stability-based histogram as in Vadhan's survey, calibrated for replacing one record by another.
+    """Stability-based histogram as in Vadhan's survey, calibrated for replacement of one record.
 
-    Calibration: Laplace noise of scale 2/ε, threshold 1 + 2·ln(2/δ)/ε. For adding or removing one record it is
-    better than asked, (ε/2, δ/4)-private, and pays for that in accuracy.
+    Calibration: Laplace noise of scale 2/ε, threshold 1 + 2·ln(2/δ)/ε. Under add/remove neighbours it is more private
+    than requested, (ε/2, δ/4), at the expense of accuracy.
     """
 
     name: ClassVar[str] = "bns_swap"

@@ -1,4 +1,4 @@
-"""Ours: each non-empty bar loses a few records, by a certified table of integers."""
+"""flexdp's own mechanism: each non-empty bucket loses a few records, drawn from a certified integer table."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["Dropping"]
 
 @dataclass(frozen=True, slots=True)
 class Dropping(HistogramMechanism):
-    """Discrete dropping: a bar of x records reports max(0, x − J), J on {0, …, q − 1} from ``DropNoise``.
+    """Discrete dropping: a bucket of x records reports max(0, x − J), J on {0, …, q − 1} from ``DropNoise``.
 
-    Calibration: q is the smallest reach for (ε, δ) of either parity, fixed by them alone, never by the data. The claim
-    is the table's own δ, which is at most the one asked for.
+    Calibration: q is the smallest reach for (ε, δ), of either parity; it never depends on the data. The claim is the
+    table's own δ, which is at most the one requested.
     """
 
     name: ClassVar[str] = "dropping"
@@ -49,7 +49,7 @@ class Dropping(HistogramMechanism):
         return out
 
     def _bar_law(self, asked: Question) -> WholeBars:
-        """A bar of x records shows more than h if fewer than x − h are dropped."""
+        """A bucket of x records reports more than h if fewer than x − h are dropped."""
         fewer, as_many = _running(asked.budget.epsilon, asked.budget.delta)
         q = len(fewer) - 1
         return WholeBars(
@@ -62,7 +62,7 @@ class Dropping(HistogramMechanism):
 
 @lru_cache(maxsize=64)
 def _running(epsilon: Fraction, delta: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Pr[J < k] and Pr[J ≥ k] for k = 0, …, q: integers, each rounded once, so that 0 and 1 are exactly that."""
+    """Return Pr[J < k] and Pr[J ≥ k] for k = 0, …, q, each rounded once, so that 0 and 1 are exact."""
     noise = _noise(epsilon, delta)
     whole, sums = 1 << noise.bits, list(accumulate(noise.weights, initial=0))
     return np.array([total / whole for total in sums]), np.array([(whole - total) / whole for total in sums])

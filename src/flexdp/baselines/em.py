@@ -1,4 +1,4 @@
-"""The exponential mechanism: each bar with a chance that falls with its distance from the true answer."""
+"""The exponential mechanism: the probability of a bucket falls with its distance from the true answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Exponential", "law"]
 
 
 def law(place: int, bars: int, epsilon: float) -> NDArray[np.float64]:
-    """Pr[y] ∝ e^{−ε|place − y|/(2B)} on the bars 0, …, B − 1."""
+    """Return Pr[y] ∝ e^{−ε|place − y|/(2B)} on the buckets 0, …, B − 1."""
     weights = np.exp(-epsilon * np.abs(np.arange(bars) - place) / (2 * bars))
     return np.asarray(weights / weights.sum())
 
@@ -27,9 +27,9 @@ def law(place: int, bars: int, epsilon: float) -> NDArray[np.float64]:
 class Exponential(ComparedMechanism):
     """Exponential mechanism with utility −|f(x) − y|.
 
-    Calibration: sensitivity B, the number of bars, since one record can move max, max_k and mode from end to end; the
-    exponent is ε/(2B) times the utility. Pure: δ is not used. With ties drawn at random, f(x) is drawn first; whatever
-    it is, no law is further than ε from any other, so that the claim stands.
+    Calibration: sensitivity B, the number of buckets, since one record can move max, max_k and mode from end to end.
+    The exponent is ε/(2B) times the utility. Pure: δ is not used. With random ties, f(x) is drawn first; any two of the
+    resulting distributions are within ε of each other, so the claim holds.
     """
 
     name: ClassVar[str] = "em"
@@ -42,7 +42,7 @@ class Exponential(ComparedMechanism):
         return Privacy(epsilon=EPSILON.check(epsilon), delta=0)
 
     def _answers(self, task: Task) -> NDArray[np.float64]:
-        # A uniform draw for f(x) and then one from its law are together one draw from the mixture of laws.
+        # Drawing f(x) uniformly and then from its distribution is one draw from the mixture.
         running = np.cumsum(self._law(task))
         drawn = np.searchsorted(running[:-1], task.rng.random(task.runs), side="right")
         return drawn.astype(np.float64)

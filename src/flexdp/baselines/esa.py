@@ -1,4 +1,4 @@
-"""Shifted Laplace noise, as in encode-shuffle-analyze: mostly downwards, but not cut off."""
+"""Shifted Laplace noise, as in encode-shuffle-analyze: mostly downwards, but not truncated."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ __all__ = ["ShiftedLaplace", "shift"]
 
 
 def shift(epsilon: float, delta: float) -> float:
-    """How far the noise is moved to the left: 1 + ln(1/(2δ))/ε."""
+    """Return the shift of the noise to the left: 1 + ln(1/(2δ))/ε."""
     return 1 - math.log(2 * delta) / epsilon
 
 
 @dataclass(frozen=True, slots=True)
 class ShiftedLaplace(HistogramMechanism):
-    """Shifted Laplace: non-empty bars get Laplace noise of scale 1/ε about −T, are rounded, and cut at zero.
+    """Shifted Laplace: non-empty buckets get Laplace noise of scale 1/ε about −T, rounded and clamped at zero.
 
-    Calibration: T = 1 + ln(1/(2δ))/ε, for adding or removing one record. A bar of one record then shows with chance
-    δ·e^{−ε/2} (rounding takes the e^{−ε/2}), and an empty bar never; from one record to more, ε alone suffices.
+    Calibration: T = 1 + ln(1/(2δ))/ε, under add/remove neighbours. A bucket of one record is then reported with
+    probability δ·e^{−ε/2} (the factor e^{−ε/2} is due to rounding) and an empty one never; between one record and more,
+    ε alone suffices.
     """
 
     name: ClassVar[str] = "esa"
@@ -50,7 +51,7 @@ class ShiftedLaplace(HistogramMechanism):
         return out
 
     def _bar_law(self, asked: Question) -> WholeBars:
-        """A bar of x records shows more than h if the noise about zero exceeds h + 1/2 − x + T."""
+        """A bucket of x records reports more than h if the centred noise exceeds h + 1/2 − x + T."""
         moved, scale = shift(asked.epsilon, asked.delta), 1 / asked.epsilon
         return WholeBars(
             exceeds=lambda x, h: laplace_tail(h - x + (0.5 + moved), scale),

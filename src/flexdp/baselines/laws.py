@@ -1,15 +1,15 @@
-"""Exact laws of what is read off a noisy histogram whose bars are independent.
+"""Exact distributions of statistics of a noisy histogram with independent counts.
 
-With F_j(h) = Pr[bar j shows at most h], the largest bar that is tall enough has a law of products. The mode is i if bar
-i shows some height h and the others stay below it, or level with it where the rule for ties lets i win:
+With F_j(h) = Pr[bucket j reports at most h], the distribution of the largest bucket that is tall enough is a product.
+The mode is i if bucket i reports some height h and the others stay below it, or reach it where the tie rule favours i:
 
-    Pr[mode = i] = Σ_h Pr[bar i shows h] · Π_{j<i} F_j(h − 1) · Π_{j>i} F_j(h)        (ties to the smallest place).
+    Pr[mode = i] = Σ_h Pr[bucket i reports h] · Π_{j<i} F_j(h − 1) · Π_{j>i} F_j(h)        (ties to the smallest index).
 
-What is exact: for whole bars these are finite sums of closed forms, cut off where less than 1e-18 is left, in doubles.
-For Laplace noise that is not rounded, Σ is an integral: of a polynomial above the tallest bar, where Gauss's rule is
-exact; below it of a smooth function between kinks, which the rule on short panels gives to about 1e-13. Ties drawn at
-random need E[1/(1 + tied)] = ∫₀¹ Π_j (F_j(h − 1) + s·Pr[bar j shows h]) ds, a polynomial in s, for which Gauss's rule
-with half as many nodes as bars is exact.
+For integer counts these are finite sums of closed forms in doubles, truncated where less than 1e-18 remains. For
+unrounded Laplace noise, Σ is an integral: above the tallest bucket, of a polynomial, for which Gauss quadrature is
+exact; below it, of a smooth function between kinks, for which quadrature on short panels is accurate to about 1e-13.
+Random ties need E[1/(1 + tied)] = ∫₀¹ Π_j (F_j(h − 1) + s·Pr[bucket j reports h]) ds, a polynomial in s, for which
+Gauss quadrature with half as many nodes as buckets is exact.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 
 __all__ = ["NEGLIGIBLE", "BarLaw", "LaplaceBars", "WholeBars", "laplace_tail", "reading_law"]
 
-NEGLIGIBLE = 42.0  # e^−42 < 1e-18: tails are cut off that many scales away
-_CELLS = 2**17  # bars times heights looked at together
-_LARGEST_SUM = 2**31  # bars times heights looked at in all: half a minute
-_NODES = 16  # of Gauss's rule on a panel of half a scale: products of hundreds of bars are that smooth
+NEGLIGIBLE = 42.0  # tails are truncated after this many scales: e^−42 < 1e-18
+_CELLS = 2**17  # buckets times heights per block
+_LARGEST_SUM = 2**31  # buckets times heights in total: half a minute
+_NODES = 16  # quadrature nodes per panel of half a scale; smooth enough for products over hundreds of buckets
 
 Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeBars:
-    """Bars that show whole numbers: ``exceeds(x, h)`` = Pr[a bar of x records shows more than h], for whole h ≥ 0.
+    """Integer counts: ``exceeds(x, h)`` = Pr[a bucket of x records reports more than h], for integers h ≥ 0.
 
-    ``at_most(x, h)`` is the rest, not by subtraction: both have full relative precision where they are small, so that
-    products of them tell what is very unlikely from what is impossible. But for a chance of 1e-18 a bar of x records
-    shows between x + low and x + high.
+    ``at_most(x, h)`` is the complement, computed without subtraction: both have full relative precision where they are
+    small, so that products distinguish the very unlikely from the impossible. Except with probability 1e-18, a bucket
+    of x records reports between x + low and x + high.
     """
 
     exceeds: Callable[[NDArray[np.int64], NDArray[np.int64]], Floats]
@@ -52,7 +52,7 @@ class WholeBars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceBars:
-    """Bars that show x plus Laplace noise if that is more than ``least``, which is positive, and else nothing."""
+    """Counts plus Laplace noise, reported only above the positive threshold ``least``."""
 
     scale: float
     least: float
@@ -62,13 +62,13 @@ BarLaw: TypeAlias = WholeBars | LaplaceBars
 
 
 def laplace_tail(z: NDArray[np.floating[Any]], scale: float) -> Floats:
-    """Pr[Laplace noise > z], with full relative precision above zero."""
+    """Return Pr[Laplace noise > z], with full relative precision above zero."""
     half = 0.5 * np.exp(-np.abs(z) / scale)
     return np.asarray(np.where(z >= 0, half, 1 - half))
 
 
 def reading_law(counts: NDArray[np.int64], level: int | None, law: BarLaw, *, empty: str, ties: str) -> Floats:
-    """The chance of each place: of max_k at ``level`` k, or of the mode where it is None. Empty bars stay empty."""
+    """Return the probability of each bucket, for max_k at ``level`` k or (None) the mode; empty buckets stay empty."""
     filled = np.flatnonzero(counts)
     heights = counts[filled]
     out = np.zeros(len(counts))
@@ -86,7 +86,7 @@ def reading_law(counts: NDArray[np.int64], level: int | None, law: BarLaw, *, em
 
 
 def _seen(heights: NDArray[np.int64], level: int, law: BarLaw) -> tuple[Floats, Floats]:
-    """The chance that each bar shows at least ``level`` records, and that it does not."""
+    """Return the probability that each bucket reports at least ``level`` records, and its complement."""
     if isinstance(law, WholeBars):
         below = np.array(level - 1)
         return law.exceeds(heights, below), law.at_most(heights, below)
@@ -95,7 +95,7 @@ def _seen(heights: NDArray[np.int64], level: int, law: BarLaw) -> tuple[Floats, 
 
 
 def _tallest(heights: NDArray[np.int64], law: BarLaw, ties: str) -> Floats:
-    """The chance that each bar shows something and is the mode."""
+    """Return the probability that each bucket is reported and is the mode."""
     if isinstance(law, WholeBars):
         return _tallest_whole(heights, law, ties)
     return _tallest_laplace(heights, law)
@@ -103,12 +103,18 @@ def _tallest(heights: NDArray[np.int64], law: BarLaw, ties: str) -> Floats:
 
 def _tallest_whole(heights: NDArray[np.int64], law: WholeBars, ties: str) -> Floats:
     top = int(heights.max())
-    first, last = max(1, top + law.low), max(1, top + law.high)  # the tallest bar alone makes lower heights irrelevant
+    first, last = max(1, top + law.low), max(1, top + law.high)  # the tallest bucket rules out lower heights
     passes = (len(heights) + 1) // 2 if ties == "random" else 1
     if (last - first + 1) * len(heights) * passes > _LARGEST_SUM:
         raise InputError(
-            "epsilon is so small, or ties='random' on so many bars, that the exact law of the mode takes too long. "
-            "Choose a larger epsilon or another rule for ties."
+            "epsilon",
+            "is too small, or there are too many buckets, to compute the exact distribution of the mode",
+            remedy=(
+                "Choose a larger ",
+                P("epsilon"),
+                *((" or another rule for ", P("ties")) if passes > 1 else ()),
+                ".",
+            ),
         )
     chances = np.zeros(len(heights))
     step = max(1, _CELLS // len(heights))
@@ -122,7 +128,7 @@ def _tallest_whole(heights: NDArray[np.int64], law: WholeBars, ties: str) -> Flo
 
 
 def _wins(below: Floats, shows: Floats, at_most: Floats, ties: str) -> Floats:
-    """For each bar (row) and height (column), the chance that the bar shows it and is the mode."""
+    """Return the probability that each bucket (row) reports each height (column) and is the mode."""
     if ties == "smallest":
         return shows * _before(below) * _after(at_most)
     if ties == "largest":
@@ -135,8 +141,8 @@ def _wins(below: Floats, shows: Floats, at_most: Floats, ties: str) -> Floats:
 
 
 def _tallest_laplace(heights: NDArray[np.int64], law: LaplaceBars) -> Floats:
-    """∫ over z > least of density_i(z)·Π_{j≠i} F_j(z); real heights do not tie."""
-    behind = (heights - heights.max()).astype(np.float64)  # measured from the tallest bar, so that doubles stay fine
+    """Integrate density_i(z)·Π_{j≠i} F_j(z) over z > least; real heights do not tie."""
+    behind = (heights - heights.max()).astype(np.float64)  # relative to the tallest bucket, for precision in doubles
     least = law.least - float(heights.max())
     out = _above_all(behind, max(0.0, least), law.scale)
     if least < 0:
@@ -145,15 +151,15 @@ def _tallest_laplace(heights: NDArray[np.int64], law: LaplaceBars) -> Floats:
 
 
 def _above_all(behind: Floats, low: float, scale: float) -> Floats:
-    """The part above every bar: in u = e^{−z/scale} the integrand is a polynomial, and Gauss's rule is exact."""
+    """Integrate above every bucket: a polynomial in u = e^{−z/scale}, for which Gauss quadrature is exact."""
     u, weights = _gauss((len(behind) + 1) // 2)
-    shows = 0.5 * np.exp((behind - low) / scale)[:, None]  # Pr[the bar shows more than low], and u times that at u
+    shows = 0.5 * np.exp((behind - low) / scale)[:, None]  # Pr[the bucket reports more than low], and u times that at u
     at_most = 1 - shows * u
     return np.asarray((shows * _before(at_most) * _after(at_most)) @ weights)
 
 
 def _below_the_tallest(behind: Floats, least: float, scale: float) -> Floats:
-    """The part from the threshold to the tallest bar: panel by panel, from where all bars could be that low."""
+    """Integrate from the threshold to the tallest bucket, panel by panel, starting where the integrand matters."""
     low = max(least, -NEGLIGIBLE * scale)
     even = np.linspace(low, 0.0, 1 + math.ceil(2 * -low / scale))
     edges = np.union1d(even, behind[behind > low])
@@ -175,16 +181,16 @@ def _below_the_tallest(behind: Floats, least: float, scale: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _gauss(number: int) -> tuple[Floats, Floats]:
-    """Nodes and weights of Gauss's rule on [0, 1]: exact for polynomials of degree 2·number − 1."""
+    """Return nodes and weights of Gauss quadrature on [0, 1], exact for polynomials of degree 2·number − 1."""
     nodes, weights = np.polynomial.legendre.leggauss(number)
     return (nodes + 1) / 2, weights / 2
 
 
 def _before(values: Floats) -> Floats:
-    """The product of all rows above each row."""
+    """Return the product of all rows above each row."""
     return np.concatenate((np.ones_like(values[:1]), np.cumprod(values[:-1], axis=0)))
 
 
 def _after(values: Floats) -> Floats:
-    """The product of all rows below each row."""
+    """Return the product of all rows below each row."""
     return _before(values[::-1])[::-1]

@@ -1,4 +1,4 @@
-"""Propose-test-release, as the release of stable values: the truth where it is stable, else a bar at random."""
+"""Propose-test-release of stable values: the true answer if it is stable, else a random bucket."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["ProposeTestRelease", "release_chance"]
 
 
 def release_chance(distance: float, epsilon: float, delta: float) -> float:
-    """Pr[d + Lap(1/ε) > ln(1/δ)/ε]: δ/2 at distance zero, rising by e^ε a record at most."""
+    """Return Pr[d + Lap(1/ε) > ln(1/δ)/ε]: δ/2 at distance zero, growing by a factor of at most e^ε per record."""
     short = -math.log(delta) - epsilon * distance
     return 0.5 * math.exp(-short) if short >= 0 else 1 - 0.5 * math.exp(short)
 
 
 @dataclass(frozen=True, slots=True)
 class ProposeTestRelease(ComparedMechanism):
-    """Propose-test-release: f(x) if d + Lap(1/ε) > ln(1/δ)/ε, else a uniform bar, d the exact distance to instability.
+    """Propose-test-release: f(x) if d + Lap(1/ε) > ln(1/δ)/ε, else a uniform bucket; d is the distance to instability.
 
-    Calibration: for adding or removing one record. d changes by at most one between neighbours, so the test costs ε;
-    if neighbours have different answers, both have d = 0 and pass with a chance of δ/2 only. With ties drawn at random
-    the same holds of the law of the answer: it is stable where one tallest bar leads by two records or more.
+    Calibration, under add/remove neighbours: d changes by at most one between neighbours, so the test costs ε. If
+    neighbours have different answers, both have d = 0 and pass with probability δ/2 only. With random ties the same
+    holds for the distribution of the answer, which is stable if one bucket leads by at least two records.
     """
 
     name: ClassVar[str] = "ptr"

@@ -1,4 +1,4 @@
-"""Every compared mechanism of this package, by its name."""
+"""The compared mechanisms of this package, by name."""
 
 from __future__ import annotations
 
@@ -35,11 +35,32 @@ BASELINES: Mapping[str, Baseline] = MappingProxyType({each.name: each for each i
 
 
 def baseline(name: str) -> Baseline:
-    """The mechanism of that name, or an error that suggests the nearest one."""
+    """Return the compared mechanism of that name.
+
+    Parameters
+    ----------
+    name
+        One of the keys of ``BASELINES``.
+
+    Returns
+    -------
+    Baseline
+        The mechanism.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name; the message suggests the nearest one.
+
+    Examples
+    --------
+    >>> baseline("ptr").citation.year
+    2009
+    """
     asked = plain_scalar(name)
     if isinstance(asked, str) and asked in BASELINES:
         return BASELINES[asked]
     known = ", ".join(BASELINES)
     near = difflib.get_close_matches(asked.lower(), BASELINES, n=1, cutoff=0.5) if isinstance(asked, str) else []
     hint = f"Did you mean {safe_repr(near[0])}?" if near else f"Choose one of {known}."
-    raise InputError(f"mechanism {safe_repr(name)} does not exist. {hint}")
+    raise InputError("mechanism", f"{safe_repr(name)} does not exist", remedy=hint)

@@ -1,4 +1,4 @@
-"""The choosing-based histogram: pick tall bars one after the other, then measure the picked ones."""
+"""The choosing-based histogram: pick tall buckets one by one, then measure those picked."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ __all__ = ["SanPoints"]
 
 @dataclass(frozen=True, slots=True)
 class SanPoints(HistogramMechanism):
-    """Choosing-based histogram: T rounds of choosing the tallest bar without replacement, then Laplace on the heights.
+    """Choosing-based histogram: T rounds of choosing a tallest bucket without replacement, then Laplace noise.
 
-    Calibration, for adding or removing one record: T = ``rounds`` = 20, or B if there are fewer bars, a constant that
-    neither the data nor the true answer has a say in. Half of ε goes to choosing, ε/(2T) a round: the exponential
-    mechanism with the height as utility, whose factor 2 is not needed because one more record raises a single height
-    and lowers none. The other half goes to the heights: each picked bar gets Laplace noise of scale 2/ε once, and a
-    record lies in one bar only. Bars not picked, and negative heights, count as 0. By plain composition the whole is
-    pure, (ε, 0); at T = 20 and δ = 2⁻²⁰ the advanced theorem would allow less. δ is not used.
+    Calibration, under add/remove neighbours: T = ``rounds`` = 20, or B if there are fewer buckets, a constant that
+    depends neither on the data nor on the true answer. Half of ε pays for choosing, ε/(2T) per round, by the
+    exponential mechanism with the height as utility; its factor 2 is unnecessary because a record raises one height
+    and lowers none. The other half pays for the heights: each chosen bucket gets Laplace noise of scale 2/ε once, and
+    a record lies in one bucket only. Buckets not chosen, and negative heights, count as 0. By basic composition the
+    mechanism is (ε, 0)-private; at T = 20 and δ = 2⁻²⁰ advanced composition would give less. δ is not used.
+
+    Parameters
+    ----------
+    rounds
+        T, the number of buckets chosen.
     """
 
     rounds: int = 20
@@ -47,7 +52,7 @@ class SanPoints(HistogramMechanism):
 
     def _histograms(self, task: Task) -> NDArray[Any]:
         rounds = min(self.rounds, task.bars)
-        # The highest T of utility plus Gumbel noise are T draws of the exponential mechanism without replacement.
+        # The T highest utilities plus Gumbel noise are T draws of the exponential mechanism without replacement.
         scores = task.epsilon / (2 * rounds) * task.counts + task.rng.gumbel(size=(task.runs, task.bars))
         picked = np.argpartition(scores, task.bars - rounds, axis=1)[:, task.bars - rounds :]
         heights = task.counts[picked] + task.rng.laplace(0, 2 / task.epsilon, picked.shape)
@@ -57,6 +62,7 @@ class SanPoints(HistogramMechanism):
 
     def _bar_law(self, asked: Question) -> BarLaw:  # noqa: ARG002
         raise InputError(
-            f"mechanism {self.name!r} has no computable law: whether it picks a bar depends on all others. "
-            "Run it instead."
+            "mechanism",
+            f"{self.name!r} has no computable distribution: whether it picks a bucket depends on all others",
+            remedy="Run it instead.",
         )

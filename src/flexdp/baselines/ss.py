@@ -1,4 +1,4 @@
-"""Smooth sensitivity: Laplace noise on the answer, scaled by how much the answer could move near this data set."""
+"""Smooth sensitivity: Laplace noise on the answer, scaled to how much it can change near this data set."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from flexdp.guarantees import Privacy
 __all__ = ["MODERATE_EPSILON", "SmoothSensitivity", "smoothness"]
 
 MODERATE_EPSILON = replace(
-    EPSILON, high=Fraction(5), remedy="Beyond 5 this calibration of smooth sensitivity is not private as claimed."
+    EPSILON, high=Fraction(5), remedy="Above 5 this calibration of smooth sensitivity violates its privacy claim."
 )
 
 
 def smoothness(epsilon: float, delta: float) -> float:
-    """β = ε/(2·ln(2/δ)): how fast the smooth sensitivity may change from one neighbour to the next."""
+    """Return β = ε/(2·ln(2/δ)), the rate at which the smooth sensitivity may change between neighbours."""
     return epsilon / (2 * math.log(2 / delta))
 
 
@@ -33,11 +33,11 @@ def smoothness(epsilon: float, delta: float) -> float:
 class SmoothSensitivity(ComparedMechanism):
     """Smooth-sensitivity mechanism: f(x) + (2S/ε)·Lap(1), clamped to [0, B − 1], S the exact β-smooth sensitivity.
 
-    Calibration: β = ε/(2·ln(2/δ)), for adding or removing one record. Half of ε pays for the shift of the answer,
-    half for the change of scale, where δ covers the tails. The exact divergence of the two Laplace laws stays below δ/2
-    for ε ≤ 5 and δ ≤ 1/2 (checked on a grid in the tests), but exceeds δ for large ε (five times at ε = 20,
-    δ = 2⁻²⁰): above 5 nothing is claimed or run. With ties drawn at random, S counts how far any possible answers of
-    two neighbours, or of one data set, can be apart; whichever are drawn, the claim holds of them.
+    Calibration, under add/remove neighbours: β = ε/(2·ln(2/δ)). Half of ε pays for the shift of the answer, half for
+    the change of scale, where δ covers the tails. The exact divergence of the two Laplace distributions is below δ/2
+    for ε ≤ 5 and δ ≤ 1/2 (the tests check a grid), but exceeds δ for large ε (fivefold at ε = 20, δ = 2⁻²⁰), so ε above
+    5 is refused. With random ties, S is the largest distance between any possible answers of two neighbours, or of one
+    data set, so the claim holds whichever are drawn.
     """
 
     name: ClassVar[str] = "ss"
@@ -58,5 +58,7 @@ class SmoothSensitivity(ComparedMechanism):
 
     def _law(self, asked: Question) -> NDArray[np.float64]:  # noqa: ARG002
         raise InputError(
-            f"mechanism {self.name!r} has no law on the bars: its answer is a real number between them. Run it instead."
+            "mechanism",
+            f"{self.name!r} has no distribution on the buckets: its output is a real number",
+            remedy="Run it instead.",
         )

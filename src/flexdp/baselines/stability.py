@@ -1,22 +1,22 @@
-"""How stable an answer is: exact distances to instability and smooth sensitivities of max, max_k and mode.
+"""Stability of answers: exact distances to instability and smooth sensitivities of max, max_k and mode.
 
-A histogram is a row of bars x(0), …, x(B−1); neighbours differ by one record, and the distance d between histograms is
-the number of records in which they differ. The answers are
+A histogram is an array of counts x(0), …, x(B−1). Neighbours differ by one record, and the distance d between two
+histograms is the number of records in which they differ. The answers are
 
-- max_k: the largest i with x(i) ≥ k, and 0 where there is none; max is max_1;
-- mode: the smallest i at which x is largest, hence 0 on the empty histogram.
+- max_k: the largest i with x(i) ≥ k, or 0 if there is none; max is max_1;
+- mode: the smallest i at which x is largest, hence 0 for the empty histogram.
 
-``level`` is k, or None for the mode. ``ties`` is about the mode alone:
+``level`` is k, or None for the mode. ``ties`` applies to the mode only:
 
-- "largest" is the mirror image: the largest i at which x is largest, hence B − 1 on the empty histogram;
-- "random" is one of the i at which x is largest, each with the same chance. Then *any* possible answers count in what
-  follows: f(y) and f(z) are at least g apart if some i possible at y and some j possible at z are, and z may be y.
+- "largest" is the mirror image: the largest i at which x is largest, hence B − 1 for the empty histogram;
+- "random" is one of the i at which x is largest, drawn uniformly. Then *any* possible answers count: f(y) and f(z) are
+  at least g apart if some i possible for y and some j possible for z are, where z may be y.
 
-One quantity serves both mechanisms that need stability: the *cost of a jump*,
+Both mechanisms that need stability use the *cost of a jump*,
 
     c(g) = min{d(x, y) : some neighbour z of y has |f(y) − f(z)| ≥ g}.
 
-The distance to instability, min{d(x, y) : LS(y) > 0}, is c(1), for which there are shorter formulas; the smooth
+The distance to instability, min{d(x, y) : LS(y) > 0}, is c(1), for which there are shorter formulas. The smooth
 sensitivity max_y LS(y)·e^{−β·d(x, y)} is max_g g·e^{−β·c(g)}. The costs do not depend on β.
 """
 
@@ -32,11 +32,11 @@ from flexdp.baselines.base import Task, Ties
 
 __all__ = ["answer", "answers", "distance_to_instability", "drawn_answers", "jump_costs", "smooth_sensitivity"]
 
-_COMPETITORS = 5  # the two bars of a jump, and three others: see _mode_costs
+_COMPETITORS = 5  # the two buckets of a jump and three others: see _mode_costs
 
 
 def answer(counts: NDArray[np.int64], level: int | None) -> int:
-    """f(x): max_k at ``level`` k, or the mode."""
+    """Return f(x): max_k at ``level`` k, or the mode."""
     if level is None:
         return int(np.argmax(counts))
     tall = np.flatnonzero(counts >= level)
@@ -44,7 +44,7 @@ def answer(counts: NDArray[np.int64], level: int | None) -> int:
 
 
 def answers(counts: NDArray[np.int64], level: int | None, ties: Ties) -> NDArray[np.intp]:
-    """The possible answers, equally likely: several only where ties are drawn at random."""
+    """Return the possible answers, equally likely; several only with random ties."""
     if level is not None or ties == "smallest":
         return np.array([answer(counts, level)])
     tallest = np.flatnonzero(counts == counts.max())
@@ -52,22 +52,22 @@ def answers(counts: NDArray[np.int64], level: int | None, ties: Ties) -> NDArray
 
 
 def drawn_answers(task: Task) -> NDArray[np.intp]:
-    """f(x) for each run; nothing is drawn where only one answer is possible."""
+    """Return f(x) for each run; nothing is drawn if only one answer is possible."""
     possible = answers(task.counts, task.level, task.ties)
     return possible if len(possible) == 1 else possible[task.rng.integers(len(possible), size=task.runs)]
 
 
 def distance_to_instability(counts: NDArray[np.int64], level: int | None, ties: Ties = "smallest") -> float:
-    """The fewest records to add or remove until one more could change the answer; infinite with a single bar.
+    """Return the fewest records to add or remove until one more could change the answer; infinite for one bucket.
 
-    **max_k**, at answer v. The nearest unstable histogram has the answer v still, since on the way to any other answer
-    an unstable one is passed. It is unstable if a bar above v holds k − 1 records, or if v > 0 holds exactly k:
+    **max_k**, with answer v. The nearest unstable histogram still has the answer v, since any path to another answer
+    passes through an unstable one. It is unstable if a bucket above v holds k − 1 records, or if v > 0 holds exactly k:
 
         d = min( min_{j > v} k − 1 − x(j),  x(v) − k if v > 0 ).
 
-    **mode**, at answer m. Bar j takes over after g_j = x(m) − x(j) + [j > m] records (ties go to the left); each record
-    changes a g_j by at most one, and g_j = 1 is unstable: d = min_{j ≠ m} g_j − 1. With ties drawn at random a lead of
-    one record is unstable, and so is none: d = max(0, x(m) − max_{j ≠ m} x(j) − 1).
+    **mode**, with answer m. Bucket j takes over after g_j = x(m) − x(j) + [j > m] records (ties go to the left). Each
+    record changes g_j by at most one, and g_j = 1 is unstable: d = min_{j ≠ m} g_j − 1. With random ties a lead of at
+    most one record is unstable: d = max(0, x(m) − max_{j ≠ m} x(j) − 1).
     """
     if len(counts) == 1:
         return math.inf
@@ -86,21 +86,21 @@ def distance_to_instability(counts: NDArray[np.int64], level: int | None, ties: 
 
 
 def smooth_sensitivity(counts: NDArray[np.int64], level: int | None, beta: float, ties: Ties = "smallest") -> float:
-    """max_y LS(y)·e^{−β·d(x, y)} over all histograms y on the same bars, exactly."""
+    """Return the exact maximum of LS(y)·e^{−β·d(x, y)} over all histograms y on the same buckets."""
     costs = jump_costs(counts, level, ties)
     return float(np.max(np.arange(len(costs)) * np.exp(-beta * costs)))
 
 
 def jump_costs(counts: NDArray[np.int64], level: int | None, ties: Ties = "smallest") -> NDArray[np.float64]:
-    """c(g) for g = 0, …, B − 1: the fewest records from which one more moves the answer by at least g."""
+    """Return c(g) for g = 0, …, B − 1: the fewest changes after which one record can move the answer by at least g."""
     mirrored = level is None and ties == "largest"
     row = np.ascontiguousarray(counts[::-1] if mirrored else counts, dtype=np.int64)
     return _jump_costs(row.tobytes(), level, level is None and ties == "random")
 
 
-@lru_cache(maxsize=32)  # an experiment asks for the same data set at each ε
+@lru_cache(maxsize=32)  # an experiment reuses each data set for every ε
 def _jump_costs(raw: bytes, level: int | None, drawn: bool) -> NDArray[np.float64]:
-    counts = np.frombuffer(raw, dtype=np.int64).astype(np.float64)  # exact: totals stay below 2^53
+    counts = np.frombuffer(raw, dtype=np.int64).astype(np.float64)  # exact: totals are below 2^53
     costs = np.full(len(counts), math.inf)
     costs[0] = 0.0
     if level is None:
@@ -113,11 +113,11 @@ def _jump_costs(raw: bytes, level: int | None, drawn: bool) -> NDArray[np.float6
 
 
 def _tall_costs(x: NDArray[np.float64], k: int, costs: NDArray[np.float64]) -> None:
-    """Jumps of max_k between a < b: one record decides whether bar b counts as tall.
+    """Cost the jumps of max_k between a < b, where one record decides whether bucket b holds k.
 
-    Bar b is brought to k or k − 1, whichever is nearer; every other bar above a is cut to k − 1; and a is raised to k,
-    unless a = 0, which is the answer in any case. The bars do not interact, so that the cost is a sum
-    lower(a) + upper(b), where upper takes back what lower spent on cutting bar b.
+    Bucket b is brought to k or k − 1, whichever is nearer; every other bucket above a is cut to k − 1; and a is raised
+    to k, unless a = 0, which is the default answer. Buckets do not interact, so the cost is a sum lower(a) + upper(b),
+    where upper refunds what lower spent on cutting bucket b.
     """
     cut = np.maximum(0, x - k + 1)
     lower = _after(cut) + np.maximum(0, k - x)
@@ -127,33 +127,33 @@ def _tall_costs(x: NDArray[np.float64], k: int, costs: NDArray[np.float64]) -> N
 
 
 def _mode_costs(x: NDArray[np.float64], costs: NDArray[np.float64]) -> None:
-    """Jumps of the mode between p < q, by the height s at which they meet.
+    """Cost the jumps of the mode between p < q, by the height s at which they meet.
 
-    The mode passes from p to q where q's lead goes from 0 to 1. The pairs (y(p), y(q)) beside that border, and what all
-    other bars j must then keep to in both neighbours, are
+    The mode passes from p to q when q's lead grows from 0 to 1. The pairs (y(p), y(q)) next to that border, and the
+    constraints on every other bucket j in both neighbours, are
 
     - (s, s) or (s, s + 1), with (s, s) among the two neighbours: y(j) ≤ s − 1 left of p and ≤ s right of it;
     - (s, s + 1) beside (s + 1, s + 1): y(j) ≤ s left of q and ≤ s + 1 right of it.
 
-    At a given s the cost is again a sum of a part of p and a part of q. As a function of s it is convex, with kinks at
-    the heights of bars (moved by at most one); below the third tallest bar other than p and q it falls. So only kinks
-    near the five tallest bars, and the smallest s, can be best.
+    For a given s the cost is again a sum of a term in p and a term in q. As a function of s it is convex, with kinks at
+    the heights of buckets (shifted by at most one), and decreasing below the third tallest bucket other than p and q.
+    So only kinks near the five tallest buckets, and the smallest s, can be optimal.
     """
     for s in _meeting_heights(x):
         over = np.maximum(0, x - s)
         lower = _before(np.maximum(0, x - s + 1)) + _after(over) + np.abs(x - s)
         if s == 0:
-            lower[1:] = math.inf  # bars left of p would have to hold fewer than no records
+            lower[1:] = math.inf  # buckets left of p would need a negative count
         _spread(lower, np.minimum(np.maximum(0, s - x), np.abs(x - s - 1) - over), costs)
         upper = _before(over) + _after(np.maximum(0, x - s - 1)) + np.abs(x - s - 1)
         _spread(np.maximum(0, s - x), upper, costs)
 
 
 def _drawn_mode_costs(x: NDArray[np.float64], costs: NDArray[np.float64]) -> None:
-    """Jumps of a mode with ties drawn at random, between p and q, by the height s of the taller of the two.
+    """Cost the jumps of a mode with random ties, between p and q, by the height s of the taller.
 
-    Both are possible answers, at y or at one of its neighbours, if (y(p), y(q)) is (s, s), (s, s − 1) or (s − 1, s) and
-    all other bars hold at most s. The cost is convex in s as above, with the same kinks.
+    Both are possible answers, for y or one of its neighbours, if (y(p), y(q)) is (s, s), (s, s − 1) or (s − 1, s) and
+    all other buckets hold at most s. The cost is convex in s as above, with the same kinks.
     """
     for s in _meeting_heights(x):
         over = np.maximum(0, x - s)
@@ -164,7 +164,7 @@ def _drawn_mode_costs(x: NDArray[np.float64], costs: NDArray[np.float64]) -> Non
 
 
 def _meeting_heights(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The kinks near the five tallest bars, and the smallest heights."""
+    """Return the kinks near the five tallest buckets, and the smallest heights."""
     smallest = np.sort(x)[-_COMPETITORS] if len(x) >= _COMPETITORS else 0.0
     near = x[x >= smallest - 2]
     heights = np.unique(np.concatenate((near - 1, near, near + 1, [0.0, 1.0])))
@@ -172,7 +172,7 @@ def _meeting_heights(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _spread(lower: NDArray[np.float64], upper: NDArray[np.float64], costs: NDArray[np.float64]) -> None:
-    """Lower ``costs[b − a]`` to lower(a) + upper(b) for a < b, skipping pairs that a longer jump undercuts."""
+    """Lower ``costs[b − a]`` to lower(a) + upper(b) for a < b, skipping pairs dominated by a longer jump."""
     cheaper_left = np.concatenate(([math.inf], np.minimum.accumulate(lower)[:-1]))
     cheaper_right = np.concatenate((np.minimum.accumulate(upper[::-1])[::-1][1:], [math.inf]))
     a, b = np.flatnonzero(lower < cheaper_left), np.flatnonzero(upper < cheaper_right)
@@ -182,10 +182,10 @@ def _spread(lower: NDArray[np.float64], upper: NDArray[np.float64], costs: NDArr
 
 
 def _before(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of all values left of each place."""
+    """Return the sum of all values left of each place."""
     return np.concatenate(([0.0], np.cumsum(values)[:-1]))
 
 
 def _after(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of all values right of each place."""
+    """Return the sum of all values right of each place."""
     return _before(values[::-1])[::-1]

@@ -1,4 +1,4 @@
-"""The paper's continuous noise: Laplace, shifted to the left and cut off on both sides."""
+"""The paper's continuous noise: shifted, truncated Laplace."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["ShiftedTruncatedLaplace", "reach", "tail"]
 
 
 def reach(epsilon: float, delta: float) -> float:
-    """The real q at which the noise has a chance of exactly δ to lie in (−1, 0]: (2/ε)·ln(1 + (e^ε − 1)/(2δ))."""
-    if epsilon > 500:  # e^ε leaves the doubles; the 1 is then far below the last digit
+    """Return the real q for which the noise lies in (−1, 0] with probability δ: (2/ε)·ln(1 + (e^ε − 1)/(2δ))."""
+    if epsilon > 500:  # e^ε could overflow; the 1 is negligible
         return 2 / epsilon * (epsilon - math.log(2 * delta))
     return 2 / epsilon * math.log1p(math.expm1(epsilon) / (2 * delta))
 
 
 def tail(z: NDArray[np.floating[Any]], epsilon: float, q: float) -> NDArray[np.float64]:
-    """Pr[noise > z]: exactly 1 up to −q and exactly 0 from 0 on."""
+    """Return Pr[noise > z]: exactly 1 up to −q and exactly 0 from 0 on."""
     away = np.minimum(np.abs(z + q / 2), q / 2)
     half = 0.5 * np.exp(-epsilon * away) * np.expm1(epsilon * (away - q / 2)) / np.expm1(-epsilon * q / 2)
     return np.asarray(np.where(z >= -q / 2, half, 1 - half))
@@ -37,8 +37,8 @@ def tail(z: NDArray[np.floating[Any]], epsilon: float, q: float) -> NDArray[np.f
 class ShiftedTruncatedLaplace(HistogramMechanism):
     """Shifted, truncated Laplace: density ∝ e^{−ε|z + q/2|} on [−q, 0], added and rounded to the nearest integer.
 
-    Calibration: a public real q with δ = (e^ε − 1)/(2(e^{εq/2} − 1)), as the paper's formula has it, but fixed in
-    advance: with q = τ|x|, which depends on the data, the claim would be false (docs/errata.md). Empty bars stay empty.
+    Calibration: a real q with δ = (e^ε − 1)/(2(e^{εq/2} − 1)), the paper's formula, but public and fixed in advance:
+    with the data-dependent q = τ|x| the claim would be false (docs/errata.md). Empty buckets stay empty.
     """
 
     name: ClassVar[str] = "stlap"
@@ -60,11 +60,11 @@ class ShiftedTruncatedLaplace(HistogramMechanism):
         return out
 
     def _bar_law(self, asked: Question) -> WholeBars:
-        """A bar of x records shows more than h if the noise exceeds h + 1/2 − x."""
+        """A bucket of x records reports more than h if the noise exceeds h + 1/2 − x."""
         epsilon, q = asked.epsilon, reach(asked.epsilon, asked.delta)
         return WholeBars(
             exceeds=lambda x, h: tail(h - x + 0.5, epsilon, q),
-            at_most=lambda x, h: tail(x - h - 0.5 - q, epsilon, q),  # the noise is its own mirror image about −q/2
+            at_most=lambda x, h: tail(x - h - 0.5 - q, epsilon, q),  # the noise is symmetric about −q/2
             low=-math.ceil(q + 0.5),
             high=0,
         )

@@ -1,7 +1,7 @@
 """Transport on the line: the monotone coupling, and the least radius within which enough mass can be matched.
 
-``probe`` and ``match`` are plain Python that numba compiles where it is installed (the ``lab`` extra); without it the
-same lines run as they are. Points are sorted doubles or Fractions, masses whole numbers, so no tolerance decides.
+``probe`` and ``match`` are plain Python, compiled by numba where it is installed (the ``lab`` extra). Points are sorted
+doubles or Fractions and masses are integers, so no comparison needs a tolerance.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 __all__ = ["Pieces", "least_radius", "matched", "monotone", "monotone_radius"]
 
-_WORTH_COMPILING = 20_000  # points; below that the plain loop ends before a compiler has started
-_SAMPLE = 4096  # quantiles from which a long search guesses where to look
+_WORTH_COMPILING = 20_000  # points; below this, interpreting is faster than compiling
+_SAMPLE = 4096  # quantiles that give a long search its starting point
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pieces:
-    """Mass ``masses[k]`` goes from sorted point ``sources[k]`` to sorted point ``targets[k]``."""
+    """Pieces of a coupling: mass ``masses[k]`` moves from point ``sources[k]`` to point ``targets[k]``."""
 
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Pieces:
 
 
 def monotone_radius(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any] | None, b: NDArray[Any] | None) -> Any:
-    """sup |F⁻¹ − G⁻¹| of two measures of one total mass: W∞ on the line. No masses say that all points weigh alike."""
+    """Return sup |F⁻¹ − G⁻¹|, W∞ on the line, for equal total masses; None means that all points weigh the same."""
     if a is None and b is None and len(x) == len(y):
         gaps = x - y
         return max(gaps.max(), -gaps.min())
@@ -45,25 +45,25 @@ def monotone_radius(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any] | None, b:
 
 
 def _partners(size: int, other: int) -> NDArray[np.int64]:
-    """Where the upper ends of ``size`` equal parts of a whole lie among ``other`` equal parts of it."""
+    """Locate the upper ends of ``size`` equal parts of a whole among ``other`` equal parts of it."""
     return (np.arange(1, size + 1) * other - 1) // size
 
 
 def monotone(a: NDArray[Any], b: NDArray[Any]) -> Pieces:
-    """The coupling that keeps the order: the quantiles of one measure to those of the other."""
+    """Return the monotone coupling, which sends quantiles to quantiles."""
     ends_x, ends_y = np.cumsum(a), np.cumsum(b)
-    ends = np.sort(np.concatenate((ends_x, ends_y)), kind="stable")  # two sorted runs: merging them is linear
+    ends = np.sort(np.concatenate((ends_x, ends_y)), kind="stable")  # merging two sorted runs takes linear time
     ends = ends[np.append(ends[1:] != ends[:-1], True)]
     masses = np.diff(ends, prepend=ends[:1] * 0)
     return Pieces(np.searchsorted(ends_x, ends), np.searchsorted(ends_y, ends), masses)
 
 
 def probe(x: Any, y: Any, a: Any, b: Any, bound: Any, needed: int, spare_x: int, spare_y: int) -> tuple[bool, Any]:
-    """Whether mass ``needed`` can be matched within ``bound``, and where the next answer to that could lie.
+    """Decide whether mass ``needed`` can be matched within ``bound``, and return the next bound worth trying.
 
-    Two pointers: whichever point lies more than ``bound`` behind the other can be matched by nothing and is lost;
-    points within reach are matched at once. If enough is matched, the largest distance used is returned: the same
-    matching serves for it. If not, the smallest distance that was too large: up to it every step would be the same.
+    Two pointers: a point more than ``bound`` behind the other cannot be matched at all and is lost; points within
+    reach are matched greedily. On success, return the largest distance used, since the same matching works for it. On
+    failure, return the smallest distance that was too large, since every smaller bound takes the same steps.
     """
     i = 0
     j = 0
@@ -121,7 +121,7 @@ def probe(x: Any, y: Any, a: Any, b: Any, bound: Any, needed: int, spare_x: int,
 
 
 def match(x: Any, y: Any, a: Any, b: Any, bound: Any, sources: Any, targets: Any, masses: Any) -> int:
-    """Match as much mass as lies within ``bound``; write the pieces and return their number."""
+    """Match as much mass as possible within ``bound``; store the pieces and return their number."""
     i = 0
     j = 0
     left = a[0]
@@ -163,14 +163,14 @@ def _compiled() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
 
 
 def _kernels(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any]) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
-    """The compiled pair, where it is worth its start and the numbers are the machine's own."""
+    """Return the compiled functions for large inputs of machine numbers, else None."""
     if len(x) + len(y) < _WORTH_COMPILING or x.dtype != np.float64 or a.dtype != np.int64:
         return None
     return _compiled()
 
 
 def matched(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any], b: NDArray[Any], bound: Any) -> Pieces:
-    """A coupling of the most mass that can be matched within ``bound``."""
+    """Couple as much mass as can be matched within ``bound``."""
     kernels = _kernels(x, y, a)
     size = len(x) + len(y)
     if kernels is None:
@@ -186,10 +186,10 @@ def matched(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any], b: NDArray[Any], 
 
 
 def least_radius(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any], b: NDArray[Any], needed: int) -> Any:
-    """The least b for which mass ``needed`` of the sorted points can be matched within b: 0 or a distance of a pair.
+    """Return the least b within which mass ``needed`` of the sorted points can be matched: 0 or a pairwise distance.
 
-    Each probe returns a distance that the answer does not exceed or does not fall short of, so the bracket closes on
-    the answer itself; all n·m distances are candidates, and none is listed.
+    Each probe returns an upper or lower bound that is itself a pairwise distance, so the bracket closes on the exact
+    answer without listing the n·m candidates.
     """
     if needed <= 0:
         return 0.0
@@ -221,7 +221,7 @@ def least_radius(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any], b: NDArray[A
 
 
 def _between(low: Any, high: Any) -> Any:
-    """A point of [low, high) about its middle; by magnitude where the two are magnitudes apart."""
+    """Return a point of [low, high) near the middle: the geometric mean if they differ by orders of magnitude."""
     if isinstance(low, float) and high > 8 * low:
         middle: Any = math.sqrt(low) * math.sqrt(high)
     else:
@@ -230,7 +230,7 @@ def _between(low: Any, high: Any) -> Any:
 
 
 def _bracket(test: Callable[[Any], tuple[bool, Any]], guess: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Close in on a guess: step away from it, farther each time, until the answer lies between two probes."""
+    """Bracket the answer around a guess by steps of growing size."""
     if not low <= guess < high:
         return low, high
     enough, edge = test(guess)
@@ -253,7 +253,7 @@ def _bracket(test: Callable[[Any], tuple[bool, Any]], guess: Any, low: Any, high
 
 
 def _guess(x: NDArray[Any], y: NDArray[Any], a: NDArray[Any], b: NDArray[Any], needed: int) -> Any:
-    """The answer for a few thousand quantiles instead of all points, each standing for the same mass."""
+    """Estimate the answer from a few thousand equally spaced quantiles."""
     ends = np.cumsum(a), np.cumsum(b)
     most = max(int(ends[0][-1]), int(ends[1][-1]))
     few = []

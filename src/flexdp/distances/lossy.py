@@ -1,4 +1,4 @@
-"""Distances between distributions, some of whose mass may be left out: W∞, W1, and total variation."""
+"""Distances between distributions that may ignore part of the mass: lossy W∞, lossy W1, total variation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from flexdp._core.domains import Domain
 from flexdp._core.exact import Number
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
-from flexdp.distances.inputs import Coupling, Scaled, Transport, scaled
+from flexdp.distances.coupling import Coupling, Transport
+from flexdp.distances.inputs import Scaled, scaled
 from flexdp.distances.line import Pieces
 from flexdp.distances.problem import Metric, Problem, make_problem, ordered
 
@@ -27,7 +28,7 @@ def _share(name: str) -> Domain:
         low_included=True,
         high=Fraction(1),
         high_included=True,
-        remedy="It is the fraction of the mass that may be left out.",
+        remedy="It is the fraction of the mass that may be ignored.",
     )
 
 
@@ -36,13 +37,35 @@ THETA = _share("theta")
 
 
 def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: Metric = None) -> Transport:
-    """W∞_γ(P, Q): the least b such that all but a fraction γ of the mass can be moved from P to Q by at most b.
+    """Compute the lossy ∞-Wasserstein distance W∞_γ(P, Q).
 
-    Paper, Def. infty-delta-wass-dist. W∞_γ ≤ b exactly if mass 1 − γ can be transported within distance b (Strassen),
-    so the value is 0 or the distance of a pair of points. On the line: sup |F⁻¹ − G⁻¹| for γ = 0, a search with
-    a linear matching otherwise; under any other metric, maximal flows. The coupling carries the most mass that the
-    value allows, which may be more than 1 − γ.
+    It is the least b such that all but a fraction γ of the mass can be moved from P to Q by at most b (paper, Def.
+    infty-delta-wass-dist). W∞_γ ≤ b if and only if mass 1 − γ can be transported within distance b (Strassen), so the
+    value is 0 or the distance between two of the points. On the line it is sup |F⁻¹ − G⁻¹| for γ = 0, and otherwise
+    found by a search with a linear-time matching; under any other metric, by maximum flows.
 
+    Parameters
+    ----------
+    p, q
+        Distributions: a Histogram, an array of samples (n, or n×d) or :class:`Weighted` points.
+    gamma
+        Fraction of the mass that may be ignored, in [0, 1]; taken exactly.
+    metric
+        None for the absolute difference or Euclidean distance, a name known to ``scipy.spatial.distance.cdist``, a
+        function of two points, or a matrix of distances (``p`` and ``q`` are then weights).
+
+    Returns
+    -------
+    Transport
+        The distance (``value``) and a coupling within it, which carries as much mass as possible: at least 1 − γ.
+
+    Raises
+    ------
+    InputError
+        If a distribution has no mass, points have no distance, or ``metric`` is not a metric on them.
+
+    Examples
+    --------
     >>> lossy_winf([0, 1, 2, 100], [0, 1, 2, 3]).value, lossy_winf([0, 1, 2, 100], [0, 1, 2, 3], gamma="1/4").value
     (97.0, 0.0)
     """
@@ -57,11 +80,33 @@ def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: Metric = None) -> Tran
 
 
 def lossy_w1(p: Any, q: Any, theta: Number = 0, metric: Metric = None) -> Transport:
-    """W_θ(P, Q): the least Σ mass·distance over couplings that leave a fraction θ of the mass out on either side.
+    """Compute the lossy average Wasserstein distance W_θ(P, Q).
 
-    Paper, Def. gamma-wass-dist: what is left out may stay where it is, so the expectation over a lossy coupling is the
-    cost of a partial transport of mass 1 − θ. W_β ≤ W∞_β ≤ W_β′/(β − β′) for β′ < β (paper, Lemma W-Winf).
+    It is the least Σ mass·distance over couplings that ignore a fraction θ of the mass on either side (paper, Def.
+    gamma-wass-dist). Ignored mass stays where it is at no cost, so this is partial optimal transport of mass 1 − θ.
+    W_β ≤ W∞_β ≤ W_β′/(β − β′) for β′ < β (paper, Lemma W-Winf).
 
+    Parameters
+    ----------
+    p, q
+        Distributions: a Histogram, an array of samples (n, or n×d) or :class:`Weighted` points.
+    theta
+        Fraction of the mass that may be ignored, in [0, 1]; taken exactly.
+    metric
+        As for :func:`lossy_winf`.
+
+    Returns
+    -------
+    Transport
+        The distance (``value``) and an optimal coupling with exact masses.
+
+    Raises
+    ------
+    InputError
+        If a distribution has no mass, points have no distance, or ``metric`` is not a metric on them.
+
+    Examples
+    --------
     >>> lossy_w1([0, 0, 0, 10], [0, 0, 0, 0]).value, lossy_w1([0, 0, 0, 10], [0, 0, 0, 0], theta="1/8").value
     (2.5, 1.25)
     """
@@ -90,10 +135,22 @@ def lossy_w1(p: Any, q: Any, theta: Number = 0, metric: Metric = None) -> Transp
 
 
 def total_variation(p: Any, q: Any) -> Transport:
-    """Δ(P, Q), half the sum of |P − Q|: the mass that cannot stay where it is. The coupling keeps the rest in place.
+    """Compute the total variation distance Δ(P, Q) = ½ Σ|P − Q|: the mass that cannot stay in place.
 
-    W∞_γ(P, Q) = 0 exactly if Δ(P, Q) ≤ γ (paper, Lemma generalizing-tv). ``left_p`` is the value as a Fraction.
+    W∞_γ(P, Q) = 0 if and only if Δ(P, Q) ≤ γ (paper, Lemma generalizing-tv).
 
+    Parameters
+    ----------
+    p, q
+        Distributions over any keys, texts included: a Histogram, an array of samples or :class:`Weighted` points.
+
+    Returns
+    -------
+    Transport
+        The distance (``value``; exactly, ``left_p``) and the coupling that keeps all common mass in place.
+
+    Examples
+    --------
     >>> total_variation(["a", "a", "b"], ["a", "b", "c"]).left_p
     Fraction(1, 3)
     """
@@ -111,7 +168,7 @@ def total_variation(p: Any, q: Any) -> Transport:
 
 def _line_winf(problem: Problem, line: tuple[NDArray[Any], NDArray[Any]], lost: Fraction) -> Transport:
     p, q = problem.p, problem.q
-    if p.masses is None and q.masses is None:  # only the coupling needs to know which point is where
+    if p.masses is None and q.masses is None:  # the value needs no permutation; only the coupling does
         x, y = np.sort(line[0]), np.sort(line[1])
         if not lost:
             value = _line.monotone_radius(x, y, None, None)
@@ -127,7 +184,7 @@ def _line_winf(problem: Problem, line: tuple[NDArray[Any], NDArray[Any]], lost: 
 
 
 def _line_plan(problem: Problem, line: tuple[NDArray[Any], NDArray[Any]], scale: Scaled, bound: Any) -> Coupling:
-    """The coupling of a distance on the line: monotone where nothing is lost, else the greedy one within ``bound``."""
+    """Return the coupling of a distance on the line: monotone if nothing is lost, else greedy within ``bound``."""
     (x, order_x), (y, order_y) = (ordered(points) for points in line)
     a, b = scale.a[order_x], scale.b[order_y]
     pieces = _line.monotone(a, b) if bound is None else _line.matched(x, y, a, b, bound)
@@ -135,7 +192,7 @@ def _line_plan(problem: Problem, line: tuple[NDArray[Any], NDArray[Any]], scale:
 
 
 def _labels(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A number for each distinct point, equal where the points are."""
+    """Number the distinct points; equal points get equal numbers."""
     if x.ndim == 2:
         _, label = np.unique(np.concatenate((x, y)) + 0.0, axis=0, return_inverse=True)
         label = label.reshape(-1)

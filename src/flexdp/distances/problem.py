@@ -1,4 +1,4 @@
-"""Two measures and how far their points are apart: what every distance begins with."""
+"""Two measures and the distances between their points: the input of every distance."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances import transport as _transport
-from flexdp.distances.inputs import Coupling, Measure, are_dates, line_coordinates, read, read_weights
+from flexdp.distances.coupling import Coupling
+from flexdp.distances.inputs import Measure, are_dates, line_coordinates, read, read_weights
 from flexdp.distances.line import Pieces
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 
 __all__ = ["Metric", "Problem", "make_problem", "ordered"]
 
@@ -24,7 +25,7 @@ _ON_THE_LINE = (None, "euclidean", "cityblock", "chebyshev")  # in one dimension
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Problem:
-    """Two measures and how far their points are apart: on a line, or by a metric."""
+    """Two measures with the distances between their points: on a line, or by a metric."""
 
     p: Measure
     q: Measure
@@ -32,6 +33,7 @@ class Problem:
     line: tuple[NDArray[Any], NDArray[Any]] | None
 
     def cost(self) -> NDArray[np.float64]:
+        """Return the matrix of distances between all pairs of points."""
         if isinstance(self.metric, np.ndarray):
             return np.ascontiguousarray(self.metric[np.ix_(self.p.points, self.q.points)], dtype=np.float64)
         if self.line is not None:
@@ -42,22 +44,29 @@ class Problem:
         return _transport.cost_matrix(self.p, self.q, "euclidean" if self.metric is None else self.metric)
 
     def plan(self, pieces: Pieces, total: int) -> Callable[[], Coupling]:
+        """Return a function that makes the coupling, over the points as they were passed."""
         return lambda: Coupling(self.p.given(pieces.sources), self.q.given(pieces.targets), pieces.masses, total)
 
 
 def make_problem(
     p: Any, q: Any, metric: Metric, *, names: tuple[str, str] = ("p", "q"), distances: bool = True
 ) -> Problem:
+    """Check two measures and a metric; with ``distances`` False, points only need to be comparable."""
     metric = plain_scalar(metric)  # type: ignore[assignment]
     if not (metric is None or isinstance(metric, str | np.ndarray) or callable(metric)):
-        raise InputError(
-            "metric must be a name, a function of two points or a two-dimensional array of distances; "
-            f"got {safe_repr(metric)}."
-        )
+        raise InputError("metric", _transport.METRIC, given=safe_repr(metric))
     if isinstance(metric, np.ndarray):
         if metric.ndim != 2 or metric.dtype.kind not in "biuf":
             raise InputError(
-                "metric must be a two-dimensional array of numbers, a row for each point of the first set."
+                "metric",
+                "must be a two-dimensional array of numbers where it is an array",
+                remedy=(
+                    "Give it one row per point of ",
+                    P(names[0]),
+                    " and one column per point of ",
+                    P(names[1]),
+                    ".",
+                ),
             )
         costs = _transport.checked_costs(metric.astype(np.float64))
         first, second = (read_weights(name, z, size) for name, z, size in zip(names, (p, q), costs.shape, strict=True))
@@ -66,17 +75,22 @@ def make_problem(
     shapes = [points.shape[1] if points.ndim == 2 else 1 for points in (first.points, second.points)]
     if shapes[0] != shapes[1]:
         raise InputError(
-            f"{names[0]} and {names[1]} must have points of one dimension; got {shapes[0]} and {shapes[1]} coordinates."
+            names[0],
+            ("and ", P(names[1]), " must have points of the same dimension"),
+            given=f"{shapes[0]} and {shapes[1]} coordinates",
         )
     if are_dates(first.points) != are_dates(second.points):
         raise InputError(
-            f"{names[0]} and {names[1]} must both hold dates or both numbers; there is no distance between."
+            names[0],
+            ("and ", P(names[1]), " must both contain dates or both contain numbers"),
+            remedy="There is no distance between a date and a number.",
         )
     on_line = distances and shapes[0] == 1 and not callable(metric) and metric in _ON_THE_LINE
-    line = line_coordinates(first.points, second.points) if on_line else None
+    line = line_coordinates(first.points, second.points, names) if on_line else None
     return Problem(first, second, metric, line)
 
 
 def ordered(line: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the points in ascending order, and the permutation that sorts them."""
     order = np.argsort(line, kind="stable")
     return line[order], order

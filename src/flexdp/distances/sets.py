@@ -1,4 +1,4 @@
-"""The Hausdorff distance between sets of points."""
+"""Hausdorff distance between sets of points."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.nearest import nearest
 from flexdp.distances.problem import Metric, make_problem, ordered
 
 __all__ = ["Farthest", "hausdorff"]
@@ -15,7 +16,24 @@ __all__ = ["Farthest", "hausdorff"]
 
 @dataclass(frozen=True, slots=True)
 class Farthest:
-    """A Hausdorff distance and where it is attained: point ``index`` of set ``side``, its ``nearest`` in the other."""
+    """A Hausdorff distance and a point that attains it.
+
+    Parameters
+    ----------
+    value
+        The distance.
+    side
+        The set that contains the farthest point: "a" or "b".
+    index
+        Index of that point in its set.
+    nearest
+        Index of the nearest point in the other set.
+
+    Examples
+    --------
+    >>> hausdorff([0, 10], [0, 5, 10])
+    Farthest(value=5.0, side='b', index=1, nearest=1)
+    """
 
     value: float
     side: Literal["a", "b"]
@@ -27,8 +45,24 @@ class Farthest:
 
 
 def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
-    """The farthest that a point of either set is from the other set; weights do not matter, beyond being positive.
+    """Compute the Hausdorff distance: the largest distance from a point of either set to the other set.
 
+    Weights are ignored, except that points of weight 0 do not count.
+
+    Parameters
+    ----------
+    a, b
+        Sets of points: a Histogram, an array (n, or n×d) or :class:`~flexdp.distances.Weighted` points.
+    metric
+        As for :func:`~flexdp.distances.lossy_winf`.
+
+    Returns
+    -------
+    Farthest
+        The distance and a point that attains it.
+
+    Examples
+    --------
     >>> hausdorff([0, 10], [0, 5, 10]).value
     5.0
     """
@@ -40,19 +74,17 @@ def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
         cost = problem.cost()
         ways = tuple((c.argmin(axis=1), c.min(axis=1)) for c in (cost, cost.T))  # type: ignore[assignment]
     found = []
-    for side, (nearest, gaps), own, other in zip(
+    for side, (close_to, gaps), own, other in zip(
         ("a", "b"), ways, (problem.p, problem.q), (problem.q, problem.p), strict=True
     ):
         worst = int(np.argmax(gaps))
-        place, close = own.given(np.array([worst])), other.given(np.array([nearest[worst]]))
+        place, close = own.given(np.array([worst])), other.given(np.array([close_to[worst]]))
         found.append(Farthest(float(gaps[worst]), side, int(place[0]), int(close[0])))  # type: ignore[arg-type]
     return max(found, key=float)
 
 
 def _nearest(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """For each point of x the nearest of y on the line, and how far it is."""
+    """Find the nearest point of y on the line for each point of x, and its distance."""
     y, order = ordered(y)
-    after = np.searchsorted(y, x).clip(max=len(y) - 1)
-    before = (after - 1).clip(min=0)
-    up, down = abs(y[after] - x), abs(x - y[before])
-    return order[np.where(down < up, before, after)], np.minimum(up, down)
+    index, gap = nearest(y, x)
+    return order[index], gap

@@ -1,7 +1,7 @@
 """Transport under any metric: cost matrices, threshold flows, and partial optimal transport.
 
-The flow and the programme are scipy's, loaded when first needed. Masses are whole numbers throughout; the couplings
-that come back are exact, whatever the solver rounded.
+scipy provides maximum flow and linear programming and is loaded on first use. Masses are integers throughout, and the
+couplings returned are exact even though the solvers round.
 """
 
 from __future__ import annotations
@@ -15,31 +15,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.extras import extra
+from flexdp._core.text import thousands
 from flexdp.distances.inputs import Measure, line_coordinates
 from flexdp.distances.line import Pieces
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 
-__all__ = ["Edges", "Threshold", "cheapest", "check_pairs", "cost_matrix", "least_threshold"]
+__all__ = ["METRIC", "Edges", "Threshold", "cheapest", "check_pairs", "checked_costs", "cost_matrix", "least_threshold"]
 
 _USE = "a distance in several dimensions or with a metric"
-_LARGEST_FLOW = 2**31 - 1  # scipy's flow is in 32-bit integers and wraps beyond
-_MOST_PAIRS = 50_000_000  # cells of a cost matrix
-_MOST_VARIABLES = 4_000_000  # cells of a linear programme
+METRIC = "must be a name, a function of two points or a two-dimensional array of distances"
+_LARGEST_FLOW = 2**31 - 1  # scipy's maximum flow uses 32-bit integers, which wrap
+_MOST_PAIRS = 50_000_000  # entries of a cost matrix
+_MOST_VARIABLES = 4_000_000  # variables of a linear programme
 
 
 def check_pairs(rows: int, columns: int, most: int = _MOST_PAIRS) -> None:
-    """Refuse what would fill the memory."""
+    """Raise an error if there are too many pairs for the memory."""
     if rows * columns > most:
-        raise InputError(f"p and q have more than {most} pairs of points; gather equal points, or thin them out.")
+        raise InputError(
+            "p",
+            ("and ", P("q"), f" must have at most {thousands(most)} pairs of points"),
+            remedy="Merge equal points, or take a sample.",
+        )
 
 
 def cost_matrix(p: Measure, q: Measure, metric: Any) -> NDArray[np.float64]:
-    """The distance of every pair: ``metric`` a name that scipy's ``cdist`` knows, or a function of two points."""
+    """Return all pairwise distances under a metric named as for scipy's ``cdist``, or a function of two points."""
     check_pairs(len(p), len(q))
     if callable(metric):
         return _called(p.points, q.points, metric)
     if not isinstance(metric, str):
-        raise InputError("metric must be a name, a function of two points or a two-dimensional array of distances.")
+        raise InputError("metric", METRIC)
     with extra("lab", "scipy", _USE):
         from scipy.spatial.distance import cdist
 
@@ -50,15 +56,15 @@ def cost_matrix(p: Measure, q: Measure, metric: Any) -> NDArray[np.float64]:
         )
     except (ValueError, TypeError):
         raise InputError(
-            "metric must be a name that scipy.spatial.distance.cdist knows, such as 'cityblock'."
+            "metric", "must be a name known to scipy.spatial.distance.cdist, such as 'cityblock'"
         ) from None
     return checked_costs(cost)
 
 
 def checked_costs(cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distances that are numbers of at least 0, or an error."""
+    """Return the distances if all are finite and non-negative, else raise an error."""
     if not np.isfinite(cost).all() or (cost < 0).any():
-        raise InputError("metric must give finite distances of at least 0; it gave something else on these points.")
+        raise InputError("metric", "must give finite, non-negative distances between these points")
     return cost
 
 
@@ -69,18 +75,18 @@ def _called(x: NDArray[Any], y: NDArray[Any], metric: Any) -> NDArray[np.float64
         back = np.array([[float(metric(v, u)) for v in there] for u in here])
         own = [float(metric(u, u)) for u in (*here, *there)]
     except (TypeError, ValueError):
-        raise InputError("metric must take two of the points and return a number; it did not.") from None
+        raise InputError("metric", "must accept two points and return a number") from None
     checked_costs(cost)
     if any(own):
-        raise InputError("metric must be 0 from a point to itself; it is not on these points.")
-    if not np.allclose(cost, back, rtol=1e-9, atol=0):  # the order of a sum may cost a function its last digits
-        raise InputError("metric must be symmetric; it is not on these points.")
+        raise InputError("metric", "must be 0 from each point to itself")
+    if not np.allclose(cost, back, rtol=1e-9, atol=0):  # the order of summation may change the last digits
+        raise InputError("metric", "must be symmetric on these points")
     return cost
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Edges:
-    """The pairs that a threshold admits, row by row: where, and at what cost."""
+    """Pairs within a threshold, row by row, with their costs."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -88,31 +94,32 @@ class Edges:
 
     @classmethod
     def of(cls, cost: NDArray[np.float64], bound: float) -> Edges:
-        """The cells of a matrix that hold at most ``bound``."""
+        """Return the entries of a matrix that are at most ``bound``."""
         flat = cost.reshape(-1)
         places = np.flatnonzero(flat <= bound)
         rows, columns = np.divmod(places, cost.shape[1])
         return cls(rows, columns, flat[places])
 
     def within(self, bound: float) -> Edges:
-        """Those that cost at most ``bound``."""
+        """Return the pairs that cost at most ``bound``."""
         kept = np.flatnonzero(self.costs <= bound)
         return Edges(self.rows[kept], self.columns[kept], self.costs[kept])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Threshold:
-    """The least bound that lets enough mass flow, and a maximal flow within it."""
+    """The least bound that lets enough mass flow, and a maximum flow within it."""
 
     value: float
     pieces: Pieces
 
 
 def least_threshold(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], needed: int) -> Threshold:
-    """The least bound within which mass ``needed`` can flow, and the most that flows within it.
+    """Find the least bound within which mass ``needed`` can flow, and a maximum flow within it.
 
-    The bound is 0 or one of the costs. Rows that reach nothing bound it from below; from there the number of admitted
-    pairs is doubled until enough flows, and the costs in between are bisected. Every flow narrows by what it used.
+    The bound is 0 or one of the costs. Nearest neighbours give a lower bound; from there the number of admitted pairs
+    is doubled until enough mass flows, and the costs in between are bisected. Each flow narrows the search to the
+    largest cost that it used.
     """
     low = max(0.0, _least_reach(cost.min(axis=1), a, needed), _least_reach(cost.min(axis=0), b, needed))
     flat = cost.reshape(-1)
@@ -129,7 +136,7 @@ def least_threshold(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any],
         best = flow(edges, a, b)
     high = float(cost[best.sources, best.targets].max())
     candidates = np.unique(edges.costs[(edges.costs > low) & (edges.costs <= high)])
-    first, last = 0, len(candidates) - 1  # the answer lies at one of first..last, and last is enough
+    first, last = 0, len(candidates) - 1  # the answer is among first..last, and last suffices
     while first < last:
         middle = (first + last) // 2
         edges_within = edges.within(candidates[middle])
@@ -147,7 +154,7 @@ def _total(pieces: Pieces) -> int:
 
 
 def _least_reach(nearest: NDArray[np.float64], masses: NDArray[Any], needed: int) -> float:
-    """The bound below which points of mass ``needed`` do not even have a partner."""
+    """Return the bound below which points of mass ``needed`` have no partner at all."""
     if needed <= 0:
         return 0.0
     order = np.argsort(nearest)
@@ -155,7 +162,7 @@ def _least_reach(nearest: NDArray[np.float64], masses: NDArray[Any], needed: int
 
 
 def flow(edges: Edges, a: NDArray[Any], b: NDArray[Any]) -> Pieces:
-    """A maximal flow from supplies ``a`` to demands ``b`` over the edges, in whole numbers of any size."""
+    """Return a maximum flow from supplies ``a`` to demands ``b`` over the edges, in integers of any size."""
     total = min(int(a.sum()), int(b.sum()))
     if max(int(a.max()), int(b.max()), total) <= _LARGEST_FLOW:
         return _one_flow(edges, a.astype(np.int32), b.astype(np.int32))
@@ -163,7 +170,7 @@ def flow(edges: Edges, a: NDArray[Any], b: NDArray[Any]) -> Pieces:
 
 
 def _one_flow(edges: Edges, a: NDArray[np.int32], b: NDArray[np.int32]) -> Pieces:
-    """One call of scipy's flow on x → y, source → x, y → sink, with the rows already in order."""
+    """Call scipy's maximum flow once, on source → x → y → sink, with the rows already in order."""
     with extra("lab", "scipy", _USE):
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_flow
@@ -187,10 +194,10 @@ def _one_flow(edges: Edges, a: NDArray[np.int32], b: NDArray[np.int32]) -> Piece
 
 
 def _flow_by_digits(edges: Edges, a: NDArray[Any], b: NDArray[Any], total: int) -> Pieces:
-    """A maximal flow beyond 32 bits: the leading digits first, then what the next ones add.
+    """Return a maximum flow beyond 32 bits by scaling: the leading digits first, then the next.
 
-    After a phase in units of 2^s no more than one unit per edge of its minimal cut can still flow, which bounds the
-    next phase; capacities above that bound may be cut to it.
+    After a phase in units of 2^s, at most one unit per edge of its minimum cut can still flow. This bounds the next
+    phase, so larger capacities can be truncated.
     """
     with extra("lab", "scipy", _USE):
         from scipy.sparse import csr_array
@@ -223,10 +230,10 @@ def _flow_by_digits(edges: Edges, a: NDArray[Any], b: NDArray[Any], total: int) 
 
 
 def cheapest(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], lost: int) -> Pieces:
-    """Partial optimal transport: the cheapest coupling that leaves mass ``lost`` behind on either side.
+    """Solve partial optimal transport: the cheapest coupling that leaves mass ``lost`` out on either side.
 
-    A row and a column of cost 0 take what is left behind, so that the problem is a balanced one. Whole masses have
-    a whole optimal coupling at a vertex; the solver's vertex gives the pairs, and their masses follow exactly.
+    An extra row and column of cost 0 absorb what is left out, which balances the problem. With integer masses some
+    vertex is integral; the solver's vertex names the pairs, and their masses are then computed exactly.
     """
     n, m = cost.shape
     if n == m and a.min() == a.max() == b.min() == b.max() and lost % int(a[0]) == 0:
@@ -234,7 +241,7 @@ def cheapest(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], lost: 
     supply, demand = [*a.tolist(), lost], [*b.tolist(), lost]
     padded = np.zeros((n + 1, m + 1))
     padded[:n, :m] = cost
-    rows, columns = np.divmod(np.arange(padded.size - 1), m + 1)  # all but the corner: nothing is left behind twice
+    rows, columns = np.divmod(np.arange(padded.size - 1), m + 1)  # all but the corner: nothing is left out twice
     if not lost:
         inside = (rows < n) & (columns < m)
         rows, columns = rows[inside], columns[inside]
@@ -247,7 +254,7 @@ def cheapest(cost: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], lost: 
 
 
 def _assigned(cost: NDArray[np.float64], mass: int, unmatched: int) -> Pieces:
-    """Equal masses: an assignment, with ``unmatched`` points left behind on either side."""
+    """Solve the case of equal masses as an assignment that leaves ``unmatched`` points out on either side."""
     with extra("lab", "scipy", _USE):
         from scipy.optimize import linear_sum_assignment
 
@@ -267,7 +274,7 @@ def _vertex(
     supply: list[int],
     demand: list[int],
 ) -> NDArray[np.float64]:
-    """An optimal vertex of the transportation polytope, in doubles, by the dual simplex method of HiGHS."""
+    """Return an optimal vertex of the transportation polytope in doubles, by the dual simplex method of HiGHS."""
     with extra("lab", "scipy", _USE):
         from scipy.optimize import linprog
         from scipy.sparse import csr_array
@@ -284,14 +291,18 @@ def _vertex(
         A_eq=balance,
         b_eq=[size * mass / total for mass in (*supply, *demand)],
         method="highs-ds",
-        options={  # presolving costs minutes here and gains nothing
+        options={  # presolving takes minutes here and gains nothing
             "presolve": False,
             "primal_feasibility_tolerance": 1e-10,
             "dual_feasibility_tolerance": 1e-10,
         },
     )
     if not solved.success:
-        raise InputError("p and q span too many magnitudes for the linear programme; round their weights.")
+        raise InputError(
+            "p",
+            ("and ", P("q"), " must have weights of similar magnitude for the linear programme"),
+            remedy="Round the weights.",
+        )
     mass: NDArray[np.float64] = solved.x
     return mass
 
@@ -299,9 +310,9 @@ def _vertex(
 def _exactly(
     rows: list[int], columns: list[int], guesses: list[float], supply: list[int], demand: list[int]
 ) -> dict[tuple[int, int], int]:
-    """Exact masses on the pairs of a vertex: they form a forest, and a leaf's edge carries all that the leaf has.
+    """Compute exact masses on the pairs of a vertex, which form a forest: a leaf's edge carries all of the leaf's mass.
 
-    What rounding left unplaced, if anything, is placed in order: less than the solver's own tolerance.
+    Any mass that rounding left unplaced, less than the solver's own tolerance, is placed in order.
     """
     have = [*supply, *demand]
     beside: dict[int, dict[int, float]] = defaultdict(dict)
@@ -326,7 +337,7 @@ def _exactly(
         stuck = [(guess, i, j) for i, others in beside.items() for j, guess in others.items()]
         if not stuck:
             break
-        _, i, j = min(stuck)  # a cycle, where the solver stopped between vertices: give up its lightest pair
+        _, i, j = min(stuck)  # a cycle, if the solver stopped between vertices: drop its lightest pair
         del beside[i][j], beside[j][i]
         leaves = [node for node in (i, j) if len(beside[node]) == 1]
     left = [i for i in range(len(supply)) if have[i]]

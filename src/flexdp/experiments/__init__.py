@@ -1,9 +1,8 @@
 """The paper's six experiments, and the same measurements for any mechanism on any simulated or public data.
 
-``compare`` puts mechanisms beside each other; ``run`` makes a study of the experiments in ``EXPERIMENTS``; ``judge``
-holds a study against what the paper says of its figure; ``search`` looks for the histograms where mechanisms break.
-On the command line they are ``flexdp compare`` and ``flexdp experiment``. Everything here is seeded and shows true
-answers: for simulated or public data only.
+``compare`` compares mechanisms; ``run`` runs the experiments in ``EXPERIMENTS``; ``judge`` tests the paper's statements
+about its figure; ``search`` looks for histograms on which mechanisms fail. The commands are ``flexdp compare`` and
+``flexdp experiment``. Everything here is seeded and shows true answers: use it on simulated or public data only.
 """
 
 from flexdp.experiments.cells import Cell, Settings

@@ -1,4 +1,4 @@
-"""One data set ready to be measured: its bars, its true answer, and every answer that leaving records out explains."""
+"""A data set prepared for measurement: its counts, its true answer and its attainable answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.nearest import nearest
 from flexdp.baselines import attainable_places
 from flexdp.baselines.base import Readable, Ties
 from flexdp.errors import InputError
@@ -17,7 +18,7 @@ __all__ = ["Case", "Errors", "blind_error", "case"]
 
 
 class Errors(NamedTuple):
-    """One number for each run, in percent of the number of bars."""
+    """One error per run, in percent of the number of buckets."""
 
     actual: NDArray[np.float64]
     flexible: NDArray[np.float64]
@@ -25,37 +26,33 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """``truth`` is the answer, or all of them where ties are broken at random; ``attainable`` is F_α. Both ascend."""
+    """A data set, its true answers (several only with random ties) and its attainable answers F_α; both ascend."""
 
     counts: NDArray[np.int64]
     truth: NDArray[np.float64]
     attainable: NDArray[np.float64]
 
     def errors(self, outputs: NDArray[np.float64]) -> Errors:
-        """How far each output is from the truth, and from the nearest attainable answer."""
+        """Return the distance from each output to the true answer and to the nearest attainable one."""
         percent = 100 / len(self.counts)
-        return Errors(percent * _gaps(self.truth, outputs), percent * _gaps(self.attainable, outputs))
+        return Errors(percent * nearest(self.truth, outputs).gap, percent * nearest(self.attainable, outputs).gap)
 
 
 def case(counts: NDArray[np.int64], statistic: Readable, alpha: Fraction, ties: Ties = "smallest") -> Case:
-    """Prepare a data set on the bars 0, …, B − 1.
+    """Prepare a data set on the buckets 0, …, B − 1.
 
-    Where no bar is tall enough, or none need be once α of the records are left out, the answer counts as bar 0, as it
-    does for the mechanisms.
+    If no bucket is tall enough, or none need be once a fraction α of the records is dropped, the answer counts as
+    bucket 0, as it does for the mechanisms.
     """
     if not counts.any():
-        raise InputError("a data set has no record in any bar; choose a law or bars that hold some.")
+        raise InputError(
+            "data", ": a data set contains no records", remedy="Choose a law or a number of buckets that yields some."
+        )
     truth = attainable_places(counts, statistic, 0, ties=ties)
     explained = attainable_places(counts, statistic, alpha, ties=ties)
     return Case(counts, truth.astype(np.float64), explained.astype(np.float64))
 
 
 def blind_error(case: Case) -> float:
-    """The mean error, in percent of B, of naming a bar at random: what knowing nothing costs."""
+    """Return the mean error of a random guess, in percent of B."""
     return float(case.errors(np.arange(len(case.counts), dtype=np.float64)).actual.mean())
-
-
-def _gaps(values: NDArray[np.float64], outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    place = np.searchsorted(values, outputs)
-    left, right = values[np.maximum(place - 1, 0)], values[np.minimum(place, len(values) - 1)]
-    return np.asarray(np.minimum(np.abs(outputs - left), np.abs(right - outputs)))

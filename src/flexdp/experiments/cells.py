@@ -1,8 +1,8 @@
 """The unit of work: one mechanism at one ε on all data sets of one experiment.
 
-Of the runs on one data set their mean is kept, actual and flexible; of all runs together three quantiles of the
-flexible error. Everything printed later is computed from these numbers, which are rounded to nine decimals here, so
-that a result read back from disk is the result.
+A cell holds the mean error of the runs on each data set, actual and flexible, and three quantiles of the flexible error
+over all runs. Everything printed later is computed from these numbers. They are rounded to nine decimals here, so that
+a result read back from disk is identical.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA as ALPHA_RANGE
-from flexdp._core.domains import EPSILON, elements, integer
-from flexdp._core.exact import Number, number_text
+from flexdp._core.domains import EPSILON, choice, elements, integer
+from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.baselines import Baseline
 from flexdp.baselines.base import SMALL_DELTA, Empty, Ties
@@ -37,13 +37,12 @@ __all__ = [
     "Settings",
     "cases",
     "epsilon_grid",
-    "epsilon_text",
     "measure",
     "named",
 ]
 
 QUANTILES = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
-LEAST = 2  # runs and data sets without which there is no spread to speak of
+LEAST = 2  # runs and data sets needed for a standard error
 _LARGEST = 10**7  # runs, data sets
 _DECIMALS = 9
 
@@ -52,7 +51,36 @@ Key = tuple[str, str, Fraction]  # experiment, mechanism, ε
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What decides every number of a study, apart from which experiments, mechanisms and ε are asked for."""
+    """Settings of a study, which together with its experiments, mechanisms and ε determine every number.
+
+    Parameters
+    ----------
+    seed
+        Seed of all random streams.
+    runs
+        Runs of each mechanism on each data set.
+    datasets
+        Data sets per experiment.
+    delta
+        Privacy parameter δ of all mechanisms.
+    alpha
+        Fraction of the records that flexible errors may drop.
+    empty
+        Output of a noisy histogram without an answer: bucket 0 ("zero"), or a random bucket ("random").
+    ties
+        Which of several tallest buckets is the mode.
+    binning
+        Binning of random draws.
+    step_noise
+        Noise on steps; None for each experiment's own.
+
+    Examples
+    --------
+    >>> Settings(runs=50).texts()["runs"]
+    '50'
+    >>> Settings.checked(alpha="0.01", ties="largest").alpha
+    Fraction(1, 100)
+    """
 
     seed: int = 0
     runs: int = 100
@@ -73,26 +101,45 @@ class Settings:
         datasets: Number = 100,
         delta: Number = DELTA,
         alpha: Number = ALPHA,
-        empty: str = "zero",
-        ties: str = "smallest",
-        binning: str = "floor",
+        empty: Empty = "zero",
+        ties: Ties = "smallest",
+        binning: Binning = "floor",
         step_noise: str | None = None,
     ) -> Settings:
-        """From what a user wrote, each in its declared range."""
+        """Check settings as a user wrote them.
+
+        Parameters
+        ----------
+        seed, runs, datasets, delta, alpha, empty, ties, binning
+            As for the class; numbers may be texts.
+        step_noise
+            "none", "uniform:N", "poisson", or None for each experiment's own.
+
+        Returns
+        -------
+        Settings
+            The settings, with exact numbers.
+        """
         return cls(
             seed=integer("seed", seed, at_least=0),
             runs=_many("runs", runs),
             datasets=_many("datasets", datasets),
             delta=SMALL_DELTA.check(delta),
             alpha=ALPHA_RANGE.check(alpha),
-            empty=_one_of("empty", empty, ("zero", "random")),
-            ties=_one_of("ties", ties, ("smallest", "largest", "random")),
-            binning=_one_of("binning", binning, ("floor", "nearest")),
+            empty=_one_of("empty", empty, Empty),
+            ties=_one_of("ties", ties, Ties),
+            binning=_one_of("binning", binning, Binning),
             step_noise=_step_noise(step_noise),
         )
 
     def texts(self) -> dict[str, str]:
-        """Every setting as a short text, for a page or a fingerprint."""
+        """Return every setting as a short text, for a page or a fingerprint.
+
+        Returns
+        -------
+        dict of str to str
+            Names as on the command line.
+        """
         return {
             "seed": str(self.seed),
             "runs": str(self.runs),
@@ -107,22 +154,22 @@ class Settings:
 
 
 class Contender(Protocol):
-    """What can be measured: a name, and outputs on a row of bars."""
+    """A mechanism as the study sees it: a name, and outputs on an array of counts."""
 
     @property
     def name(self) -> str:
-        """What tables and figures call it."""
+        """Name in tables and figures."""
 
     def refuse(self, epsilon: Fraction, settings: Settings) -> None:
-        """Raise what the mechanism has against these parameters, before any work is done."""
+        """Raise an error if the mechanism does not support these parameters."""
 
     def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
-        """One output for each run, as a place on the row of bars."""
+        """Return one output per run, as a place among the buckets."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A baseline, asked the way its protocol says; a tie rule is passed on only where it is not the usual one."""
+    """A baseline; a tie rule is passed on only if it is not the default, since a user's baseline may not take one."""
 
     baseline: Baseline
 
@@ -134,7 +181,14 @@ class _Named:
         try:
             self.baseline.claim(epsilon=epsilon, delta=settings.delta)
         except InputError as refusal:
-            raise InputError(f"mechanism {safe_repr(self.name)}: {refusal} Leave it out, or change that.") from None
+            rule, remedy = (each if isinstance(each, tuple) else (each,) for each in (refusal.rule, refusal.remedy))
+            shown = safe_repr(self.name)
+            raise InputError(
+                refusal.parameter,
+                (*rule, f" for mechanism {shown}"),
+                given=refusal.given,
+                remedy=(*remedy, f" Change it, or leave out {shown}."),
+            ) from None
 
     def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
         run: Callable[..., Any] = self.baseline.run
@@ -152,13 +206,33 @@ class _Named:
 
 
 def named(baseline: Baseline) -> Contender:
-    """A compared mechanism, ready to be measured."""
+    """Return a baseline as a contender."""
     return _Named(baseline)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One mechanism at one ε: mean errors of each data set, and quantiles of the flexible error over all runs."""
+    """Errors of one mechanism at one ε in one experiment, in percent of the number of buckets.
+
+    Parameters
+    ----------
+    experiment, mechanism
+        Names.
+    epsilon
+        Privacy parameter.
+    actual, flexible
+        Mean error of the runs on each data set.
+    betas
+        Quantiles of the flexible error over all runs, at the levels ``QUANTILES``.
+
+    Examples
+    --------
+    >>> from flexdp.baselines import baseline
+    >>> from flexdp.experiments import EXPERIMENTS
+    >>> cell = measure(EXPERIMENTS["2"], named(baseline("dropping")), Fraction(1), Settings(runs=5, datasets=2))
+    >>> cell.actual, cell.flexible, cell.betas
+    ((50.0, 50.0), (0.0, 0.0), (0.0, 0.0, 0.0))
+    """
 
     experiment: str
     mechanism: str
@@ -169,20 +243,20 @@ class Cell:
 
     @property
     def key(self) -> Key:
-        """What the cell is about."""
+        """Experiment, mechanism and ε."""
         return self.experiment, self.mechanism, self.epsilon
 
 
-@lru_cache(maxsize=16)  # the experiments of a study, and of a variant of it
+@lru_cache(maxsize=16)  # the experiments of a study and of one variant
 def cases(experiment: Experiment, settings: Settings) -> tuple[Case, ...]:
-    """All data sets of an experiment; the same whatever mechanism is run on them."""
+    """Return all data sets of an experiment, which are the same for every mechanism."""
     law = experiment.switched(binning=settings.binning, noise=settings.step_noise).law
     rows = (law.counts(stream(settings.seed, "data", experiment.name, i)) for i in range(settings.datasets))
     return tuple(case(row, experiment.statistic, settings.alpha, settings.ties) for row in rows)
 
 
 def measure(experiment: Experiment, mechanism: Contender, epsilon: Fraction, settings: Settings) -> Cell:
-    """Run a mechanism on every data set, each from a stream of its own."""
+    """Run a mechanism on every data set, each with its own random stream."""
     percent_actual, percent_flexible = [], []
     everything = np.empty((settings.datasets, settings.runs))
     for place, each in enumerate(cases(experiment, settings)):
@@ -205,7 +279,7 @@ def measure(experiment: Experiment, mechanism: Contender, epsilon: Fraction, set
 
 
 def epsilon_grid(values: object) -> tuple[Fraction, ...]:
-    """The ε of a study, ascending and each once; refused when there is none or one is not positive."""
+    """Return the values of ε, ascending and without duplicates, from a number, a list or a text such as "0.1,1"."""
     given = plain_scalar(values)
     listed: list[Any] | None
     if isinstance(given, str):
@@ -215,32 +289,28 @@ def epsilon_grid(values: object) -> tuple[Fraction, ...]:
     else:
         listed = elements(given)
     if listed is None:
-        raise InputError(f"epsilon must be a list of numbers; got {safe_repr(values)}. Write 0.1,0.5,1.")
+        raise InputError("epsilon", "must be a list of numbers", given=safe_repr(values), remedy="Write 0.1,0.5,1.")
     if not listed:
-        raise InputError("epsilon must hold at least one number; got none. Write 0.1,0.5,1.")
+        raise InputError("epsilon", "must contain at least one number", given="none", remedy="Write 0.1,0.5,1.")
     return tuple(sorted({EPSILON.check(value) for value in listed}))
-
-
-def epsilon_text(epsilon: Fraction) -> str:
-    """ε as tables and files write it."""
-    return number_text(epsilon)
 
 
 def _checked(outputs: Any, name: str, runs: int) -> NDArray[np.float64]:
     try:
         given = np.asarray(outputs)
-        if given.dtype.kind == "c":  # would lose its imaginary part with a warning
+        if given.dtype.kind == "c":  # astype would only warn about the imaginary part
             raise TypeError
         numbers = given.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"mechanism {safe_repr(name)} must return real numbers, one for each run.") from None
+        raise InputError("mechanism", f"{safe_repr(name)} must return real numbers, one per run") from None
     if numbers.shape != (runs,):
         raise InputError(
-            f"mechanism {safe_repr(name)} must return one output for each of the {runs} runs; "
-            f"got shape {numbers.shape}."
+            "mechanism",
+            f"{safe_repr(name)} must return one output for each of the {runs} runs",
+            given=f"shape {numbers.shape}",
         )
     if not np.isfinite(numbers).all():
-        raise InputError(f"mechanism {safe_repr(name)} returned an output that is not a finite number.")
+        raise InputError("mechanism", f"{safe_repr(name)} returned an output that is not a finite number")
     return numbers
 
 
@@ -250,14 +320,8 @@ def _step_noise(value: object) -> StepNoise | None:
 
 
 def _many(name: str, value: object) -> int:
-    number = integer(name, value, at_least=LEAST)
-    if number > _LARGEST:
-        raise InputError(f"{name} must be at most 10^7; got {safe_repr(value)}.")
-    return number
+    return integer(name, value, at_least=LEAST, at_most=_LARGEST)
 
 
-def _one_of(name: str, value: str, choices: tuple[Any, ...]) -> Any:
-    given = plain_scalar(value)
-    if not isinstance(given, str) or given not in choices:
-        raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}; got {safe_repr(value)}.")
-    return given
+def _one_of(name: str, value: object, words: Any) -> Any:
+    return choice(name, value, get_args(words))

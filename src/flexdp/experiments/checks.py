@@ -1,8 +1,8 @@
-"""Comparisons of mechanisms, each a bound on a mean over data sets, and whether the data sets show that it is kept.
+"""Comparisons of mechanisms: a bound on a mean over data sets, with a test of whether it is satisfied.
 
-A check is a quantity that each data set has and a bound on its mean. Differences are taken on the *same* data set,
-which is what makes their standard error a paired one. By the t-quantile at ``LEVEL`` the mean is surely within the
-bound (the check holds), surely beyond it (it fails), or neither (it is undecided, and more data sets would tell).
+A check is a quantity per data set and a bound on its mean. Differences are taken on the *same* data set, so their
+standard error is paired. By a t-test at ``LEVEL`` the mean is significantly within the bound (the check holds),
+significantly beyond it (it fails), or neither (it is undecided, and more data sets would decide).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = [
     "values",
 ]  # fmt: skip
 
-VISIBLE = 1.0  # percent of the bars: about the width of a line in the figure
-LEVEL = 1e-4  # chance that a mean beyond its bound is called within it, or the other way round
-CLOSE = 0.1  # of the error of a blind guess
+VISIBLE = 1.0  # percent of the buckets: about the width of a line in the figure
+LEVEL = 1e-4  # significance level, two-sided
+CLOSE = 0.1  # of the error of a random guess
 
 Measure = Literal["actual", "flexible"]
 Outcome = Literal["holds", "fails", "undecided"]
@@ -38,7 +38,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Check:
-    """|mean| ≤ bound where ``two_sided``, else mean ≤ bound, over the data sets of one experiment."""
+    """The comparison mean ≤ bound over the data sets of one experiment, or |mean| ≤ bound if ``two_sided``."""
 
     about: str
     values: Values
@@ -47,31 +47,31 @@ class Check:
 
     @cached_property
     def mean(self) -> float:
-        """The mean over data sets."""
+        """Mean over data sets."""
         return float(self.values.mean())
 
     @cached_property
     def error(self) -> float:
-        """Its standard error; paired, because the values are differences on the same data sets."""
+        """Standard error of the mean; paired, since the values are differences on the same data sets."""
         return float(self.values.std(ddof=1) / math.sqrt(len(self.values)))
 
     @property
     def excess(self) -> float:
-        """How far the mean is beyond the bound."""
+        """Distance of the mean beyond the bound; negative within it."""
         return (abs(self.mean) if self.two_sided else self.mean) - self.bound
 
     @cached_property
     def outcome(self) -> Outcome:
-        """Whether the bound is kept, as far as the data sets tell."""
+        """Result of the t-test."""
         margin = _quantile(len(self.values) - 1) * self.error
-        if self.excess + margin <= 1e-9:  # sums of rounded decimals
+        if self.excess + margin <= 1e-9:  # tolerance for sums of rounded decimals
             return "holds"
         return "fails" if self.excess - margin > 1e-9 else "undecided"
 
 
 @lru_cache(maxsize=8)
 def _quantile(freedom: int) -> float:
-    """The two-sided t-quantile at ``LEVEL``."""
+    """Return the two-sided t-quantile at ``LEVEL``."""
     with extra("lab", "scipy", "judging an experiment"):
         from scipy.special import stdtrit
 
@@ -79,7 +79,7 @@ def _quantile(freedom: int) -> float:
 
 
 def values(study: Study, experiment: str, mechanism: str, epsilon: Fraction, of: Measure) -> Values:
-    """The error of a mechanism on each data set."""
+    """Return the error of a mechanism on each data set."""
     return np.array(getattr(study.cell(experiment, mechanism, epsilon), of))
 
 
@@ -98,7 +98,7 @@ def _between(study: Study, experiment: str, one: str, two: str, epsilon: Fractio
 
 
 def never_worse(study: Study, experiment: str, one: str, two: str, epsilon: Fraction) -> list[Check]:
-    """One mechanism is not visibly worse than another, in either kind of error."""
+    """Check that one mechanism is not visibly worse than another in either kind of error."""
     measures: tuple[Measure, ...] = ("actual", "flexible")
     return [
         Check(
@@ -118,7 +118,7 @@ def match(
     epsilon: Fraction,
     measures: tuple[Measure, ...] = ("actual", "flexible"),
 ) -> list[Check]:
-    """Two mechanisms are not visibly different."""
+    """Check that two mechanisms are not visibly different."""
     return [
         Check(
             about=f"({experiment}) {one} − {two}, {of}",
@@ -131,16 +131,16 @@ def match(
 
 
 def hard(study: Study, experiment: str, mechanism: str, epsilon: Fraction) -> Check:
-    """A mechanism errs by at least half of what naming a bar at random costs."""
+    """Check that a mechanism's error is at least half that of a random guess."""
     shortfall = _blind(study, experiment) / 2 - values(study, experiment, mechanism, epsilon, "actual")
-    return Check(about=f"({experiment}) half of a blind guess − {mechanism}, actual", values=shortfall, bound=0.0)
+    return Check(about=f"({experiment}) half a random guess − {mechanism}, actual", values=shortfall, bound=0.0)
 
 
 def near_blind(study: Study, experiment: str, mechanism: str, epsilon: Fraction) -> Check:
-    """A mechanism errs about as much as naming a bar at random does."""
+    """Check that a mechanism's error is close to that of a random guess."""
     blind = _blind(study, experiment)
     return Check(
-        about=f"({experiment}) {mechanism} − blind guess, actual",
+        about=f"({experiment}) {mechanism} − random guess, actual",
         values=values(study, experiment, mechanism, epsilon, "actual") - blind,
         bound=CLOSE * float(blind.mean()),
         two_sided=True,
@@ -148,7 +148,7 @@ def near_blind(study: Study, experiment: str, mechanism: str, epsilon: Fraction)
 
 
 def better(study: Study, experiment: str, one: str, two: str, epsilon: Fraction) -> Check:
-    """Visibly better in the kind of error that shows it more."""
+    """Check that one mechanism is visibly better than another, in the kind of error that differs more."""
     measures: tuple[Measure, ...] = ("actual", "flexible")
     gaps = {of: _between(study, experiment, one, two, epsilon, of) for of in measures}
     shown = min(measures, key=lambda of: float(gaps[of].mean()))

@@ -1,8 +1,8 @@
-"""The figure: one panel for each experiment, actual errors solid, flexible ones dashed, a typical histogram inset.
+"""The figure: one panel per experiment, with solid actual errors, dashed flexible errors and a typical histogram.
 
-Colours are those of Okabe and Ito, with grey added; markers tell the mechanisms apart where colours cannot, and lines
-are drawn from broad to thin, so that one that lies on another leaves an edge of it. The bytes depend on the study
-alone. Matplotlib is loaded when a figure is drawn.
+Colours are those of Okabe and Ito, plus grey. Markers distinguish the mechanisms without colour, and lines are drawn
+from thick to thin, so that coinciding lines remain visible. The bytes depend on the study alone. Matplotlib is imported
+when a figure is drawn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.exact import number_text
-from flexdp.errors import InputError
+from flexdp._core.extras import extra
 from flexdp.experiments.cells import cases
 from flexdp.experiments.results import mean_and_error
 from flexdp.experiments.runner import Study
@@ -32,7 +32,7 @@ STYLES: dict[str, tuple[str, str]] = {  # colour, marker
     "em": ("#999999", "x"),
     "ptr": ("#009E73", "P"),
     "ss": ("#CC79A7", "*"),
-    "sanpoints": ("#B8A800", "h"),  # their yellow, darker: it must be seen on white
+    "sanpoints": ("#B8A800", "h"),  # their yellow, darkened to be visible on white
 }
 _SPARE = (("#000000", "1"), ("#0072B2", "2"), ("#D55E00", "3"), ("#009E73", "4"), ("#CC79A7", "+"))
 _BROADEST, _THINNEST = 4.2, 1.2
@@ -47,17 +47,17 @@ _SETTINGS: dict[str, Any] = {
 
 
 def svg(study: Study) -> bytes:
-    """The figure as SVG, text as text."""
+    """Return the figure as SVG, with text as text."""
     return _saved(study, "svg", {"Date": None, "Creator": None})
 
 
 def png(study: Study) -> bytes:
-    """The figure as PNG, 150 points to the inch."""
+    """Return the figure as PNG, at 150 dpi."""
     return _saved(study, "png", {"Software": None})
 
 
 def draw(study: Study) -> Figure:
-    """The figure as a matplotlib object."""
+    """Return the figure as a matplotlib object."""
     figures = _matplotlib().figure
     columns = min(3, len(study.experiments))
     lines = math.ceil(len(study.experiments) / columns)
@@ -100,7 +100,7 @@ def _panel(panel: Axes, study: Study, experiment: Any) -> None:
     panel.set_xticks(shown, [number_text(tick) for tick in shown])
     panel.set_xticks([], minor=True)
     panel.set_xlabel("ε")
-    panel.set_ylabel("error, % of the bars")
+    panel.set_ylabel("error (% of buckets)")
     panel.set_ylim(-0.02 * highest, 1.42 * highest)
     panel.set_yticks([tick for tick in panel.get_yticks() if 0 <= tick <= 1.05 * highest])
     panel.grid(axis="y", color="#dddddd", linewidth=0.6)
@@ -143,9 +143,7 @@ def _saved(study: Study, kind: str, metadata: dict[str, Any]) -> bytes:
 
 
 def _matplotlib() -> Any:
-    try:
+    with extra("lab", "matplotlib", "drawing a figure"):
         import matplotlib
         import matplotlib.figure
-    except ImportError:
-        raise InputError("figures need matplotlib. Install it with: pip install 'flexdp[lab]'.") from None
     return matplotlib

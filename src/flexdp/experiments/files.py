@@ -1,4 +1,4 @@
-"""An output folder and its files: each is written whole or not at all, and trouble is told in one line."""
+"""Output folders and atomic writes, with one-line errors."""
 
 from __future__ import annotations
 
@@ -17,27 +17,30 @@ __all__ = ["output_folder", "write_whole", "writing"]
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about a full or closed place into one line with a remedy."""
+def writing(path: Path, parameter: str = "out") -> Iterator[None]:
+    """Turn errors of the operating system into one line that names the parameter and a remedy."""
     try:
         yield
     except OSError as failure:
         if failure.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise InputError(
-                f"out {safe_repr(str(path))} is full. Free some room and run the same command again: what is finished "
-                "is kept."
+                parameter,
+                f": no space left to write {safe_repr(str(path))}",
+                remedy="Free some space and run the same command again; finished work is kept.",
             ) from None
         raise InputError(
-            f"out {safe_repr(str(path))} cannot be written. Check the folder and its permissions, or name another."
+            parameter,
+            f": cannot write {safe_repr(str(path))}",
+            remedy="Check the folder and its permissions, or choose another.",
         ) from None
 
 
 def output_folder(out: str | Path) -> Path:
-    """The folder, made if need be, and tried before any work is done."""
+    """Create the folder if necessary, and check that it is writable before any work is done."""
     folder = Path(path_text("out", out))
     with writing(folder):
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"out {safe_repr(str(folder))} is a file; name a folder.")
+            raise InputError("out", "must be a folder", given=f"the file {safe_repr(str(folder))}")
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, trial = tempfile.mkstemp(prefix=".flexdp-", dir=folder)
         os.close(descriptor)
@@ -45,9 +48,9 @@ def output_folder(out: str | Path) -> Path:
     return folder
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write beside the target, then put it in its place."""
-    with writing(path):
+def write_whole(path: Path, content: str | bytes, parameter: str = "out") -> None:
+    """Write a file atomically: to a temporary file, then rename it."""
+    with writing(path, parameter):
         descriptor, name = tempfile.mkstemp(prefix=".flexdp-", dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as stream:

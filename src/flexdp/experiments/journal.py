@@ -1,7 +1,7 @@
-"""What is finished, on disk: one line for each cell, so that an interrupted study goes on where it was.
+"""On-disk journal of finished cells, so that an interrupted study can resume.
 
-The first line is a fingerprint of everything that decides the numbers. A study with other parameters is refused the
-folder, and so is a second process at the same time. A line that was cut off by a crash is dropped and computed again.
+The first line is a fingerprint of all settings that determine the numbers. A study with other settings, or a second
+process, cannot use the same folder. A line truncated by a crash is dropped and computed again.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ NAME = "progress.jsonl"
 
 
 def fingerprint(settings: Settings) -> dict[str, str]:
-    """The settings, and the versions that the streams depend on."""
+    """Return the settings and the versions that the random streams depend on."""
     return {**settings.texts(), "flexdp": __version__, "numpy": np.__version__}
 
 
 class Journal:
-    """The finished cells of one folder; use it as a context, and add a cell when it is done."""
+    """Finished cells of one folder; a context manager."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._path = folder / NAME
@@ -43,18 +43,15 @@ class Journal:
 
     def __enter__(self) -> Journal:
         if self._path.exists() and not self._path.is_file():
-            raise InputError(
-                f"out {safe_repr(str(self._path.parent))} holds a {NAME} that is no file; name another folder."
-            )
+            raise self._unusable(f"contains a {NAME} that is not a regular file", "Choose another folder.")
         with writing(self._path):
             self._stream = self._path.open("a+b")
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._stream.close()
-            raise InputError(
-                f"out {safe_repr(str(self._path.parent))} is in use by another run; wait for it, or name another "
-                "folder."
+            raise self._unusable(
+                "is in use by another run", "Wait for it to finish, or choose another folder."
             ) from None
         try:
             self._load(self._stream)
@@ -64,7 +61,7 @@ class Journal:
         return self
 
     def add(self, cell: Cell) -> None:
-        """Keep a finished cell; it is on disk when this returns."""
+        """Write a finished cell to disk."""
         self.cells[cell.key] = cell
         document = {
             "experiment": cell.experiment,
@@ -85,7 +82,7 @@ class Journal:
 
     def _append(self, document: Mapping[str, Any]) -> None:
         if self._stream is None:
-            raise InputError("the journal is closed; use it as a context.")
+            raise InputError("journal", "is closed", remedy="Use it as a context manager.")
         with writing(self._path):
             self._stream.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
             self._stream.flush()
@@ -104,18 +101,20 @@ class Journal:
             found = json.loads(lines[0])
             cells = [_cell(json.loads(line)) for line in lines[1:]]
         except (ValueError, KeyError, TypeError):
-            raise InputError(
-                f"out {safe_repr(str(self._path.parent))} holds a {NAME} that cannot be read. Delete it, or name "
-                "another folder."
+            raise self._unusable(
+                f"contains a {NAME} that cannot be read", "Delete it, or choose another folder."
             ) from None
         differing = sorted(name for name in {*found, *self._print} if found.get(name) != self._print.get(name))
         if differing:
             name = differing[0]
-            raise InputError(
-                f"out {safe_repr(str(self._path.parent))} holds a study with {name} {safe_repr(found.get(name))}, not "
-                f"{safe_repr(self._print.get(name))}. Name another folder, or delete {NAME} in it."
+            raise self._unusable(
+                f"contains a study with {name} {safe_repr(found.get(name))}, not {safe_repr(self._print.get(name))}",
+                f"Choose another folder, or delete {NAME} in it.",
             )
         self.cells = {cell.key: cell for cell in cells}
+
+    def _unusable(self, why: str, remedy: str) -> InputError:
+        return InputError("out", f"{safe_repr(str(self._path.parent))} {why}", remedy=remedy)
 
 
 def _cell(document: Mapping[str, Any]) -> Cell:

@@ -1,4 +1,4 @@
-"""Everything that a finished study leaves behind: its files, its JSON, and what a terminal is shown."""
+"""Output of a finished study: files, JSON and terminal text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLAIM = {each.name: each for each in CLAIMS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """A study with its verdicts; ``turned`` is None where the sensitivity was not asked for."""
+    """A study with its verdicts; ``turned`` is None if the sensitivity was not computed."""
 
     study: Study
     judged: Sequence[Judgement]
@@ -35,7 +35,7 @@ class Finished:
     worst: Sequence[WorstCase] = ()
 
     def write(self, folder: Path, *, figures: bool = True) -> None:
-        """Every file, each whole; all but ``timings.csv`` have the same bytes for the same parameters and seed."""
+        """Write all files; all but ``timings.csv`` are identical for equal parameters and seed."""
         texts = {
             "results.csv": results_csv(self.study),
             "datasets.csv": datasets_csv(self.study),
@@ -55,10 +55,10 @@ class Finished:
             write_whole(folder / "index.html", self._page(drawing))
 
     def text(self) -> str:
-        """For a terminal: a short table, then each verdict on a line."""
+        """Return the text for a terminal: a short table, then the verdicts."""
         lines = [short_table(self.study)]
         if self.judged:
-            lines.append("\nWhat the paper says of its figure")
+            lines.append("\nThe paper's statements about its figure")
         for name, judged in groupby(self.judged, key=lambda each: each.claim.name):
             readings: dict[str, list[str]] = {}
             for each in judged:
@@ -68,13 +68,13 @@ class Finished:
             lines += [f"  {f'{of}: ' if len(readings) > 1 else ''}{verdict}" for verdict, of in told]
         for place, flip in enumerate(self.turned or ()):
             if not place:
-                lines.append("\nVerdicts that a switch turns round\n")
+                lines.append("\nVerdicts reversed by a switch\n")
             reading = f" ({flip.judgement.reading})" if flip.judgement.reading else ""
             lines.append(f"  {flip.judgement.claim.name}{reading}, {flip}")
         return "\n".join(lines)
 
     def document(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return the document for ``--json``."""
         found: dict[str, Any] = {
             "settings": self.study.settings.texts(),
             "results": [asdict(row) for row in rows(self.study)],
@@ -108,7 +108,7 @@ class Finished:
             self.judged,
             self.turned,
             worst=self.worst,
-            title="Flexible accuracy: the experiments, run again",
+            title="Flexible accuracy: the experiments, reproduced",
             commands=[command(self.study, sensitivity=self.turned is not None)],
         )
 

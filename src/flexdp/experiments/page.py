@@ -1,7 +1,7 @@
-"""A study as one HTML page: the figure, the verdicts, the numbers, the definitions and the commands, in one file.
+"""A study as a self-contained HTML page: figure, verdicts, numbers, definitions and commands.
 
-It loads nothing, follows the reader's light or dark setting, and has headings, captions and table headers for readers
-that are not eyes.
+The page loads nothing, follows the reader's light or dark setting, and has headings, captions and table headers for
+screen readers.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from html import escape
 from itertools import groupby
 
 from flexdp._core.exact import number_text
+from flexdp._core.text import plural
 from flexdp.baselines import BASELINES
 from flexdp.experiments.cells import QUANTILES
 from flexdp.experiments.checks import CLOSE, LEVEL, VISIBLE
@@ -24,10 +25,10 @@ from flexdp.experiments.worst import WorstCase
 __all__ = ["command", "page"]
 
 _SWITCHES = {
-    "empty": "what an output without an answer counts as: bar 0 (zero), or a bar at random",
-    "ties": "which of several tallest bars is the mode",
-    "binning": "how draws become bars: rounded down (floor) or to the nearest",
-    "step-noise": "what each bar of a step is moved by; by default nothing in (2) and (4), −5 to 5 in (6)",
+    "empty": "an output without an answer counts as bucket 0 (zero) or as a random bucket (random)",
+    "ties": "the bucket that is the mode when several are tallest",
+    "binning": "draws are rounded down (floor) or to the nearest integer (nearest)",
+    "step-noise": "noise on each bucket of a step; by default none in (2) and (4), −5 to 5 in (6)",
 }
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#f3f3f1;--line:#767676;--link:#0b57a4}
@@ -65,7 +66,7 @@ def page(
     title: str,
     commands: Sequence[str],
 ) -> str:
-    """The page; ``turned`` is None where the sensitivity was not asked for."""
+    """Return the page; ``turned`` is None if the sensitivity was not computed."""
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(_summary(study))}</p>",
@@ -89,7 +90,7 @@ def page(
 
 
 def command(study: Study, *, sensitivity: bool = False) -> str:
-    """The command line that makes the same study again."""
+    """Return the command that reproduces the study."""
     words = ["flexdp experiment", *(each.name for each in study.experiments)]
     if set(study.mechanisms) != set(BASELINES):
         words += [f"-m {name}" for name in study.mechanisms]
@@ -101,10 +102,10 @@ def command(study: Study, *, sensitivity: bool = False) -> str:
 def _summary(study: Study) -> str:
     settings = study.settings
     return (
-        f"{len(study.mechanisms)} mechanisms at {len(study.epsilons)} values of ε, δ = {settings.delta}, on "
-        f"{settings.datasets} simulated data sets for each experiment, {settings.runs} runs on each; seed "
-        f"{settings.seed}. Errors are in percent of the number of bars, and flexible errors allow a fraction "
-        f"{number_text(settings.alpha)} of the records to be left out."
+        f"{plural(len(study.mechanisms), 'mechanism')} at {plural(len(study.epsilons), 'value')} of ε, with "
+        f"δ = {settings.delta}: {settings.datasets} simulated data sets per experiment and {settings.runs} runs on "
+        f"each, seed {settings.seed}. Errors are in percent of the number of buckets; flexible errors allow a fraction "
+        f"α = {number_text(settings.alpha)} of the records to be dropped."
     )
 
 
@@ -112,12 +113,12 @@ def _figure(study: Study, figure: bytes) -> str:
     drawing = figure.decode()
     drawing = drawing[drawing.index("<svg") :]
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
-    label = f"Mean errors against ε, a panel for each of {len(study.experiments)} experiments; the numbers are below."
+    label = f"Mean errors against ε in {plural(len(study.experiments), 'panel')}, one per experiment; numbers below."
     drawing = drawing.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
     return (
         f'<figure>\n<div class="wide" tabindex="0" role="region" aria-label="Figure">{drawing}</div>\n'
         "<figcaption>Solid: actual error. Dashed: flexible error. Inset: a typical histogram. "
-        "Lines are drawn from broad to thin, so that one on top of another leaves an edge of it.</figcaption></figure>"
+        "Lines are drawn from thick to thin, so that coinciding lines remain visible.</figcaption></figure>"
     )
 
 
@@ -132,32 +133,32 @@ def _verdicts(judged: Sequence[Judgement]) -> str:
         for place, together in enumerate(alike.values()):
             first = [f'<th scope="rowgroup" rowspan="{len(alike)}">{head}</th>'] if not place else []
             lines.append([*first, *_judged(together)])
-    return "<h2>What the paper says of its figure, judged</h2>\n" + _table(
-        "Each sentence, in our words and as inequalities. Last column: the comparison furthest beyond its bound, or "
-        "nearest to it, with its paired standard error. Where readings agree, comparisons are those of the first",
-        ["sentence", "reading", "verdict", "comparisons that fail", "most against it"],
+    return "<h2>The paper's statements about its figure</h2>\n" + _table(
+        "Each statement, in our words and as an inequality. Last column: the comparison furthest beyond its bound, or "
+        "closest to it, with its paired standard error. Where readings agree, comparisons are for the first",
+        ["statement", "reading", "verdict", "failing comparisons", "critical comparison"],
         lines,
     )
 
 
 def _judged(alike: Sequence[Judgement]) -> list[str]:
-    """Readings with the same verdict in one row; the comparisons are those of the first."""
+    """Return one row for readings with the same verdict; the comparisons are for the first."""
     each = alike[0]
     why = "; ".join(f"{about} ({epsilons})" for about, epsilons in each.reasons())
     return [
         f"<td>{'<br>'.join(escape(other.reading) for other in alike) or '—'}</td>",
         f'<td class="{_mark(each)}">{escape(each.verdict)}</td>',
-        f"<td>{escape(why) or 'no comparison fails'}</td>",
+        f"<td>{escape(why) or 'none'}</td>",
         f"<td>{escape(each.worst)}</td>",
     ]
 
 
 def _turned(judged: Sequence[Judgement], turned: Sequence[Flip] | None) -> str:
-    heading = "<h2>What the open choices decide</h2>\n"
+    heading = "<h2>Sensitivity to details that the paper leaves open</h2>\n"
     if turned is None:
-        return heading + "<p>Not asked for: run with <code>--sensitivity</code>.</p>"
+        return heading + "<p>Not computed. Run with <code>--sensitivity</code>.</p>"
     if not turned:
-        return heading + "<p>No switch turns any verdict round at any ε.</p>"
+        return heading + "<p>No switch reverses any verdict at any ε.</p>"
     lines = (
         [
             f'<th scope="row">{escape(each.judgement.claim.says)}</th>',
@@ -169,8 +170,8 @@ def _turned(judged: Sequence[Judgement], turned: Sequence[Flip] | None) -> str:
     moved = len({(each.judgement.claim.name, each.judgement.reading) for each in turned})
     return (
         heading
-        + f"<p>Of {len(judged)} verdicts, a switch turns {moved} round at some ε, from holds to fails or back.</p>"
-        + _table("Verdicts that a switch turns round", ["sentence", "reading", "switch"], lines)
+        + f"<p>Of {len(judged)} verdicts, {moved} are reversed by a switch at some ε.</p>"
+        + _table("Verdicts reversed by a switch", ["statement", "reading", "switch"], lines)
     )
 
 
@@ -184,11 +185,11 @@ def _worst(worst: Sequence[WorstCase]) -> str:
         ]
         for row in worst
     )
-    heads = ["mechanism", "statistic", "ε", "bars", "α", "γ", "worst β found, %", "on the histogram"]
+    heads = ["mechanism", "statistic", "ε", "buckets", "α", "γ", "worst β found (%)", "histogram"]
     return (
-        "<h2>Where it breaks</h2>\n<p>Histograms found by search, at the α that dropping guarantees. There its β is 0 "
-        "on every histogram; a large β of another mechanism is a proof that it has no such guarantee. Computed from "
-        "exact laws, no simulation.</p>\n" + _table("Worst cases", heads, lines)
+        "<h2>Worst cases</h2>\n<p>Histograms found by search, at the α that dropping guarantees. At this α the β of "
+        "dropping is 0 on every histogram; a large β of another mechanism proves that it has no such guarantee. "
+        "Computed from exact distributions, without simulation.</p>\n" + _table("Worst cases", heads, lines)
     )
 
 
@@ -212,16 +213,16 @@ def _cells(row: Row) -> Iterable[str]:
 
 def _definitions(study: Study) -> str:
     pairs = [
-        ("actual error", "distance of the output from the true answer, in % of the bars; mean over runs and data sets"),
-        ("flexible error", "the same from the nearest answer that the data can have once ⌊αn⌋ records are left out"),
-        ("± se", "standard error over data sets; of a difference, paired: taken on the same data sets"),
-        ("β at 99%", "what that share of all runs keeps its flexible error to"),
-        ("dominates, matches", f"nowhere worse, nowhere different, by more than {VISIBLE:g}% of the bars"),
-        ("hard", "an actual error of at least half of what naming a bar at random costs"),
-        ("close to uniform", f"within {CLOSE:.0%} of what naming a bar at random costs"),
-        ("far beyond", f"at least {MUCH:g}% of the bars"),
-        ("holds, fails, undecided", f"the mean is within its bound, beyond it, or neither: t-quantile at {LEVEL:g}"),
-        ("reading", "whose mechanism is ours (dropping, or the paper's stlap), and which calibration is BNS"),
+        ("actual error", "mean distance from the output to the true answer, in percent of the number of buckets"),
+        ("flexible error", "the same to the nearest answer that the data can have once ⌊αn⌋ records are dropped"),
+        ("± se", "standard error over data sets; for differences paired, on the same data sets"),
+        ("β at 99%", "99th percentile of the flexible error over all runs"),
+        ("dominates, matches", f"never worse, never different, by more than {VISIBLE:g}% of the buckets"),
+        ("hard", "an actual error of at least half that of a random guess"),
+        ("close to uniform", f"within {CLOSE:.0%} of the error of a random guess"),
+        ("far beyond", f"at least {MUCH:g}% of the buckets"),
+        ("holds, fails, undecided", f"significantly within the bound, beyond it, or neither (t-test, level {LEVEL:g})"),
+        ("reading", "the mechanism meant (dropping, or the paper's stlap) and the calibration of BNS"),
         *((f"{name}: {study.settings.texts()[name]}", text) for name, text in _SWITCHES.items()),
     ]  # fmt: skip
     return (
@@ -233,11 +234,11 @@ def _mechanisms(study: Study) -> str:
     lines = (
         [
             f'<th scope="row">{escape(name)}</th>',
-            f"<td>{escape(str(BASELINES[name].citation)) if name in BASELINES else 'given by the user'}</td>",
+            f"<td>{escape(str(BASELINES[name].citation)) if name in BASELINES else 'supplied by the user'}</td>",
         ]
         for name in study.mechanisms
     )
-    return "<h2>Mechanisms</h2>\n" + _table("Where each comes from", ["name", "source"], lines)
+    return "<h2>Mechanisms</h2>\n" + _table("Sources", ["name", "source"], lines)
 
 
 def _mark(judgement: Judgement) -> str:

@@ -1,8 +1,8 @@
 """The six experiments of the paper, as data.
 
-What the paper leaves open is pinned down here and can be switched: empty output counts as bar 0, draws are binned by
-floor and discarded outside the bars, ties of the mode go to the smallest bar, the steps of (2) and (4) are exact and
-those of (6) get a whole number from −5 to 5 on every bar. Bars are numbered 0, …, B − 1.
+Details that the paper leaves open are fixed here and can be switched: an empty output counts as bucket 0; draws are
+binned by floor and discarded outside the buckets; ties for the mode go to the smallest bucket; the steps of (2) and (4)
+are exact, and each bucket of (6) is shifted by an integer from −5 to 5. Buckets are numbered 0, …, B − 1.
 """
 
 from __future__ import annotations
@@ -24,12 +24,31 @@ __all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "WORST", "Experiment", "
 EPSILONS = tuple(Fraction(n, 100) for n in (5, 7, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
 DELTA = Fraction(1, 2**20)
 ALPHA = Fraction(5, 1000)
-WORST = ("7", "worst")  # our own, by search instead of simulation: see :mod:`flexdp.experiments.worst`
+WORST = ("7", "worst")  # not from the paper; a search instead of a simulation: see :mod:`flexdp.experiments.worst`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """One panel of the figure: a statistic and the law of its data sets."""
+    """One panel of the figure: a statistic, and the distribution of its data sets.
+
+    Parameters
+    ----------
+    name
+        Name in files and on the command line.
+    statistic
+        ``Max()``, ``MaxAtLeast(k)`` or ``Mode()``.
+    law
+        Distribution of the data sets.
+    about
+        Short description of the data.
+
+    Examples
+    --------
+    >>> EXPERIMENTS["4"].title, EXPERIMENTS["4"].bars
+    ('(4) max_500, steps 540×50, 490×50', 100)
+    >>> EXPERIMENTS["1"].switched(binning="nearest", noise=None).law.binning
+    'nearest'
+    """
 
     name: str
     statistic: Readable
@@ -38,17 +57,30 @@ class Experiment:
 
     @property
     def bars(self) -> int:
-        """B."""
+        """B, the number of buckets."""
         return self.law.bars
 
     @property
     def title(self) -> str:
-        """What a panel or a table is headed by."""
+        """Heading of a panel or a table."""
         label = f"({self.name}) " if self.name in EXPERIMENTS else ""
         return f"{label}{statistic_text(self.statistic)}, {self.about}"
 
     def switched(self, *, binning: Binning, noise: StepNoise | None) -> Experiment:
-        """The same experiment under other readings of what the paper leaves open; None keeps the step noise."""
+        """Return the same experiment under another reading of the details that the paper leaves open.
+
+        Parameters
+        ----------
+        binning
+            Binning of random draws.
+        noise
+            Noise on steps; None keeps the experiment's own.
+
+        Returns
+        -------
+        Experiment
+            The experiment with those settings, as far as they apply to it.
+        """
         law = self.law
         if isinstance(law, Sampled):
             law = replace(law, binning=binning)
@@ -58,7 +90,7 @@ class Experiment:
 
 
 def statistic_text(statistic: Readable) -> str:
-    """The paper's word for the statistic.
+    """Return the paper's name for a statistic.
 
     >>> statistic_text(MaxAtLeast(500))
     'max_500'
@@ -73,27 +105,28 @@ _PLATEAUS = Steps(steps=((540, 50), (490, 50)))
 _NOISY = Steps(steps=((130, 120), (200, 5), (185, 85), (190, 10), (130, 80)), noise=StepNoise("uniform", 5))
 
 _ALL = (
-    Experiment(name="1", statistic=Max(), law=replace(_CAUCHY, emptied=10), about="Cauchy, last 10 bars empty"),
+    Experiment(name="1", statistic=Max(), law=replace(_CAUCHY, emptied=10), about="Cauchy, last 10 buckets empty"),
     Experiment(name="2", statistic=Max(), law=Steps(steps=((1000, 50), (1, 50))), about="steps 1000×50, 1×50"),
     Experiment(name="3", statistic=MaxAtLeast(500), law=_CAUCHY, about="Cauchy"),
     Experiment(name="4", statistic=MaxAtLeast(500), law=_PLATEAUS, about="steps 540×50, 490×50"),
-    Experiment(name="5", statistic=Mode(), law=PoissonBars(mean=250.0, bars=30), about="30 Poisson bars"),
+    Experiment(name="5", statistic=Mode(), law=PoissonBars(mean=250.0, bars=30), about="30 Poisson buckets"),
     Experiment(name="6", statistic=Mode(), law=_NOISY, about="five noisy steps"),
 )  # fmt: skip
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({each.name: each for each in _ALL})
 
 
 def chosen(names: Iterable[str]) -> tuple[Experiment, ...]:
-    """The experiments of those names, in the paper's order and each once; ``all`` means its six.
+    """Return the experiments of those names, in the paper's order and each once; ``all`` means all six.
 
     >>> [each.name for each in chosen(["4", "2", "4"])]
     ['2', '4']
     """
     asked = {str(name) for name in names}
     if not asked:
-        raise InputError("experiment must be named: 1 to 7, or all.")
+        raise InputError("experiment", "must be named", remedy="Choose from 1 to 7, or all.")
     for name in sorted(asked - {"all", *EXPERIMENTS}):
         near = difflib.get_close_matches(name.strip("()").lower(), [*EXPERIMENTS, *WORST, "all"], n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]}?" if near else "Choose from 1 to 7, or all."
-        raise InputError(f"experiment {safe_repr(name) if is_short(name) else 'of that name'} does not exist. {hint}")
+        shown = safe_repr(name) if is_short(name) else "of that name"
+        raise InputError("experiment", f"{shown} does not exist", remedy=hint)
     return tuple(each for each in _ALL if "all" in asked or each.name in asked)

@@ -1,4 +1,4 @@
-"""A column of a public table as a row of bars. Only for data that anybody may see: what follows shows true answers."""
+"""Exact counts of a column of a public table, for comparisons that show true answers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from flexdp._core.text import thousands
 from flexdp._release.api import prepare
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.simulation.laws import Fixed
 
 __all__ = ["MOST_BARS", "public_column"]
@@ -16,19 +17,33 @@ MOST_BARS = 100_000
 
 
 def public_column(source: Any, column: str, *, data_is_public: bool, **parameters: Any) -> Fixed:
-    """The counts of every bucket, exactly; refused unless the caller says that the data is public."""
+    """Return the exact count of every bucket; refuse unless the caller declares the data public."""
     if not data_is_public:
         raise InputError(
-            "data_is_public must be said: a comparison shows true answers beside noisy ones, so it is for data that "
-            "anybody may see. Add --data-is-public if it is; of private data, make a release instead."
+            "data_is_public",
+            "must be set to compare mechanisms on a table",
+            remedy=(
+                "A comparison shows true answers next to noisy ones. If anybody may see the data, pass ",
+                P("data_is_public", True),
+                "; for private data, make a release instead.",
+            ),
         )
     (question,) = prepare(source, column, **parameters).questions
     (buckets,) = question.shape.partitions
     bars = buckets.count
     if bars is None:
-        raise InputError("bounds and width must be given: all mechanisms must know the bars in advance.")
+        raise InputError(
+            "bounds",
+            ("and ", P("width"), " are required"),
+            remedy="All mechanisms must know the buckets in advance.",
+        )
     if bars > MOST_BARS:
-        raise InputError(f"width must make at most {MOST_BARS} bars; got {bars}. Choose a larger one.")
+        raise InputError(
+            "width",
+            f"must make at most {thousands(MOST_BARS)} buckets",
+            given=thousands(bars),
+            remedy="Choose a larger width.",
+        )
     from flexdp.tables import count
 
     (counted,) = count(question.table, [question.counting])

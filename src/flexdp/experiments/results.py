@@ -1,9 +1,9 @@
-"""What a study says: rows, the two CSV files, and a short table for people.
+"""Results of a study: rows, CSV files, and a short table for a terminal.
 
-Errors are in percent of the number of bars. ``actual`` is the mean over data sets of the mean over runs of the
-distance from the true answer, ``flexible`` that of the distance from the nearest answer that leaving out a fraction α
-of the records makes possible; their standard errors are over data sets. ``beta_50``, ``beta_90`` and ``beta_99`` are
-what that share of all runs keep their flexible error to.
+Errors are in percent of the number of buckets. ``actual`` is the distance from the true answer, ``flexible`` that from
+the nearest answer attainable by dropping a fraction α of the records; both are means over runs, then over data sets,
+with standard errors over data sets. ``beta_50``, ``beta_90`` and ``beta_99`` are quantiles of the flexible error over
+all runs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,33 @@ from flexdp.experiments.runner import Study
 
 __all__ = ["Row", "datasets_csv", "mean_and_error", "results_csv", "rows", "short_table", "timings_csv"]
 
-SHOWN = 4  # values of ε in a table on a terminal
+SHOWN = 4  # values of ε in a terminal table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of ``results.csv``."""
+    """One line of ``results.csv``; errors are in percent of the number of buckets.
+
+    Parameters
+    ----------
+    experiment, mechanism
+        Names.
+    epsilon
+        Privacy parameter.
+    actual, flexible
+        Mean errors over all data sets.
+    actual_se, flexible_se
+        Their standard errors over data sets.
+    beta_50, beta_90, beta_99
+        Quantiles of the flexible error over all runs.
+
+    Examples
+    --------
+    >>> from flexdp.experiments import compare
+    >>> row = compare("dropping", [5, 0, 900], "max", epsilon=1, runs=20, datasets=2).rows[0]
+    >>> row.mechanism, row.actual, row.beta_99
+    ('dropping', 0.0, 0.0)
+    """
 
     experiment: str
     mechanism: str
@@ -44,7 +65,7 @@ class Row:
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """The mean over data sets, and its standard error.
+    """Return the mean over data sets and its standard error.
 
     >>> mean_and_error([1.0, 2.0, 3.0])
     (2.0, 0.5773502691896258)
@@ -54,7 +75,7 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def rows(study: Study) -> list[Row]:
-    """One row for each cell, in the order of the study."""
+    """Return one row per cell, in the order of the study."""
     return [_row(cell) for cell in study.cells]
 
 
@@ -75,12 +96,12 @@ def _row(cell: Cell) -> Row:
 
 
 def results_csv(study: Study) -> str:
-    """``results.csv``: the same bytes for the same parameters and seed."""
+    """Return ``results.csv``, identical for equal parameters and seed."""
     return _csv([each.name for each in fields(Row)], (map(_text, astuple(row)) for row in rows(study)))
 
 
 def datasets_csv(study: Study) -> str:
-    """``datasets.csv``: one row for each data set of each cell; paired comparisons are made from these."""
+    """Return ``datasets.csv``: one row per data set and cell, for paired comparisons."""
     lines = (
         map(_text, (cell.experiment, cell.mechanism, cell.epsilon, place, actual, flexible))
         for cell in study.cells
@@ -90,14 +111,14 @@ def datasets_csv(study: Study) -> str:
 
 
 def timings_csv(study: Study) -> str:
-    """``timings.csv``: seconds of the processor that each mechanism took this time, and its share."""
+    """Return ``timings.csv``: processor seconds of each mechanism in this run, and its share."""
     whole = sum(study.seconds.values()) or 1.0
     lines = ([name, f"{spent:.3f}", f"{spent / whole:.3f}"] for name, spent in study.seconds.items())
     return _csv(["mechanism", "seconds", "share"], lines)
 
 
 def short_table(study: Study) -> str:
-    """A table for a terminal: actual / flexible error at a few ε, a block for each experiment."""
+    """Return a table for a terminal: errors at a few ε, one block per experiment."""
     picked = _few(study.epsilons)
     width = max(map(len, study.mechanisms)) + 2
     blocks = []
@@ -108,7 +129,7 @@ def short_table(study: Study) -> str:
             shown = "".join(f"{f'{cell.actual:.1f} / {cell.flexible:.1f}':>16}" for cell in cells)
             lines.append(f"{name:<{width}}{shown}")
         blocks.append("\n".join(lines))
-    return "Mean error in % of the bars, actual / flexible\n\n" + "\n\n".join(blocks)
+    return "Mean error in % of the number of buckets (actual / flexible)\n\n" + "\n\n".join(blocks)
 
 
 def _few(epsilons: Sequence[Fraction]) -> list[Fraction]:

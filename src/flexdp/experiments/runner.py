@@ -1,7 +1,7 @@
-"""Running a study: every cell that is not finished yet, in one process or several, with the same result.
+"""Running a study: all unfinished cells, in one process or several, with identical results.
 
-The order of work decides nothing (see ``_streams``), so cells are computed in any order and put in the paper's order
-at the end.
+The order of work does not affect the numbers (see :mod:`flexdp.simulation.streams`), so cells are computed in any order
+and sorted at the end.
 """
 
 from __future__ import annotations
@@ -26,12 +26,32 @@ from flexdp.experiments.paper import Experiment
 
 __all__ = ["Progress", "Study", "chosen_mechanisms", "run"]
 
-Progress = Callable[[int, int, str], None]  # cells done, cells in all, what was done last
+Progress = Callable[[int, int, str], None]  # cells done, cells in total, label of the last one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """The cells of a study, in the order asked for, and how long each mechanism took this time."""
+    """The results of a study.
+
+    Parameters
+    ----------
+    experiments, mechanisms, epsilons
+        The grid of cells.
+    settings
+        The settings of the study.
+    cells
+        One for each experiment, mechanism and ε, in that order.
+    seconds
+        Processor time of each mechanism in this run; resumed work is not counted.
+
+    Examples
+    --------
+    >>> from flexdp.experiments import EXPERIMENTS
+    >>> one = Fraction(1)
+    >>> study = run([EXPERIMENTS["2"]], chosen_mechanisms(["dropping"]), [one], Settings(runs=5, datasets=2))
+    >>> study.cell("2", "dropping", one).flexible
+    (0.0, 0.0)
+    """
 
     experiments: tuple[Experiment, ...]
     mechanisms: tuple[str, ...]
@@ -41,7 +61,20 @@ class Study:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def cell(self, experiment: str, mechanism: str, epsilon: Fraction) -> Cell:
-        """One cell."""
+        """Return one cell.
+
+        Parameters
+        ----------
+        experiment, mechanism
+            Names.
+        epsilon
+            One of the values of ε.
+
+        Returns
+        -------
+        Cell
+            The cell.
+        """
         return self._found[experiment, mechanism, epsilon]
 
     @cached_property
@@ -50,10 +83,31 @@ class Study:
 
 
 def chosen_mechanisms(names: Sequence[str]) -> tuple[Contender, ...]:
-    """The compared mechanisms of those names, in the usual order; all of them if none is named."""
+    """Return the compared mechanisms of those names, in the order of ``BASELINES``; all if none is named.
+
+    Parameters
+    ----------
+    names
+        Names of mechanisms.
+
+    Returns
+    -------
+    tuple of Contender
+        The mechanisms, as :func:`run` takes them.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown.
+
+    Examples
+    --------
+    >>> [each.name for each in chosen_mechanisms(["bns", "dropping"])]
+    ['dropping', 'bns']
+    """
     listed = elements(names)
     if listed is None:
-        raise InputError(f"names must be a list of mechanisms; got {safe_repr(names)}.")
+        raise InputError("names", "must be a list of mechanisms", given=safe_repr(names))
     asked = {baseline(name).name for name in listed} or set(BASELINES)
     return tuple(named(each) for each in BASELINES.values() if each.name in asked)
 
@@ -68,13 +122,45 @@ def run(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Study:
-    """Compute what the journal does not hold, and return the study.
+    """Run a study: measure every mechanism at every ε in every experiment.
 
-    On an interruption what is finished is in the journal. ``seconds`` are of the processor, and count only what was
-    computed this time.
+    Parameters
+    ----------
+    experiments
+        Experiments, such as the values of ``EXPERIMENTS``.
+    mechanisms
+        Mechanisms, from :func:`chosen_mechanisms`.
+    epsilons
+        Values of ε.
+    settings
+        All other settings.
+    journal
+        Where finished cells are kept, so that an interrupted study can resume.
+    jobs
+        Number of processes; the results do not depend on it.
+    progress
+        Called after each cell with the number of cells done, their total and a label.
+
+    Returns
+    -------
+    Study
+        The results.
+
+    Raises
+    ------
+    InputError
+        If nothing is to be run, or a mechanism does not support an ε.
+
+    Examples
+    --------
+    >>> from flexdp.experiments import EXPERIMENTS
+    >>> study = run([EXPERIMENTS["2"]], chosen_mechanisms(["em"]), [Fraction(1)], Settings(runs=50, datasets=2))
+    >>> study.cell("2", "em", Fraction(1)).betas
+    (0.0, 39.0, 47.0)
     """
-    if not experiments or not mechanisms or not epsilons:
-        raise InputError("a study needs at least one experiment, one mechanism and one epsilon.")
+    for name, given in (("experiments", experiments), ("mechanisms", mechanisms), ("epsilons", epsilons)):
+        if not given:
+            raise InputError(name, "must not be empty")
     for mechanism, epsilon in product(mechanisms, epsilons):
         mechanism.refuse(epsilon, settings)
     known = {} if journal is None else dict(journal.cells)
@@ -119,7 +205,7 @@ def _computed(missing: Sequence[_Work], settings: Settings, jobs: int) -> Iterat
 
 
 def _timed(work: _Work, settings: Settings) -> tuple[Cell, float]:
-    cases(work[0], settings)  # the data sets are shared: no mechanism is charged for making them
+    cases(work[0], settings)  # data sets are shared; do not charge a mechanism for generating them
     begun = time.process_time()
     cell = measure(*work, settings)
     return cell, time.process_time() - begun

@@ -1,7 +1,7 @@
-"""Which of the paper's open choices decide a verdict: the study again, one switch at a time.
+"""Sensitivity of the verdicts to details that the paper leaves open: the study again, one switch at a time.
 
-A variant differs from the study in one switch, and only the experiments that the switch reaches are run again; the
-cells of all others are shared.
+A variant differs from the study in one switch. Only the experiments that the switch affects are run again; all other
+cells are shared.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["Flip", "Variant", "flips", "variants", "vary"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One switch in another position."""
+    """The settings with one switch changed."""
 
     name: str
     settings: Settings
 
     def reaches(self, experiment: Experiment, base: Settings) -> bool:
-        """Whether the switch can change anything in that experiment."""
+        """Return True if the switch can affect that experiment."""
         if self.settings.empty != base.empty:
             return True
         if self.settings.ties != base.ties:
@@ -41,7 +41,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A verdict that a switch turns round at some ε: from holds to fails, or back."""
+    """A verdict that a switch reverses at some ε: from holds to fails, or from fails to holds."""
 
     judgement: Judgement
     variant: str
@@ -56,7 +56,7 @@ class Flip:
 
 
 def variants(base: Settings) -> list[Variant]:
-    """Every switch in every other position."""
+    """Return every switch in every other position."""
     noises = (StepNoise(), StepNoise("uniform", 5), StepNoise("poisson"))
     every = [
         *(Variant(name=f"empty={it}", settings=replace(base, empty=it)) for it in ("zero", "random")),
@@ -76,7 +76,7 @@ def vary(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Study:
-    """The study under a variant: experiments that the switch does not reach are taken over as they are."""
+    """Return the study under a variant; experiments that the switch does not affect are reused."""
     reached = [each for each in study.experiments if variant.reaches(each, study.settings)]
     if not reached:
         return replace(study, settings=variant.settings)
@@ -93,7 +93,7 @@ def vary(
 
 
 def flips(judged: Sequence[Judgement], variant: str, varied: Study) -> list[Flip]:
-    """The verdicts that the variant turns round; what is or becomes undecided is no turn."""
+    """Return the verdicts that the variant reverses; to or from undecided does not count."""
     other = {(each.claim.name, each.reading): each for each in judge(varied)}
     out = []
     for each in judged:

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from flexdp._core.domains import EPSILON, Domain, integer
-from flexdp._core.exact import Number
+from flexdp._core.exact import Number, root_up
 from flexdp.errors import InputError, P
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.bucketing import Bucketing, root_up
+from flexdp.mechanisms.bucketing import Bucketing
 from flexdp.mechanisms.documents import plain
 from flexdp.mechanisms.dropping import Dropping
 from flexdp.mechanisms.spaces import MOST_RECORDS, dimensions_given

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.domains import elements, integer, text
-from flexdp._core.exact import Number, float_up, said, sum_up
+from flexdp._core.exact import Number, float_up, root_up, said, sum_up
 from flexdp._core.text import safe_repr
-from flexdp.buckets.base import EPOCH, Kind, Outside
+from flexdp.buckets.base import Kind, Outside
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import bucket_parameters, make_buckets, make_grid
 from flexdp.buckets.partition import Buckets, Partition
@@ -31,7 +32,7 @@ from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.documents import plain
 from flexdp.mechanisms.spaces import Known, Space, dimensions_given, histogram_given, histograms
 
-__all__ = ["Bucketing", "root_up"]
+__all__ = ["Bucketing"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -314,12 +315,11 @@ def _coordinates(histogram: Histogram, buckets: Buckets, dimensions: int) -> NDA
     if buckets.kind == "date":
         if not all(isinstance(key, dt.date) for key in keys):
             raise InputError("histogram", "must have dates for keys")
-        return np.array([key.toordinal() - EPOCH for key in keys], dtype=np.int64)
+        return np.array([days_since_epoch(key) for key in keys], dtype=np.int64)
     if buckets.kind == "datetime":
         if not all(isinstance(key, dt.datetime) for key in keys):
             raise InputError("histogram", "must have datetimes for keys")
-        start = dt.datetime(1970, 1, 1)
-        return np.array([(key - start) // dt.timedelta(microseconds=1) for key in keys], dtype=np.int64)
+        return np.array([micros_since_epoch(key) for key in keys], dtype=np.int64)
     if buckets.kind in ("text", "boolean"):
         return keys
     if not all(isinstance(key, Real) for key in keys.ravel()[:1]) or keys.dtype.kind == "b":
@@ -347,9 +347,3 @@ def _reads_all(buckets: Buckets) -> bool:
         return buckets.outside != "drop"
     return not isinstance(buckets, Width) or buckets.whole
 
-
-def root_up(number: int) -> Fraction:
-    """√number, rounded up in the thirtieth decimal unless it is exact."""
-    scale = 10**30
-    root = math.isqrt(number * scale * scale)
-    return Fraction(root if root * root == number * scale * scale else root + 1, scale)
