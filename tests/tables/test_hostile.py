@@ -438,7 +438,7 @@ def test_columns_beyond_the_thousandth_of_a_csv_file(tmp_path: Path) -> None:
     names = [f"c{i}" for i in range(1200)]
     path.write_text(",".join(names) + "\n" + ",".join(["7"] * 1200) + "\n")
     assert private_counts(path, "c999", kind="integer") == {7: 1}
-    with pytest.raises(InputError, match="beyond the 1000th"):
+    with pytest.raises(InputError, match="beyond the first 1001 columns"):
         private_counts(path, "c1150", kind="integer")
 
 

@@ -18,7 +18,7 @@ from polars.io.plugins import register_io_source
 
 from flexdp import DataError
 from flexdp._release.api import prepare
-from flexdp.tables.frames.sources import _Batches
+from flexdp.tables.frames.batches import Batches
 
 ROWS = 300_000
 MONTH = pl.col("t").dt.truncate("1mo").dt.year().cast(pl.Int64).alias("y")  # panics far from the calendar
@@ -61,7 +61,7 @@ def endless(made: list[int]) -> pl.LazyFrame:
 
 def test_batches_are_made_no_faster_than_they_are_read() -> None:
     made: list[int] = []
-    source = _Batches(endless(made))
+    source = Batches(endless(made))
     reader = pa.RecordBatchReader.from_stream(source)
     assert reader.read_next_batch().num_rows
     before = -1
@@ -77,7 +77,7 @@ def test_batches_are_made_no_faster_than_they_are_read() -> None:
 
 def test_a_reader_that_is_dropped_ends_the_sink() -> None:
     made: list[int] = []
-    reader = pa.RecordBatchReader.from_stream(_Batches(endless(made)))
+    reader = pa.RecordBatchReader.from_stream(Batches(endless(made)))
     reader.read_next_batch()
     reader.close()
     del reader

@@ -6,17 +6,13 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import TypeVar
 
 from flexdp.errors import DataError
-from flexdp.histogram import object_keys
-from flexdp.tables.counting import Counted, Counting
 
-__all__ = ["columns_of", "counted", "counted_together", "run", "run_here", "silenced"]
+__all__ = ["run", "run_here", "silenced"]
 
 _T = TypeVar("_T")
 _POLL_SECONDS = 0.1
@@ -50,23 +46,6 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     if not outcome:
         raise DataError
     return outcome[0]
-
-
-def counted(columns: dict[str, Any], axes: int) -> Counted:
-    """The columns of a count query's result."""
-    return Counted(tuple(columns[f"b{i}"] for i in range(axes)), columns["records"])
-
-
-def counted_together(columns: dict[str, Any], countings: Sequence[Counting]) -> list[Counted]:
-    """The result of a query that counts several things at once, taken apart; rows of missing values are no bars."""
-    out = []
-    for p, counting in enumerate(countings):
-        parts = [columns[f"c{p}_b{i}"] for i in range(len(counting.axes))]
-        mine = np.asarray(columns["whose"] == p)
-        for part in parts:
-            mine &= ~np.ma.getmaskarray(part)
-        out.append(Counted(tuple(np.ma.getdata(part)[mine] for part in parts), np.ma.getdata(columns["records"])[mine]))
-    return out
 
 
 def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
@@ -131,18 +110,3 @@ def silenced(names: Sequence[str], others: Callable[[logging.LogRecord], bool]) 
     finally:
         for logger in loggers:
             logger.removeFilter(others)
-
-
-def columns_of(rows: Sequence[Sequence[Any]], names: Sequence[str], texts: Collection[str]) -> dict[str, Any]:
-    """Rows as an engine's driver returns them, turned into named columns; ``texts`` names those that hold texts."""
-    cells = zip(*rows, strict=True) if len(rows) else ([] for _ in names)
-    return {name: _column(list(part), texts=name in texts) for name, part in zip(names, cells, strict=True)}
-
-
-def _column(cells: list[Any], *, texts: bool) -> Any:
-    missing = [cell is None for cell in cells]
-    if texts or any(isinstance(cell, str) for cell in cells):  # integers of any size come as texts, too
-        values = object_keys(["" if cell is None else cell for cell in cells])
-    else:
-        values = np.array([0 if cell is None else cell for cell in cells])
-    return np.ma.MaskedArray(values, mask=missing)

@@ -15,8 +15,9 @@ from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
-from flexdp.tables.interrupts import counted, counted_together, run
+from flexdp.tables.interrupts import run
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.served_table import check_name, no_table
 
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]

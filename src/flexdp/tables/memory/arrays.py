@@ -17,9 +17,10 @@ from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import read_cell
-from flexdp.tables.interrupts import counted, run
+from flexdp.tables.interrupts import run
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.sql.query import Reading, count_query
+from flexdp.tables.sql.results import counted
 
 __all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "count_keys", "run_registered"]
 

@@ -11,9 +11,9 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
-from flexdp.tables.interrupts import columns_of, counted, counted_together
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.results import columns_of, counted, counted_together
 
 __all__ = ["Ask", "Described", "ServedTable", "check_name", "no_table"]
 

@@ -14,7 +14,7 @@ from flexdp._core.extras import extra
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.tables.counting import Axis, Counting
+from flexdp.tables.counting import Axis, Counting, Table
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb import types as duckdb_types
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -27,7 +27,7 @@ from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
 
-__all__ = ["RUN", "show"]
+__all__ = ["RUN", "query_of"]
 
 RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
     "duckdb": (DUCKDB, duckdb_types.read_cell),
@@ -45,7 +45,17 @@ _TYPES: dict[str, dict[str, str]] = {
 }
 
 
-def show(countings: Sequence[Counting], dialect: object) -> str:
+def query_of(table: Table, countings: Sequence[Counting], dialect: str | None = None) -> str:
+    """The SQL text that would count; it runs nothing."""
+    if dialect is not None:
+        return _shown(countings, dialect)
+    together = getattr(table, "together_query", None)
+    if len(countings) > 1 and together is not None and all(counting.units is None for counting in countings):
+        return str(together(countings))
+    return ";\n\n".join(table.query(counting) for counting in countings)
+
+
+def _shown(countings: Sequence[Counting], dialect: object) -> str:
     """The counts in the words of a dialect, over a table ``source`` whose columns have the types of their kinds."""
     dialect = plain_scalar(dialect)
     if isinstance(dialect, str) and dialect in RUN:
