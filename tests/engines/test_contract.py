@@ -194,14 +194,14 @@ def test_sqlite_refuses_integers_that_it_has_not_got(engine: Engine, loaded: dic
 def test_spark_refuses_to_divide_wide_integers(engine: Engine, loaded: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="spark cannot do exactly"):
         prepare(source_of(engine, loaded), "w", width=5)
-    with pytest.raises(InputError, match="give bounds within") as caught:
+    with pytest.raises(InputError, match="bounds within") as caught:
         prepare(source_of(engine, loaded), "i", width=2**30, bounds=(-(2**63), 2**63))
     assert "BIGINT" not in str(caught.value)  # which it is
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-def test_sqlite_says_what_to_do_about_moments(engine: Engine, loaded: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="say kind='date', or use another engine"):
+def test_sqlite_says_what_to_do_about_datetimes(engine: Engine, loaded: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="Set kind='date', or use another engine"):
         prepare(source_of(engine, loaded), "d", kind="datetime", width="1 hour")
 
 

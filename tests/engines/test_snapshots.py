@@ -92,7 +92,7 @@ def run_on(name: str, source: Any, statement: str) -> list[Any]:
 def test_unknown_dialects_get_a_suggestion() -> None:
     with pytest.raises(InputError, match="Did you mean 'snowflake'"):
         flexdp.query(empty(), "age", width=5, dialect="snowflak")
-    with pytest.raises(InputError, match="is not known"):
+    with pytest.raises(InputError, match="dialect must be the name of an SQL dialect; got 7"):
         flexdp.query(empty(), "age", width=5, dialect=7)
     assert "never run" in flexdp.query(empty(), "age", width=5, dialect="snowflake")
     assert "never run" not in flexdp.query(empty(), "age", width=5, dialect="postgres")

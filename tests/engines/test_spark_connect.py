@@ -34,7 +34,7 @@ try:
     flexdp.query(session.readStream.format("rate").load(), "value", width=10)
     print("a stream was taken")
 except InputError as error:
-    assert "streams" in str(error)
+    assert "streaming" in str(error)
 heard = []
 handler = logging.Handler()
 handler.emit = lambda record: heard.append(record.getMessage())

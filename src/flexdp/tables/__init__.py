@@ -1,4 +1,4 @@
-"""Tables: one count query, wherever the records lie. Only bucket counts leave this package."""
+"""Tables: open a source, count it with one query on its own engine. Nothing but bucket counts leaves this package."""
 
 from __future__ import annotations
 

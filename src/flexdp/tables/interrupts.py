@@ -1,4 +1,4 @@
-"""A count that can be stopped, the one error for whatever goes wrong in it, and what it brings back."""
+"""Counts that Ctrl-C can stop, that fail with one and the same error, and that log nothing."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _GRACE_SECONDS = 1.5
 
 
 def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
-    """Do the work in a thread, so that Ctrl-C reaches us at once; then ``interrupt`` it and wait for its end.
+    """Do the work in a thread, so that Ctrl-C arrives at once; then call ``interrupt`` and wait for the end.
 
-    Every failure becomes the one :class:`DataError`: an engine's own text may quote a cell.
+    Every failure becomes the same :class:`DataError`: an engine's own message may quote a cell.
     """
     outcome: list[_T] = []
-    done = threading.Event()  # not Thread.join: an interrupted join takes the thread for finished
+    done = threading.Event()  # not Thread.join: after an interrupted join the thread counts as finished
 
     def target() -> None:
         try:
             outcome.append(work())
-        except BaseException:  # noqa: BLE001  (all failures look alike, also panics, of which nothing may reach stderr)
+        except BaseException:  # noqa: BLE001  (all failures look alike, panics too, and nothing may reach stderr)
             outcome.clear()
         finally:
             done.set()
@@ -49,19 +49,19 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
 
 
 def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
-    """Interrupt until it has had an effect: what has not begun yet cannot be stopped the first time."""
+    """Interrupt until it has an effect: a statement that has not begun yet is not stopped by the first attempt."""
     interrupt()
     while not done.wait(_POLL_SECONDS):
         interrupt()
 
 
 def run_here(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
-    """Do the work in the calling thread, for connections that fit no other; Ctrl-C interrupts it all the same."""
+    """Do the work in the calling thread, for connections bound to it; Ctrl-C interrupts it all the same."""
     outcome: list[_T] = []
     with _watched(interrupt):
         try:
             outcome.append(work())
-        except Exception:  # noqa: BLE001  (all failures after data was touched look alike, on purpose)
+        except Exception:  # noqa: BLE001  (all failures after the first record look alike, on purpose)
             outcome.clear()
     if not outcome:
         raise DataError
@@ -70,7 +70,7 @@ def run_here(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
 
 @contextmanager
 def _watched(interrupt: Callable[[], None]) -> Iterator[None]:
-    """While the main thread is inside an engine no Python handler runs, but the system still writes a byte for us."""
+    """Watch for Ctrl-C: inside an engine no Python signal handler runs, but the wakeup file descriptor is written."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -83,7 +83,7 @@ def _watched(interrupt: Callable[[], None]) -> Iterator[None]:
     def watch() -> None:
         while said := ours.recv(64):
             if signal.SIGINT in said:
-                _insist(interrupt, ended)  # a statement that is about to begin is not stopped by the first one
+                _insist(interrupt, ended)
 
     watcher = threading.Thread(target=watch, name="flexdp-watch", daemon=True)
     watcher.start()
@@ -99,7 +99,7 @@ def _watched(interrupt: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def silenced(names: Sequence[str], others: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
-    """Let these loggers, and those below them, which ask only themselves, write nothing but what ``others`` allows."""
+    """Let these loggers and their children, which do not inherit filters, write only what ``others`` accepts."""
     below = tuple(f"{name}." for name in names)
     found = {*names, *(name for name in list(logging.root.manager.loggerDict) if name.startswith(below))}
     loggers = [logging.getLogger(name) for name in found]

@@ -215,10 +215,10 @@ class FileTable:
             delimiter, names = self.delimiter_of(lines.files[0]), self.names_of(lines.files[0])
             places = [names.index(column.name or "") for column in columns]
             if max(places) > _LAST_PLACE:
-                name = safe_repr(columns[places.index(max(places))].name)
+                far = safe_repr(columns[places.index(max(places))].name)
                 raise InputError(
                     "column",
-                    f": {name} lies beyond the first {_LAST_PLACE + 1} columns of a CSV file",
+                    f": {far} lies beyond the first {_LAST_PLACE + 1} columns of a CSV file",
                     remedy="Convert the file to Parquet.",
                 )
             cells = ", ".join(f"{csv_cell(place, delimiter)} AS cell{i}" for i, place in enumerate(places))

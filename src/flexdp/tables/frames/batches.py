@@ -1,4 +1,4 @@
-"""Batches of a polars lazy frame as one Arrow stream."""
+"""Polars lazy frames as Arrow streams."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 __all__ = ["Batches"]
 
-_READY = 4  # batches that wait to be read, so that the engine that makes them never runs far ahead
+_READY = 4  # batches in the queue, so that polars never runs far ahead of the reader
 _POLL_SECONDS = 0.1
 
 
 class Batches:
     """The batches of a lazy frame as one Arrow stream, made while they are read, until it is closed.
 
-    They are handed over from a thread, because only a sink tells of every failure: an iterator over batches just ends
+    A thread fills a queue from a sink, because only a sink reports every failure: an iterator over batches simply ends
     where one record makes polars panic.
     """
 
@@ -32,11 +32,11 @@ class Batches:
         return reader.__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:
-        """Let whoever reads fail, and the sink end with its next batch."""
+        """Make the reader fail, and the sink stop at its next batch."""
         self._closed.set()
 
     def _read(self, schema: Any) -> Iterator[Any]:
-        """The batches, each of the one schema: bytes of another type would be read as what they are not."""
+        """Yield the batches, all of the given schema: bytes of another type would be misread."""
         ready: queue.Queue[Any] = queue.Queue(_READY)
         threading.Thread(target=self._fill, args=(ready,), name="flexdp-batches", daemon=True).start()
         try:
@@ -51,11 +51,11 @@ class Batches:
                     break
                 yield from batches
         finally:
-            self.close()  # also where the reader is dropped before its end
+            self.close()  # also if the reader stops early
         raise OSError("the frame was not read to its end")
 
     def _fill(self, ready: queue.Queue[Any]) -> None:
-        """Everything that polars makes, and last how it has ended."""
+        """Put all batches of polars into the queue, and finally the outcome."""
 
         def offer(item: Any) -> bool:
             while not self._closed.is_set():
@@ -64,12 +64,12 @@ class Batches:
                 except queue.Full:
                     continue
                 return False
-            return True  # tells polars that no more is needed
+            return True  # tells polars to stop
 
         try:
             self._frame.sink_batches(lambda frame: offer(frame.to_arrow().to_batches()))
             ended = _END
-        except BaseException:  # noqa: BLE001  (a panic is no Exception; its text may quote a cell)
+        except BaseException:  # noqa: BLE001  (a panic is not an Exception; its message may quote a cell)
             ended = _FAILED
         offer(ended)
 

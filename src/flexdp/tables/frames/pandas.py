@@ -1,4 +1,4 @@
-"""pandas frames and series, of which only the dtypes are looked at."""
+"""pandas frames and series. Only dtypes are inspected; pandas itself is not imported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["open_pandas", "open_pandas_series"]
 
 
 def open_pandas(frame: Any) -> MemoryTable:
-    """A pandas frame. Its numbers are numbers, whether one missing cell has made them floats or not."""
+    """Open a pandas frame. Its integers are read as numbers: one missing cell would make them floats."""
     parts = []
     for place, label in enumerate(frame.columns):
         if isinstance(label, str):
@@ -28,23 +28,23 @@ def open_pandas(frame: Any) -> MemoryTable:
 
 @np.errstate(all="ignore")
 def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | CellTable:
-    """One pandas column. Only the dtype is looked at.
+    """Open one pandas column by its dtype.
 
-    pandas chooses numpy's dtypes, its own ``str`` and the categories of a category by what cells hold. Dtypes with room
-    for missing cells (``Int64``, ``Float64``, ``boolean``, ``string``), Arrow's and times are somebody's declaration.
+    pandas infers numpy's dtypes, its own ``str`` and the categories of a category from cells. Nullable dtypes
+    (``Int64``, ``Float64``, ``boolean``, ``string``), those of Arrow and times count as declared.
     """
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
         return open_array(series.to_numpy(), name=name, numbers=True, inferred=True)
     word = str(dtype)
     letter = getattr(dtype, "kind", "O")
-    if letter in "iufb":  # nullable and Arrow-backed numbers: the missing ones are marked here
+    if letter in "iufb":  # nullable and Arrow-backed numbers
         plain: Any = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}[letter]
         missing = series.isna().to_numpy()
         filled = series.to_numpy(dtype=plain, na_value=plain(0))
         inferred = word.startswith("Sparse")
         return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True, inferred=inferred)
-    if word.startswith("datetime64"):  # with a time zone: the moment itself, by the clocks of UTC
+    if word.startswith("datetime64"):  # with a time zone: the instant, in UTC
         return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), _zoned(name))
     if letter == "M":
         datetimes, present = _arrow_times(series)
@@ -52,7 +52,7 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
             return ArrayTable(datetimes, _zoned(name), present)
         return open_array(np.ma.MaskedArray(datetimes, mask=~present), name=name)
     if word.startswith(("str", "large_string")):
-        texts = cache(series.factorize)  # the same text is read once, however many records have it
+        texts = cache(series.factorize)  # each distinct text is read once
         column = Column(name=name, type_name="text", kind="text")
         if isinstance(getattr(dtype, "na_value", None), float):
             column = Column(name=name, type_name="str", kind=None, undeclared=True, inferred=True)
@@ -73,7 +73,7 @@ def _zoned(name: str | None) -> Column:
 
 
 def _arrow_times(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Dates and datetimes that Arrow keeps for pandas, as numpy's, and which of them are there."""
+    """Convert Arrow-backed dates and datetimes to numpy's; return them with a mask of those present."""
     stored, cells = series.dtype.pyarrow_dtype, series.array.__arrow_array__()
     short = str(stored).startswith("date32")
     ticks = (cells.cast("int32") if short else cells).cast("int64").fill_null(0).to_numpy()

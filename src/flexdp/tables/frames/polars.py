@@ -1,6 +1,6 @@
-"""polars frames, lazy frames and series, handed to DuckDB as Arrow streams.
+"""polars frames, lazy frames and series, passed to DuckDB as Arrow streams.
 
-polars is not imported here: whoever passes a frame has imported it already.
+polars is not imported: a frame brings its own methods.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXT_SCAN = re.compile(r"^\s*(csv|ndjson) scan\b", re.IGNORECASE | re.MULTILINE
 
 
 class _Stream:
-    """Shows an engine nothing of an object but its Arrow stream, so that no other library is needed to read it."""
+    """The Arrow stream of an object and nothing else, so that DuckDB needs no other library to read it."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
@@ -31,7 +31,7 @@ class _Stream:
 
 
 def open_polars(source: Any, column: object) -> EngineTable:
-    """A polars frame, lazy frame or series."""
+    """Open a polars frame, lazy frame or series."""
     if hasattr(source, "sink_batches"):
         return _lazy(source)
     if hasattr(source, "to_frame"):
@@ -44,7 +44,7 @@ def open_polars(source: Any, column: object) -> EngineTable:
 
 
 def _polars_times(schema: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of datetimes, each with Arrow's word for its type."""
+    """Return the columns of datetimes, each with Arrow's name of its type."""
     out = {}
     for name, dtype in schema.items():
         if type(dtype).__name__ == "Datetime":
@@ -53,24 +53,25 @@ def _polars_times(schema: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _in_ticks(frame: Any, times: Mapping[str, str]) -> Any:
-    """A polars frame with datetimes as the integers that they are stored as: DuckDB fails at those it cannot hold."""
+    """Convert datetimes to the integers that they are stored as: DuckDB fails at those that it cannot hold."""
     return frame.cast({name: int for name in times if name in frame.collect_schema().names()})
 
 
 def _lazy(source: Any) -> EngineTable:
-    """A lazy frame: its own engine reads it in batches, with only the columns that are needed."""
+    """Open a lazy frame, which polars itself reads in batches, with only the columns that are needed."""
     try:
         schema, plan = source.collect_schema(), str(source.explain(optimized=False))
-    except Exception:  # noqa: BLE001  (its text tells of rows and may quote a cell)
+    except Exception:  # noqa: BLE001  (its message may describe rows or quote a cell)
         schema, plan = None, ""
-    if schema is None:  # outside the handler, so that no chain of causes leads there
+    if schema is None:  # outside the handler, so that the error has no cause
         raise InputError(
-            "source is a lazy frame that cannot be planned; check its files and the columns that it names."
+            "source", "is a lazy frame that cannot be planned", remedy="Check its files and the columns that it names."
         )
     if _TEXT_SCAN.search(plan):
         raise InputError(
-            "source is a lazy frame over a text file; polars infers its column types from the data, or fails at one "
-            "cell. Pass the file's path itself."
+            "source",
+            "is a lazy frame over a text file: polars infers column types from the data, or fails at a single cell",
+            remedy="Pass the file's path itself.",
         )
     times = _polars_times(schema)
     return registered(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.tables.declared import no_column
 from flexdp.tables.duckdb.source import EngineTable
@@ -15,7 +16,7 @@ _TEXT_FORMATS = ("CsvFileFormat", "JsonFileFormat")
 
 
 def open_pyarrow(source: Any, column: object) -> EngineTable:
-    """A pyarrow table, record batch, data set, array or chunked array."""
+    """Open a pyarrow table, record batch, data set, array or chunked array."""
     import pyarrow
 
     if isinstance(source, pyarrow.Array | pyarrow.ChunkedArray):
@@ -26,7 +27,12 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
     if isinstance(source, pyarrow.RecordBatch):
         source = pyarrow.Table.from_batches([source])
     if not isinstance(source, pyarrow.Table) and not hasattr(source, "scanner"):
-        raise InputError(f"source is a pyarrow {type(source).__name__}; pass a table, for example its read_all().")
+        raise InputError(
+            "source",
+            "must be a pyarrow table, record batch, data set or array",
+            given=safe_repr(source),
+            remedy="Pass a table, for example that of read_all().",
+        )
     names, types = source.schema.names, source.schema.types
     times = {
         name: str(kind)
@@ -58,11 +64,12 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
 
 
 def _refuse_text(dataset: Any) -> None:
-    """Refuse data sets of text files, also as a part of others."""
+    """Refuse data sets of text files, also within others."""
     if type(getattr(dataset, "format", None)).__name__ in _TEXT_FORMATS:
         raise InputError(
-            "source is a data set of text files; pyarrow infers column types from the data, or fails at one cell. "
-            "Pass the files' paths themselves."
+            "source",
+            "is a data set of text files: pyarrow infers column types from the data, or fails at a single cell",
+            remedy="Pass the files' paths themselves.",
         )
     for child in getattr(dataset, "children", None) or ():
         _refuse_text(child)

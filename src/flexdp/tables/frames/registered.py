@@ -1,4 +1,4 @@
-"""Frames that DuckDB reads while it counts, registered for the duration of one query."""
+"""Frames registered with DuckDB for the duration of one query."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def registered(
     describe: Callable[[list[str]], Any] | None = None,
     single: str | None = None,
 ) -> EngineTable:
-    """A table that DuckDB reads while it counts: what ``select`` makes of the columns needed.
+    """Return a table that DuckDB reads while it counts.
 
-    ``times`` are columns that are handed over as integers, with the types that tell what those count.
+    ``select`` returns the frame with the given columns. ``times`` are columns passed as integers, with the names of
+    their types. ``describe`` returns a frame of the same types that is cheaper to make. ``single`` is the name of a
+    lone column.
     """
     look = describe or select
 
@@ -39,13 +41,19 @@ def registered(
                 rows = con.execute("DESCRIBE source").fetchall()
         except InputError:
             raise
-        except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+        except Exception:  # noqa: BLE001  (the engine's message is not repeated)
             rows = None
         if rows is None:
-            raise InputError(f"column {safe_repr(name)} is of a type that cannot be read; choose another one.")
+            raise InputError(
+                "column", f": {safe_repr(name)} has a type that cannot be read", remedy="Choose another column."
+            )
         found = next((row[1] for row in rows if row[0] == name), None)
         if found is None:
-            raise InputError("column has the name of another one but for upper and lower case; rename one of them.")
+            raise InputError(
+                "column",
+                f": {safe_repr(name)} differs from another column's name in case only",
+                remedy="Rename one of them.",
+            )
         return str(found)
 
     def execute(statement: str, columns: Sequence[str]) -> dict[str, Any]:
@@ -57,14 +65,14 @@ def registered(
 
 @contextmanager
 def _as_source(con: Any, table: Any) -> Iterator[Callable[[], None]]:
-    """Register a table for the duration; what is yielded stops whatever reads it."""
+    """Register a table for the duration; yield the function that stops a query on it."""
 
     def close() -> None:
         if isinstance(table, Batches):
             table.close()
 
     def interrupt() -> None:
-        close()  # first, because a reader that waits for a batch hears nothing else
+        close()  # first: a reader that waits for a batch notices nothing else
         con.interrupt()
 
     con.register("source", table)

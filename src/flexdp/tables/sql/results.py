@@ -14,12 +14,12 @@ __all__ = ["columns_of", "counted", "counted_together"]
 
 
 def counted(columns: dict[str, Any], axes: int) -> Counted:
-    """The columns of a count query's result."""
+    """Name the columns of a count query's result."""
     return Counted(tuple(columns[f"b{i}"] for i in range(axes)), columns["records"])
 
 
 def counted_together(columns: dict[str, Any], countings: Sequence[Counting]) -> list[Counted]:
-    """The result of a query that counts several things at once, taken apart; rows of missing values are no bars."""
+    """Take the result of several counts in one query apart; rows with a missing key are not buckets."""
     out = []
     for p, counting in enumerate(countings):
         parts = [columns[f"c{p}_b{i}"] for i in range(len(counting.axes))]
@@ -31,14 +31,14 @@ def counted_together(columns: dict[str, Any], countings: Sequence[Counting]) -> 
 
 
 def columns_of(rows: Sequence[Sequence[Any]], names: Sequence[str], texts: Collection[str]) -> dict[str, Any]:
-    """Rows as an engine's driver returns them, turned into named columns; ``texts`` names those that hold texts."""
+    """Turn rows from a database driver into named columns; ``texts`` are the names of those that hold texts."""
     cells = zip(*rows, strict=True) if len(rows) else ([] for _ in names)
     return {name: _column(list(part), texts=name in texts) for name, part in zip(names, cells, strict=True)}
 
 
 def _column(cells: list[Any], *, texts: bool) -> Any:
     missing = [cell is None for cell in cells]
-    if texts or any(isinstance(cell, str) for cell in cells):  # integers of any size come as texts, too
+    if texts or any(isinstance(cell, str) for cell in cells):  # wide integers come as texts, too
         values = object_keys(["" if cell is None else cell for cell in cells])
     else:
         values = np.array([0 if cell is None else cell for cell in cells])
