@@ -1,4 +1,4 @@
-"""What goes wrong after data was touched looks alike on every engine: one error, no word of the engine, no release."""
+"""Failures after the first record look alike on every engine: one error, no message of the engine, no release."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from flexdp import DataError, InputError
 from flexdp._release.api import Request, prepare
 from flexdp.tables.postgres.run import own_session
 
-CANARY = "CANARY-QUOKKA"  # letters that no random text has: what is drawn is printed in digits, or as hex
+CANARY = "CANARY-QUOKKA"  # random texts contain only digits or hex
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 
 
 def only_our_words(request: Request, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    """The prepared release fails with the one error, and nothing else is said anywhere."""
+    """Check that the prepared release fails with DataError, and that nothing else is printed or logged."""
     capfd.readouterr()
     with caplog.at_level(logging.DEBUG), pytest.raises(DataError) as caught:
         request.with_budget(**SPEND).run()
@@ -62,7 +62,7 @@ def test_sqlite_faults(tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog
     con = sqlite3.connect(path)
     con.execute("CREATE TABLE visits (x REAL, w TEXT)")
     con.execute("INSERT INTO visits VALUES (1, ?)", (CANARY,))
-    con.execute("CREATE VIEW risky (x, w) AS SELECT json_extract(w, '$.x'), w FROM visits")  # fails where w is no JSON
+    con.execute("CREATE VIEW risky (x, w) AS SELECT json_extract(w, '$.x'), w FROM visits")  # fails where w is not JSON
     con.commit()
     only_our_words(prepare((con, "risky"), "x", width=5, kind="number"), capfd, caplog)
     prepared = prepare((path, "visits"), "x", width=5)
@@ -83,9 +83,9 @@ def _filled(con: sqlite3.Connection) -> tuple[sqlite3.Connection, str]:
 
 
 def without_end(con: sqlite3.Connection) -> Callable[[], bool]:
-    """Make a view ``slow`` that has no end; what is returned tells whether its rows are being read."""
+    """Make an endless view ``slow``; return a function that tells whether its rows are being read."""
     begun: SimpleQueue[int] = SimpleQueue()
-    # A function in C, for the first row alone: while rows are read no Python runs that would take a signal itself.
+    # A C function, called for the first row only: while rows are read, no Python code runs that could take a signal.
     con.create_function("begun", 1, begun.put)
     con.execute(
         "CREATE TEMP VIEW slow AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
@@ -122,7 +122,7 @@ def test_a_query_cancelled_by_somebody_else_is_a_fault(
 
 
 class DeafOnce(sqlite3.Connection):
-    """As if the first interruption came before there was a statement to interrupt, which has no effect."""
+    """A connection whose first interruption has no effect, as if no statement were running yet."""
 
     deaf = True
 
@@ -167,7 +167,7 @@ def test_a_callers_sqlite_connection_is_left_as_it_was() -> None:
     con.close()
 
 
-def test_bytes_that_pass_for_texts_are_no_bar() -> None:
+def test_invalid_texts_are_no_bucket() -> None:
     con = sqlite3.connect(":memory:")
     con.execute("CREATE TABLE visits (w TEXT)")
     con.execute("INSERT INTO visits VALUES (CAST(x'ff41' AS TEXT)), ('a'), (x'61'), (7)")  # 7 becomes '7'
@@ -179,8 +179,8 @@ NO_TEXT = {"UTF-8": ("ff41", "fe"), "UTF-16le": ("00d8", "01d84100"), "UTF-16be"
 
 
 @pytest.mark.parametrize("encoding", NO_TEXT)
-def test_bytes_that_pass_for_texts_are_no_bar_group_or_unit(encoding: str) -> None:
-    """One such text makes no release fail, and takes no place of a bar."""
+def test_invalid_texts_are_no_bucket_group_or_unit(encoding: str) -> None:
+    """Such a text makes no release fail, and takes no bucket's place."""
     con = sqlite3.connect(":memory:")
     con.execute(f"PRAGMA encoding = '{encoding}'")
     con.execute("CREATE TABLE visits (u INTEGER, s TEXT, w TEXT, x REAL)")
@@ -342,7 +342,7 @@ def test_a_second_driver_keeps_its_transaction(pg8000_connection: Any, visits: p
     con.rollback()
 
 
-def test_engines_are_named_where_a_connection_does_not_tell(pg8000_connection: Any) -> None:
+def test_the_engine_must_be_named_where_a_connection_does_not_tell(pg8000_connection: Any) -> None:
     with pytest.raises(InputError, match="engine is missing"):
         prepare((pg8000_connection, "visits"), "x", width=5)
     with pytest.raises(InputError, match="can be shown, not run"):
@@ -362,7 +362,7 @@ def test_engines_are_named_where_a_connection_does_not_tell(pg8000_connection: A
         prepare([1.0, 2.0], width=5, kind="number", engine="duckdb")
 
 
-def test_spark_says_nothing_and_tidies_up(
+def test_spark_logs_nothing_and_cleans_up(
     spark: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     spark.conf.set("spark.sql.ansi.enabled", "true")
@@ -374,11 +374,11 @@ def test_spark_says_nothing_and_tidies_up(
     with caplog.at_level(logging.DEBUG):
         caplog.clear()
         spark.range(1).count()
-    assert "py4j.clientserver" in {record.name for record in caplog.records}  # what was silent speaks again
+    assert "py4j.clientserver" in {record.name for record in caplog.records}  # the silenced logger is back
 
 
 def test_psycopg_logs_nothing_of_a_count(address: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Nor do the loggers below its own, of which one repeats what the server says when a transaction fails."""
+    """Nor do its child loggers, one of which repeats the server's message when a transaction fails."""
 
     def say(name: str) -> None:
         logging.getLogger(name).warning("%s in %s", CANARY, name)

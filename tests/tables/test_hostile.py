@@ -1,7 +1,7 @@
-"""Where data tries to decide: two tables that differ in one hostile record must differ in that record's bar alone.
+"""Hostile records: two tables that differ in one record must differ in that record's bucket alone.
 
-Each case is a pair. The neighbour without the hostile record gives the counts; with it, every other bar, the kind, the
-keys and the absence of an error must be the same, and the record itself may add one to the one bar it is readable as.
+Each case is a pair. The neighbour without the hostile record gives the counts. With it, every other bucket, the kind,
+the keys and the absence of an error must be the same; the record itself may add one to the bucket of its value.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def test_one_strange_line_of_csv(tmp_path: Path, name: str, place: str) -> None:
         assert sum(difference(before, after).values()) in (0, 1)
         at_most_one_record(before, after)
     before, after = counts["calm.csv", "text"], counts["hostile.csv", "text"]
-    # A carriage return ends a physical line, so what follows it is a line of its own.
+    # A carriage return ends a physical line, so a new line follows it.
     assert sum(difference(before, after).values()) <= (2 if name == "lone carriage return" else 1)
     assert all(change == 1 for change in difference(before, after).values())
 
@@ -321,7 +321,7 @@ def test_text_that_is_no_text_fails_like_any_damage() -> None:
         assert "SECRET" not in "".join(traceback.format_exception(failure.value))
 
 
-def test_moments_far_away_are_outside() -> None:
+def test_distant_datetimes_are_outside() -> None:
     day = dt.date(1970, 1, 1)
     for source in (
         pl.Series([0, 10**17]).cast(pl.Datetime("ms")),
@@ -534,7 +534,7 @@ def test_odd_declarations_are_refused(tmp_path: Path) -> None:
     ids=str,
 )  # fmt: skip
 def test_a_column_whose_name_cannot_be_written_is_refused(parameters: dict[str, Any]) -> None:
-    """pandas has such columns, and no document, page or terminal could say of what a release is."""
+    """pandas allows such names, but no document, page or terminal could show them."""
     frame = pd.DataFrame({"x": [1.0, 2.0], "y": [1, 2]})
     frame.columns = pd.Index(["x", "\ud800"], dtype=object)
     with pytest.raises(InputError, match="must be a text that UTF-8 can represent"):

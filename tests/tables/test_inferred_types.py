@@ -1,4 +1,4 @@
-"""Types that a library has inferred from cells: one cell may change the type, and must change nothing else."""
+"""Inferred types: one cell may change the type that a library infers, and must change nothing else."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ROLES = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("role", "kind"), [(role, kind) for role, kinds in ROLES.items() for kind in kinds])
-def test_one_cell_that_changes_a_dtype_changes_no_other_bar(role: str, kind: str, way: str) -> None:
+def test_one_cell_that_changes_a_dtype_changes_no_other_bucket(role: str, kind: str, way: str) -> None:
     asked: dict[str, Any] = {
         "value": {"column": "c", "kind": kind},
         "buckets": {"column": "c"} | ({"width": 2} if kind != "date" else {"kind": "date", "width": "2 days"}),
@@ -312,7 +312,7 @@ def test_data_sets_of_text_files_are_refused(texts: tuple[Path, Path], tmp_path:
 
 @pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "UInt64"])
 def test_declared_integers_that_a_double_would_round_are_left_out_as_numbers(dtype: str) -> None:
-    """As doubles, 2^60 + 1 and 2^60 + 5 would be one value, and "exact" untrue; as integers they are two."""
+    """As doubles, 2^60 + 1 and 2^60 + 5 would be one value, and "exact" would be false; as integers they are two."""
     frame = pd.DataFrame({"a": pd.Series([7, 2**53 - 1, 2**60 + 1, 2**60 + 5], dtype=dtype)})
     assert tally(frame, "a") == {(7.0,): 1, (2.0**53 - 1,): 1}
     assert tally(frame, "a", kind="integer") == {(key,): 1 for key in (7, 2**53 - 1, 2**60 + 1, 2**60 + 5)}
