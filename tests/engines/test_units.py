@@ -89,5 +89,5 @@ def test_a_heavy_unit(engine: Engine) -> None:
         prepared = prepare(source, "x", width=5, bounds=(0, 60), unit="u", **rule)
         bars = private_bars(prepared)
         found = dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
-        # Only distinct values of the unit count, or their mean: one minute of them is as telling as all.
+        # Only distinct values of the unit count, or their mean: the first 60 rows stand for all.
         assert found == expected(prepared.questions[0], table(True, heavy_rows=60))

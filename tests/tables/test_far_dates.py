@@ -49,12 +49,12 @@ def wanted(ticks: list[int], unit: str, kind: str, *, whole_days: bool = False) 
         micros = tick * 10**6 // PER_SECOND[unit]
         if abs(micros) < 10**18:
             try:
-                moment = START + dt.timedelta(microseconds=micros)
+                datetime = START + dt.timedelta(microseconds=micros)
             except OverflowError:
                 continue
             if whole_days:
-                moment = dt.datetime.combine(moment.date(), dt.time())
-            out[moment if kind == "datetime" else moment.date()] += 1
+                datetime = dt.datetime.combine(datetime.date(), dt.time())
+            out[datetime if kind == "datetime" else datetime.date()] += 1
     return out
 
 
@@ -116,7 +116,7 @@ def test_every_unit_of_numpy_against_exact_fractions(unit: str, kind: str) -> No
     }
     seconds |= {"fs": Fraction(1, 10**15), "as": Fraction(1, 10**18)}
 
-    def moment(tick: int) -> dt.datetime | None:
+    def datetime_of(tick: int) -> dt.datetime | None:
         try:
             if word in "YM":
                 months = tick * step * (12 if word == "Y" else 1)
@@ -131,7 +131,7 @@ def test_every_unit_of_numpy_against_exact_fractions(unit: str, kind: str) -> No
     ticks = [tick for tick in {*near, *far} if abs(tick) < 2**63]
     expected: Counter[Any] = Counter()
     for tick in ticks:
-        found = moment(tick)
+        found = datetime_of(tick)
         if found is not None:
             expected[found if kind == "datetime" else found.date()] += 1
     values = np.array([*ticks, -(2**63)], dtype=np.int64).view(f"datetime64[{unit}]")  # the last one is NaT
@@ -177,8 +177,8 @@ def test_96_bit_timestamps_in_parquet(tmp_path: Path, kind: str, dictionary: boo
     expected: Counter[Any] = Counter()
     for day, passed in INT96:
         if abs((day - 2440588) * 86400 * 10**9 + passed) < 2**63 - 1:
-            moment = START + dt.timedelta(days=day - 2440588, microseconds=passed // 1000)
-            expected[moment if kind == "datetime" else moment.date()] += 1
+            datetime = START + dt.timedelta(days=day - 2440588, microseconds=passed // 1000)
+            expected[datetime if kind == "datetime" else datetime.date()] += 1
     assert sum(expected.values()) == 5
     assert private_counts(path, "t", kind=kind) == expected
     assert sum(private_counts(path, "n").values()) == len(marks) + 1

@@ -148,7 +148,18 @@ class Counted(NamedTuple):
 
 
 class Table(Protocol):
-    """A source of records whose declared columns are known and whose records have not been read."""
+    """A source of records whose declared columns are known and whose records have not been read.
+
+    Examples
+    --------
+    >>> from flexdp.tables import open_table
+    >>> table = open_table([3, 1, 3])
+    >>> counting = Counting(values=(Axis(column=table.column(None), kind="integer", buckets=Exact("integer")),))
+    >>> "GROUP BY b0" in table.query(counting)
+    True
+    >>> table.count(counting).records.tolist()
+    [1, 2]
+    """
 
     @property
     def columns(self) -> tuple[Column, ...]:
