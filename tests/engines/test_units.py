@@ -1,4 +1,4 @@
-"""Privacy units on every engine: one unit's rows, however many, change at most k bars, each by one."""
+"""Privacy units on every engine: one unit's rows, however many, change at most k buckets, each by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TESTED = [name for name in ENGINES if name not in ("spark-lenient", "pg8000")]
 
 
 def table(with_heavy: bool, *, heavy_rows: int = 300) -> Cells:
-    """Some calm units, rows of nobody, and one unit that is everywhere."""
+    """Ordinary units, rows without a unit, and one unit in every bucket."""
     units: list[Any] = [unit for unit in range(1, 40) for _ in range(unit % 4 + 1)] + [None] * 20
     values = [float((7 * place) % 60) for place in range(len(units))]
     if with_heavy:
@@ -38,20 +38,22 @@ def bars_of(engine: Engine, source: Any, rule: dict[str, Any], salt: str) -> dic
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("engine", TESTED, indirect=True)
-def test_one_unit_changes_at_most_k_bars_by_one(engine: Engine, rule: str) -> None:
+def test_one_unit_changes_at_most_k_buckets_by_one(engine: Engine, rule: str) -> None:
     most = RULES[rule].get("max_buckets_per_unit", 1)
     without, with_it = engine.load(table(False)), engine.load(table(True))
     for salt in ("fixed", "another") if not engine.name.startswith("spark") else ("fixed",):
         before = bars_of(engine, without, RULES[rule], salt)
         after = bars_of(engine, with_it, RULES[rule], salt)
         changes = [after.get(bar, 0) - before.get(bar, 0) for bar in before | after]
-        assert sorted(change for change in changes if change) == [1] * most  # a unit that is everywhere uses all it may
-        assert sum(before.values()) <= 39 * most  # rows of nobody are left out
+        assert (
+            sorted(change for change in changes if change) == [1] * most
+        )  # the unit in every bucket counts in as many as allowed
+        assert sum(before.values()) <= 39 * most  # rows without a unit are left out
 
 
 @pytest.mark.parametrize("engine", [name for name in TESTED if name != "postgres"], indirect=True)
-def test_texts_that_hold_nul_are_as_long_as_they_are(engine: Engine) -> None:
-    """Not as long as they are up to it: the same salt chooses the same bars on every engine that can hold them."""
+def test_texts_are_not_cut_at_nul(engine: Engine) -> None:
+    """Lengths are not cut at NUL: the same salt chooses the same buckets on every engine that can hold such texts."""
     words = ["a\0b", "a\0c", "a\0", "a"]
     cells: Cells = {"w": ("text", words * 10), "u": ("bigint", [place // 4 for place in range(40)])}
     prepared = prepare(engine.load(cells), "w", unit="u", max_buckets_per_unit=1)
@@ -62,7 +64,7 @@ def test_texts_that_hold_nul_are_as_long_as_they_are(engine: Engine) -> None:
 
 
 def test_counting_records_is_told_apart_from_counting_units(request: pytest.FixtureRequest) -> None:
-    """A control: without bounding, one unit changes every bar by many."""
+    """Control: without bounding, one unit changes every bucket by many."""
     from engines.conftest import make_engine
 
     engine = make_engine("duckdb", request)
@@ -76,7 +78,7 @@ def test_counting_records_is_told_apart_from_counting_units(request: pytest.Fixt
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "spark"], indirect=True)
 def test_a_heavy_unit(engine: Engine) -> None:
     cells = table(True, heavy_rows=HEAVY)
-    if engine.name == "postgres":  # rows are made where they are counted
+    if engine.name == "postgres":  # rows are generated on the server
         con, name = engine.load(table(False))
         con.execute(f'INSERT INTO "{name}" SELECT i % 60 + 0.25, 99 FROM generate_series(0, {HEAVY - 1}) AS i')
         con.commit()
@@ -87,5 +89,5 @@ def test_a_heavy_unit(engine: Engine) -> None:
         prepared = prepare(source, "x", width=5, bounds=(0, 60), unit="u", **rule)
         bars = private_bars(prepared)
         found = dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
-        # What counts of the unit are its distinct values, or their mean: a minute of them tells as much as all.
+        # Only distinct values of the unit count, or their mean: the first 60 rows stand for all.
         assert found == expected(prepared.questions[0], table(True, heavy_rows=60))

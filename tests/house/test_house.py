@@ -20,8 +20,8 @@ ROOMS = [  # imports point upwards only: a room may import those above it
     "report", "baselines", "experiments", "web", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
-    "duckdb": {"tables.duckdb.run", "tables.files.source", "tables.frames.sources"},
-    "pyarrow": {"tables.frames.sources"},
+    "duckdb": {"tables.duckdb.run", "tables.files.parquet"},
+    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow"},
     "sqlite3": {"tables.sqlite.run"},
     "psycopg": {"tables.postgres.run"},
     "pyspark": {"tables.spark.run"},

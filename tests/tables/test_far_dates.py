@@ -1,4 +1,4 @@
-"""Times far outside the years that are read: left out on every way in, never wrapped into another day."""
+"""Datetimes far outside the years 1–9999: left out from every kind of source, never wrapped into another day."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from _support.private import private_counts
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 START = dt.datetime(1970, 1, 1)
 FIRST, LAST = -62135596800, 253402300799  # the first and the last second of the years 1 and 9999
-DAYS = 86400 * 2**32  # seconds after which a count of days in 32 bits begins anew
+DAYS = 86400 * 2**32  # seconds after which a 32-bit count of days wraps
 
 
 def ticks_of(unit: str) -> list[int]:
-    """Around both ends, where 32 and 64 bits wrap, and the ends of the type."""
+    """Ticks around both ends of the years, where 32 and 64 bits wrap, and at the ends of the type."""
     per = PER_SECOND[unit]
     edges = [FIRST * per, FIRST * per - 1, (LAST + 1) * per - 1, (LAST + 1) * per, DAYS * per + 5 * 86400 * per]
     wraps = [
@@ -49,21 +49,21 @@ def wanted(ticks: list[int], unit: str, kind: str, *, whole_days: bool = False) 
         micros = tick * 10**6 // PER_SECOND[unit]
         if abs(micros) < 10**18:
             try:
-                moment = START + dt.timedelta(microseconds=micros)
+                datetime = START + dt.timedelta(microseconds=micros)
             except OverflowError:
                 continue
             if whole_days:
-                moment = dt.datetime.combine(moment.date(), dt.time())
-            out[moment if kind == "datetime" else moment.date()] += 1
+                datetime = dt.datetime.combine(datetime.date(), dt.time())
+            out[datetime if kind == "datetime" else datetime.date()] += 1
     return out
 
 
 @pytest.mark.parametrize("kind", ["datetime", "date"])
 @pytest.mark.parametrize("zone", [None, "UTC"])
 @pytest.mark.parametrize("unit", PER_SECOND)
-def test_moments_of_frames(unit: str, zone: str | None, kind: str) -> None:
+def test_datetimes_of_frames(unit: str, zone: str | None, kind: str) -> None:
     ticks = ticks_of(unit)
-    if unit == "ns":  # DuckDB and numpy have no other than these
+    if unit == "ns":  # DuckDB and numpy have no others
         ticks = [tick for tick in ticks if abs(tick) < 2**63 - 1]
     cells = pa.array(ticks, pa.int64()).view(pa.timestamp(unit, zone))
     said: dict[str, Any] = {"kind": kind} | ({"zone": "UTC"} if zone else {})
@@ -116,7 +116,7 @@ def test_every_unit_of_numpy_against_exact_fractions(unit: str, kind: str) -> No
     }
     seconds |= {"fs": Fraction(1, 10**15), "as": Fraction(1, 10**18)}
 
-    def moment(tick: int) -> dt.datetime | None:
+    def datetime_of(tick: int) -> dt.datetime | None:
         try:
             if word in "YM":
                 months = tick * step * (12 if word == "Y" else 1)
@@ -131,7 +131,7 @@ def test_every_unit_of_numpy_against_exact_fractions(unit: str, kind: str) -> No
     ticks = [tick for tick in {*near, *far} if abs(tick) < 2**63]
     expected: Counter[Any] = Counter()
     for tick in ticks:
-        found = moment(tick)
+        found = datetime_of(tick)
         if found is not None:
             expected[found if kind == "datetime" else found.date()] += 1
     values = np.array([*ticks, -(2**63)], dtype=np.int64).view(f"datetime64[{unit}]")  # the last one is NaT
@@ -158,8 +158,8 @@ INT96 = [  # Julian days, and nanoseconds since their midnight
 
 @pytest.mark.parametrize("kind", ["datetime", "date"])
 @pytest.mark.parametrize("dictionary", [False, True])
-def test_moments_of_96_bits_in_parquet(tmp_path: Path, kind: str, dictionary: bool) -> None:
-    """They are read where nanoseconds in 64 bits reach, from 1677 to 2262, and nowhere else."""
+def test_96_bit_timestamps_in_parquet(tmp_path: Path, kind: str, dictionary: bool) -> None:
+    """They are read in the range of 64-bit nanoseconds, 1677 to 2262, and nowhere else."""
     marks = [10**15 * (place + 1) + 1000 for place in range(len(INT96))]
     path = tmp_path / "t.parquet"
     cells = pa.array([*marks, None], pa.int64()).view(pa.timestamp("ns"))
@@ -177,8 +177,8 @@ def test_moments_of_96_bits_in_parquet(tmp_path: Path, kind: str, dictionary: bo
     expected: Counter[Any] = Counter()
     for day, passed in INT96:
         if abs((day - 2440588) * 86400 * 10**9 + passed) < 2**63 - 1:
-            moment = START + dt.timedelta(days=day - 2440588, microseconds=passed // 1000)
-            expected[moment if kind == "datetime" else moment.date()] += 1
+            datetime = START + dt.timedelta(days=day - 2440588, microseconds=passed // 1000)
+            expected[datetime if kind == "datetime" else datetime.date()] += 1
     assert sum(expected.values()) == 5
     assert private_counts(path, "t", kind=kind) == expected
     assert sum(private_counts(path, "n").values()) == len(marks) + 1

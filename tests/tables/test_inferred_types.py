@@ -1,4 +1,4 @@
-"""Types that a library has inferred from cells: one cell may change the type, and must change nothing else."""
+"""Inferred types: one cell may change the type that a library infers, and must change nothing else."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ROLES = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("role", "kind"), [(role, kind) for role, kinds in ROLES.items() for kind in kinds])
-def test_one_cell_that_changes_a_dtype_changes_no_other_bar(role: str, kind: str, way: str) -> None:
+def test_one_cell_that_changes_a_dtype_changes_no_other_bucket(role: str, kind: str, way: str) -> None:
     asked: dict[str, Any] = {
         "value": {"column": "c", "kind": kind},
         "buckets": {"column": "c"} | ({"width": 2} if kind != "date" else {"kind": "date", "width": "2 days"}),
@@ -159,7 +159,7 @@ def test_declared_dtypes_of_pandas_need_no_kind() -> None:
     flags = pd.DataFrame({"c": pd.Series([True, None, False], dtype="boolean"), "x": x})
     assert tally(flags, "x", width=9, by="c") == {(True, 0): 1, (False, 0): 1}
     assert tally(flags, "c") == {(True,): 1, (False,): 1}
-    with pytest.raises(InputError, match="by_kind='text' does not fit column 'c', which is declared as bool"):
+    with pytest.raises(InputError, match="by_kind cannot be 'text' for column 'c', which is declared as bool"):
         prepare(flags, "x", width=9, by="c", by_kind="text")
 
 
@@ -204,13 +204,13 @@ def test_texts_of_groups_in_text_files_may_be_read_as_other_kinds(tmp_path: Path
     ("parameters", "words"),
     [
         ({"by_kind": "text"}, "by_kind needs by="),
-        ({"by": "w", "by_kind": "number"}, "by_kind must be one of 'text', 'integer', 'boolean', 'date'; got 'number'"),
-        ({"by": "w", "by_kind": 7}, "by_kind must be one of"),
+        ({"by": "w", "by_kind": "number"}, "by_kind must be 'text', 'integer', 'boolean' or 'date'; got 'number'"),
+        ({"by": "w", "by_kind": 7}, "by_kind must be 'text'"),
         ({"by": "w", "by_kind": {"v": "text"}}, "by_kind names 'v', which is not among those in by"),
         ({"by": "w", "by_kind": ["text", "text"]}, "by_kind must be one kind for all columns of by, or 1; got 2"),
         ({"unit_kind": "text"}, "unit_kind needs unit="),
-        ({"unit": "w", "unit_kind": "boolean", "max_buckets_per_unit": 1}, "unit_kind must be one of"),
-        ({"by": "n", "by_kind": "text"}, "by_kind='text' does not fit column 'n', which is declared as BIGINT"),
+        ({"unit": "w", "unit_kind": "boolean", "max_buckets_per_unit": 1}, "unit_kind must be 'text'"),
+        ({"by": "n", "by_kind": "text"}, "by_kind cannot be 'text' for column 'n', which is declared as BIGINT"),
     ],
 )
 def test_kinds_of_labels_are_checked(parameters: dict[str, Any], words: str) -> None:
@@ -234,7 +234,7 @@ def test_the_command_line_reads_groups_and_units_by_kind(tmp_path: Path) -> None
         assert release.cells.rows(slice(2))[0] == tuple(group)
         assert list(release.shape.by_kinds) == kinds
     bad = subprocess.run([*map(str, command), "--by", "w", "--by-kind", "float"], capture_output=True, text=True)
-    assert bad.returncode == 2 and "--by-kind must be one of" in bad.stderr
+    assert bad.returncode == 2 and "--by-kind must be 'text'" in bad.stderr
 
 
 @pytest.fixture
@@ -331,7 +331,7 @@ def test_data_sets_of_text_files_are_refused(texts: tuple[Path, Path], tmp_path:
 
 @pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "UInt64"])
 def test_declared_integers_that_a_double_would_round_are_left_out_as_numbers(dtype: str) -> None:
-    """As doubles, 2^60 + 1 and 2^60 + 5 would be one value, and "exact" untrue; as integers they are two."""
+    """As doubles, 2^60 + 1 and 2^60 + 5 would be one value, and "exact" would be false; as integers they are two."""
     frame = pd.DataFrame({"a": pd.Series([7, 2**53 - 1, 2**60 + 1, 2**60 + 5], dtype=dtype)})
     assert tally(frame, "a") == {(7.0,): 1, (2.0**53 - 1,): 1}
     assert tally(frame, "a", kind="integer") == {(key,): 1 for key in (7, 2**53 - 1, 2**60 + 1, 2**60 + 5)}

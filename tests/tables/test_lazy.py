@@ -1,4 +1,4 @@
-"""Lazy frames of polars: read to the end or not at all, never far ahead, and nothing runs on after."""
+"""polars lazy frames: read to the end or not at all, never far ahead, with nothing left running."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polars.io.plugins import register_io_source
 
 from flexdp import DataError
 from flexdp._release.api import prepare
-from flexdp.tables.frames.sources import _Batches
+from flexdp.tables.frames.batches import Batches
 from flexdp.tables.interrupts import run
 
 ROWS = 300_000
@@ -50,7 +50,7 @@ def test_a_record_that_makes_polars_panic_is_a_failure_and_not_the_end_of_the_ta
 
 
 def endless(made: list[int]) -> pl.LazyFrame:
-    """A frame that has no end, and notes how many of its batches were made."""
+    """An endless frame that records how many of its batches were made."""
 
     def batches(*_: object) -> Iterator[pl.DataFrame]:
         for place in itertools.count():
@@ -62,7 +62,7 @@ def endless(made: list[int]) -> pl.LazyFrame:
 
 def test_batches_are_made_no_faster_than_they_are_read() -> None:
     made: list[int] = []
-    source = _Batches(endless(made))
+    source = Batches(endless(made))
     reader = pa.RecordBatchReader.from_stream(source)
     assert reader.read_next_batch().num_rows
     before = -1
@@ -78,7 +78,7 @@ def test_batches_are_made_no_faster_than_they_are_read() -> None:
 
 def test_a_reader_that_is_dropped_ends_the_sink() -> None:
     made: list[int] = []
-    reader = pa.RecordBatchReader.from_stream(_Batches(endless(made)))
+    reader = pa.RecordBatchReader.from_stream(Batches(endless(made)))
     reader.read_next_batch()
     reader.close()
     del reader
@@ -95,7 +95,7 @@ def test_ctrl_c_ends_the_sink() -> None:
 
 
 def test_batches_of_another_type_than_declared_are_a_failure() -> None:
-    """Their bytes would be read as what they are not, and memory beyond them."""
+    """Their bytes would be misread, and memory beyond them read."""
     declared = pl.LazyFrame({"x": np.arange(200_000)})
     for lie in (
         lambda frame: frame.with_columns(pl.col("x").cast(pl.Int8, strict=False).fill_null(7)),

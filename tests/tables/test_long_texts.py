@@ -1,4 +1,4 @@
-"""Texts beyond the public limit of 65 536 bytes: not read, wherever they stand, and no burden to anybody else."""
+"""Texts beyond the public limit of 65 536 bytes: never read, and no other record is affected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flexdp.tables import count
 from flexdp.tables.duckdb import run
 
 LIMIT = 65_536
-MEMORY = "40MB"  # a small engine, so that a cell of half as much is a huge one
+MEMORY = "40MB"  # little memory, so that a cell of half as much is huge
 HUGE = 20_000_000
 ROWS = 3000
 WORDS = ["red", "green", "blue"]
@@ -39,7 +39,7 @@ def small_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table(huge: int = 0, rows: int = ROWS) -> pa.Table:
-    """Some short texts, and after them a few that are together huge."""
+    """Short texts, followed by a few that are huge together."""
     texts = [WORDS[i % 3] for i in range(rows)] + [chr(65 + i) * (HUGE // huge) for i in range(huge)]
     numbers = [float(i % 50) for i in range(len(texts))]
     return pa.table(
@@ -75,8 +75,10 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_huge_cell_changes_nobody_elses_outcome(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither one alone nor several at once: with them the engine counts what it counts without them."""
+def test_a_huge_cell_changes_no_other_record_s_bucket(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither one alone nor several at once: the engine counts the same with and without them."""
     small_engine(monkeypatch)
     make = SOURCES[source]
     without, alone, several = (make(tmp_path, table(huge)) for huge in (0, 1, 3))
@@ -98,7 +100,7 @@ def test_a_huge_cell_is_not_copied_for_several_counts(tmp_path: Path, monkeypatc
 
 
 def zeros(length: int) -> str:
-    """The number 7, written so long."""
+    """The number 7, written at that length."""
     return "7".zfill(length)
 
 
@@ -108,7 +110,7 @@ NUMBERS = ["7", zeros(LIMIT), zeros(LIMIT + 1), " " * (LIMIT - 1) + "7", " " * L
 
 
 def undeclared(form: str, folder: Path, cells: list[str]) -> dict[str, Any]:
-    """Cells in a source that declares no type, and how to name it."""
+    """A source of these cells that declares no type, and the name of its column."""
     if form == "csv":
         path = folder / "t.csv"
         path.write_text("x,t\n" + "".join(f"1,{cell}\n" for cell in cells))

@@ -1,4 +1,4 @@
-"""NaN in Parquet files: statistics that know nothing of it must not make it count, whatever else the file holds."""
+"""NaN in Parquet files: statistics that ignore NaN must not make it count, whatever else the file holds."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_nan_counts_nowhere(tmp_path: Path, values: str, options: dict[str, Any]
     for outside in (
         np.inf,
         -np.inf,
-    ):  # a value that brings the statistics to speak otherwise, and counts nowhere itself
+    ):  # a value that changes the statistics and counts nowhere itself
         assert bars_of(written(tmp_path, [*mixed, outside], kind), "v", options) == plain
     relation = duckdb.connect().read_parquet(written(tmp_path, mixed, kind))
     assert bars_of(relation, "v", options) == plain

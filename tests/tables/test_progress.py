@@ -1,4 +1,4 @@
-"""How far a count has come tells about the table's size: a caller's DuckDB connection shows none of it meanwhile."""
+"""Progress reveals the size of a table: the caller's DuckDB connection shows none while it counts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shown(con: Any) -> tuple[bool, ...]:
 
 
 class Watched:
-    """A relation that tells what would be shown while it is counted, and fails where it is told to."""
+    """A relation that records the settings during a count, and fails on request."""
 
     def __init__(self, con: Any, *, failing: tuple[str, ...] = ()) -> None:
         self.relation, self.con, self.failing = con.table("visits"), con, list(failing)

@@ -1,7 +1,7 @@
-"""Engines work in vectors, batches, row groups, blocks and spill files: their edges decide nothing.
+"""Sizes of vectors, batches, row groups, blocks and spill files: their boundaries change no count.
 
-One record more, in front of all others, moves every record across such an edge. Only its own bucket may change, and
-every count is the true one.
+One more record, in front of all others, moves every record across such a boundary. Only its own bucket may change, and
+every count is exact.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def test_counts_that_spill_are_the_same(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_units_that_spill_are_bounded_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    """A unit more, in front of all others, adds one to its own bucket; memory and threads decide nothing."""
+    """One more unit, in front of all others, adds one to its own bucket; memory and threads make no difference."""
     rng = np.random.default_rng(5)
     ids, x = rng.integers(0, 50_000, 150_000), rng.integers(0, 90, 150_000).astype(float)
     path, found = tmp_path / "t.parquet", []
@@ -134,7 +134,7 @@ def distinct(ids: np.ndarray, x: np.ndarray) -> list[int]:
 
 
 def test_objects_of_many_sizes(tmp_path: Path) -> None:
-    """JSON lines of very different lengths, so that batches end everywhere."""
+    """JSON lines of very different lengths, so that batches end at every kind of place."""
     rng = np.random.default_rng(3)
     rows = [{"pad": "p" * int(size), "x": int(size) % 40} for size in rng.integers(0, 5000, 1200)]
     path = tmp_path / "t.jsonl"

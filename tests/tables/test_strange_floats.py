@@ -1,4 +1,4 @@
-"""Floats that make numpy speak: signalling NaN, infinities, denormals. No warning and no other bar tells of one."""
+"""Floats at which numpy warns: signalling NaN, infinities, denormals. No warning and no other bucket reveals one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BITS: dict[Any, tuple[Any, list[int]]] = {
         [0x7FF << 52 | 1, 0xFFF << 52 | 1, 0x7FF8 << 48, 0x7FF << 52, 0xFFF << 52, 1, (0x7FF << 52) - 1, 1 << 63],
     ),
 }
-# Of the extended format of x86 also bit patterns that are no number at all: (mantissa, sign and exponent).
+# In the extended format of x86, also bit patterns that are not numbers: (mantissa, sign and exponent).
 EXTENDED = [
     (1 << 63 | 1, 0x7FFF), (0xA << 60, 0xFFFF), (0xC << 60, 0x7FFF), (1 << 63, 0x7FFF), (1 << 63, 0xFFFF), (1, 0),
     (2**64 - 1, 0x7FFE), (1 << 63, 1), (0, 0x7FFF), (1, 0x7FFF), (1 << 62, 0x3FFF), (1 << 63, 0x3FFF - 1060),
@@ -63,11 +63,11 @@ def frame(values: Any) -> pd.DataFrame:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble], ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("parameters", BUCKETINGS, ids=str)
-def test_a_strange_float_is_silent_and_moves_its_own_bar_alone(dtype: Any, parameters: dict[str, Any]) -> None:
+def test_a_strange_float_is_silent_and_changes_its_own_bucket_alone(dtype: Any, parameters: dict[str, Any]) -> None:
     cells = strange(dtype)
     calm = (np.arange(60) % 30).astype(dtype)
     sources: list[tuple[Any, str | None, dict[str, Any]]] = [(lambda values: values, None, {}), (frame, "x", {})]
-    if "bounds" in parameters:  # the ways through numpy; the engine's are one and the same
+    if "bounds" in parameters:  # counted by numpy; the engine has a single path
         sources.append((lambda values: values.astype(values.dtype.newbyteorder(">")), None, {}))
     else:
         sources.append((frame, "x", {"by": "g"}))

@@ -1,4 +1,4 @@
-"""What a table declares about a column, and how that decides the way it is read. No record has a say."""
+"""Declared columns, and the kind that each is read as. No record has a say in it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from flexdp._core.domains import choice
 from flexdp._core.text import is_short, is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 
 __all__ = ["Column", "check_unicode", "label_reading", "no_column", "no_name", "pick", "reading"]
 
-_KINDS = ("integer", "number", "text", "date", "datetime", "boolean")
+_LONGEST_TYPE = 40  # characters of a type's name that a message repeats
 _CONVERSIONS = {
     "integer": ("number",),
     "number": ("integer",),
@@ -29,13 +30,39 @@ _EVERYWHERE = {("integer", "number"), ("datetime", "date"), ("date", "datetime")
 class Column:
     """One column as its source declares it.
 
-    ``kind`` is None where the source declares nothing (text files, lists, object columns) or something that is not
-    read; ``type_name`` is the source's own word for it. ``default`` is how an undeclared column is read when the caller
-    says nothing, None where the caller must say. ``timestamp`` is a datetime, ``zoned`` one whose time zone is known.
-    ``follows`` is a number that labels records as an integer. ``inferred`` is a type that the source's library has
-    chosen by looking at the cells, so that another record might have changed it: the caller says how to read such a
-    column, and ``kind`` is what the library has made of it. ``strict`` is a column that is read as it is declared and
-    no other way. ``engine_name`` is what the engine calls it, where that is not its name.
+    Parameters
+    ----------
+    name
+        The column's name; None for a source that is a single column.
+    type_name
+        The source's own name for the type.
+    kind
+        The kind that the type stands for; None where the source declares none (text files, lists, object columns) or
+        one that cannot be released.
+    undeclared
+        The source declares no type.
+    default
+        The kind of an undeclared column if the caller gives none; None if the caller must.
+    wide
+        Integers may exceed 64 bits.
+    timestamp
+        The column holds datetimes.
+    zoned
+        The datetimes have a time zone.
+    strict
+        The column is read as declared and in no other way.
+    follows
+        As a group or a unit, a number is read as an integer.
+    inferred
+        A library chose the type by looking at cells, so another record might have changed it. The caller must say how
+        to read such a column; ``kind`` is the library's choice.
+    engine_name
+        The engine's name for the column, where it differs.
+
+    Examples
+    --------
+    >>> Column(name="age", type_name="BIGINT", kind="integer").label
+    "column 'age'"
     """
 
     name: str | None
@@ -53,29 +80,33 @@ class Column:
 
     @property
     def may_be_zoned(self) -> bool:
-        """Whether datetimes may have their offset from UTC, as in text files; the caller says so by giving a zone."""
+        """True if datetimes may carry an offset from UTC, as in text files; the caller says so by giving a zone."""
         return self.undeclared and self.default == "text"
 
     @property
     def label(self) -> str:
+        """The column as a message names it."""
         return "this list of values" if self.name is None else f"column {safe_repr(self.name)}"
 
 
 def pick(columns: Sequence[Column], name: object) -> Column:
-    """The column of that name, or an error that suggests the nearest declared one."""
+    """Return the column of that name, or raise an error that suggests the closest declared one."""
     if name is None:
-        raise InputError("column is missing; name the column to release.")
+        raise InputError("column", "is missing", remedy="Name the column to release.")
     name = plain_scalar(name)
     if not isinstance(name, str):
         raise InputError(
-            f"column must be a column name, a text; got {safe_repr(name)}. Rename the column, or quote it."
+            "column",
+            "must be the name of a column",
+            given=safe_repr(name),
+            remedy="Rename the column, or quote its name.",
         )
     check_unicode(name)
     found = [column for column in columns if column.name == name]
     if len(found) > 1:
-        raise InputError(f"column {safe_repr(name)} is declared more than once; rename one of them.")
+        raise InputError("column", f": {safe_repr(name)} is declared more than once", remedy="Rename one of them.")
     if not found:
-        # No hints from the header of a text file: if there is none, what stands in its place is a record.
+        # The header of a text file gives no hints: if it is missing, a record stands in its place.
         names = [column.name for column in columns if column.name is not None and not column.undeclared]
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
             other for other in names if other.casefold() == name.casefold()
@@ -83,101 +114,172 @@ def pick(columns: Sequence[Column], name: object) -> Column:
         hint = (
             f"Did you mean {safe_repr(near[0])}?"
             if near and is_short(near[0])
-            else "Check its spelling; of files and databases `flexdp columns` lists them."
+            else "Check the spelling; `flexdp columns` lists the columns of files and databases."
         )
-        raise InputError(f"column {safe_repr(name)} does not exist. {hint}")
+        raise InputError("column", f": no column named {safe_repr(name)}", remedy=hint)
     return found[0]
 
 
 def check_unicode(name: str) -> None:
-    """Refuse a column's name that no document could hold."""
+    """Refuse a column name that no document could hold."""
     if not is_unicode(name):
-        raise InputError("column must be a text that can be written as UTF-8; rename it.")
+        raise InputError("column", "must be a text that UTF-8 can represent", remedy="Rename the column.")
 
 
 def no_column(column: object, what: str) -> None:
-    """Refuse a column's name where the source is a single column."""
+    """Refuse a column name where the source is a single column."""
     if column is not None:
-        raise InputError(f"column does not fit {what}, which has none; leave it out.")
+        raise InputError("column", f"does not apply to {what}, which has no named columns", remedy="Leave it out.")
 
 
 def no_name(name: object) -> None:
-    """Refuse to look for a named column, of groups or units, in a source that is a single one."""
+    """Refuse a named column, of groups or units, in a source that is a single column."""
     if name is not None:
         raise InputError(
-            f"column {safe_repr(name)} does not exist: the source is a single column without a name. "
-            "Pass a table with named columns, for example a pandas frame."
+            "column",
+            f": no column named {safe_repr(name)}, since the source is a single column without a name",
+            remedy="Pass a table with named columns, such as a pandas frame.",
         )
 
 
 def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
-    """The kind a column is read as: what it declares, or what the caller says of an undeclared one."""
-    kind = plain_scalar(kind)
-    if kind is not None and (not isinstance(kind, str) or kind not in _KINDS):
-        raise InputError(f"kind must be one of {', '.join(map(repr, _KINDS))}; got {safe_repr(kind)}.")
-    asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
-    if column.inferred:
-        chosen = asked or ("number" if bucketed else column.kind)
+    """Return the kind that a released column is read as.
+
+    Parameters
+    ----------
+    column
+        The declared column.
+    kind
+        The kind that the caller asks for, or None.
+    bucketed
+        The values are bucketed. An undeclared column is then read as numbers unless ``kind`` says otherwise.
+
+    Returns
+    -------
+    Kind
+        The declared kind, or the one asked for where the declared type can be read as it.
+
+    Raises
+    ------
+    InputError
+        If the column declares no kind and none is asked for, or the one asked for does not fit its type.
+
+    Examples
+    --------
+    >>> reading(Column(name="age", type_name="BIGINT", kind="integer"), None, bucketed=True)
+    'integer'
+    >>> reading(Column(name="age", type_name="BIGINT", kind="integer"), "number", bucketed=True)
+    'number'
+    >>> reading(Column(name="age", type_name="BIGINT", kind="integer"), "date", bucketed=True)
+    Traceback (most recent call last):
+    flexdp.errors.InputError: kind cannot be 'date' for column 'age', which is declared as BIGINT.
+    """
+    asked = _asked("kind", kind, get_args(Kind))
+    if column.inferred or column.undeclared:
+        chosen = asked or ("number" if bucketed else column.kind if column.inferred else column.default)
         if chosen is None:
-            raise InputError(
-                f"kind is missing: pandas infers the type of {column.label} from its cells, which may not decide. Say "
-                "kind='integer', 'number', 'text', 'date', 'datetime' or 'boolean', or convert the column to 'Int64', "
-                "'Float64', 'boolean' or 'string'."
-            )
-        _refuse_lost_text("kind", column, chosen)
-        return chosen
-    if column.undeclared:
-        chosen = asked or ("number" if bucketed else column.default)
-        if chosen is None:
-            raise InputError(
-                f"kind is missing: {column.label} declares no type, and what the cells hold may not decide. "
-                "Say kind='integer', 'number', 'text', 'date', 'datetime' or 'boolean'."
-            )
+            kinds: tuple[str | P, ...] = (P("kind"), f" to {_listed(get_args(Kind))}")
+            if column.inferred:
+                remedy = ("Set ", *kinds, ", or convert the column to 'Int64', 'Float64', 'boolean' or 'string'.")
+                raise InputError("kind", f"is missing: {_inferred(column)}", remedy=remedy)
+            rule = f"is missing: {column.label} declares no type, and its cells must not decide how it is read"
+            raise InputError("kind", rule, remedy=("Set ", *kinds, "."))
+        if column.inferred:
+            _refuse_lost_text("kind", column, chosen)
         return chosen
     if column.kind is None:
+        parameter, subject = ("source", column.label) if column.name is None else ("column", safe_repr(column.name))
         raise InputError(
-            f"{column.label} is declared as {column.type_name[:40]}, which cannot be released; "
-            "choose a column of numbers, texts, dates, datetimes or booleans."
+            parameter,
+            f": {subject} is declared as {_type_of(column)}, which cannot be released",
+            remedy="Choose a column of numbers, texts, dates, datetimes or booleans.",
         )
     if asked is None or asked == column.kind:
         return column.kind
     if asked not in _CONVERSIONS.get(column.kind, ()) or (column.strict and (column.kind, asked) not in _EVERYWHERE):
-        raise InputError(f"kind={asked!r} does not fit {column.label}, which is declared as {column.type_name[:40]}.")
+        raise _unfit("kind", column, asked)
     return asked
 
 
 def label_reading(column: Column, kind: object, *, parameter: str, kinds: Sequence[str]) -> Kind | None:
-    """The kind that a column of groups or units is read as, None where it declares nothing that could be one.
+    """Return the kind that a column of groups or units is read as.
 
-    ``kind`` is what the caller says with ``parameter``, one of ``kinds``. Text files are read as texts by default.
+    Parameters
+    ----------
+    column
+        The declared column.
+    kind
+        The kind that the caller asks for, or None. Text files are read as texts by default.
+    parameter
+        The parameter that gives ``kind``.
+    kinds
+        The kinds that it may be.
+
+    Returns
+    -------
+    Kind or None
+        The kind; None where the declared type stands for none.
+
+    Raises
+    ------
+    InputError
+        If the column's type was inferred and no kind is asked for, or the one asked for does not fit its type.
+
+    Examples
+    --------
+    >>> label_reading(
+    ...     Column(name="ward", type_name="undeclared", kind=None, undeclared=True),
+    ...     None,
+    ...     parameter="by_kind",
+    ...     kinds=("text", "integer"),
+    ... )
+    'text'
     """
-    kind = plain_scalar(kind)
-    if kind is not None and (not isinstance(kind, str) or kind not in kinds):
-        raise InputError(f"{parameter} must be one of {', '.join(map(repr, kinds))}; got {safe_repr(kind)}.")
-    asked: Kind | None = next((k for k in get_args(Kind) if k == kind), None)
+    asked = _asked(parameter, kind, kinds)
     if column.inferred:
         if asked is None:
-            raise InputError(
-                f"{parameter} is missing: pandas infers the type of {column.label} from its cells, which may not "
-                f"decide. Say {parameter}='text' or 'integer', or convert the column to 'string' or 'Int64'."
-            )
+            remedy = ("Set ", P(parameter), " to 'text' or 'integer', or convert the column to 'string' or 'Int64'.")
+            raise InputError(parameter, f"is missing: {_inferred(column)}", remedy=remedy)
         _refuse_lost_text(parameter, column, asked)
         return asked
     if column.undeclared:
         return asked or "text"
     own: Kind | None = "integer" if column.follows else column.kind
     if asked is not None and asked != own:
-        raise InputError(
-            f"{parameter}={asked!r} does not fit {column.label}, which is declared as {column.type_name[:40]}; "
-            "leave it out."
-        )
+        raise _unfit(parameter, column, asked, remedy="Leave it out.")
     return own
 
 
+def _asked(parameter: str, kind: object, kinds: Sequence[str]) -> Kind | None:
+    word = None if kind is None else choice(parameter, kind, kinds)
+    asked: Kind | None = next((each for each in get_args(Kind) if each == word), None)
+    return asked
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    *first, last = map(repr, kinds)
+    return f"{', '.join(first)} or {last}"
+
+
+def _type_of(column: Column) -> str:
+    return column.type_name[:_LONGEST_TYPE]
+
+
+def _inferred(column: Column) -> str:
+    return f"pandas infers the type of {column.label} from its cells, which must not decide how it is read"
+
+
+def _unfit(parameter: str, column: Column, kind: Kind, remedy: str = "") -> InputError:
+    rule = f"cannot be {kind!r} for {column.label}, which is declared as {_type_of(column)}"
+    return InputError(parameter, rule, remedy=remedy)
+
+
 def _refuse_lost_text(parameter: str, column: Column, kind: Kind) -> None:
-    """A number no longer tells how its text was written: 7 may have been '07'."""
+    """A number no longer shows how it was written: 7 may have been '07'."""
     if kind == "text" and column.kind is not None:
         raise InputError(
-            f"{parameter}='text' does not fit {column.label}, which pandas holds as {column.type_name[:40]}: the "
-            "original text (leading zeros, for example) is lost. Load the column as text (dtype=str)."
+            parameter,
+            f"cannot be 'text' for {column.label}, which pandas holds as {_type_of(column)}: the original text "
+            "(leading zeros, for example) is lost",
+            remedy="Load the column as text (dtype=str).",
         )

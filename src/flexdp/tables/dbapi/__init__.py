@@ -1,3 +1,3 @@
-"""Any DB-API 2 connection whose engine the caller names."""
+"""DB-API 2 connections whose engine the caller names."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""One statement through a DB-API cursor; what the engine allows is undone after."""
+"""Statements through a DB-API cursor, in a savepoint or a transaction that is rolled back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ask_of", "cancel_of", "postgres_session"]
 
 
 def ask_of(con: Any) -> Ask:
-    """Run a statement and fetch all rows, with nothing but the methods that every driver has."""
+    """Return the function that runs a statement and fetches all rows, by methods that every driver has."""
 
     def ask(statement: str) -> Sequence[Sequence[Any]]:
         cursor = con.cursor()
@@ -27,11 +27,11 @@ def ask_of(con: Any) -> Ask:
 
 
 def cancel_of(con: Any) -> Callable[[], None]:
-    """How the driver stops a running statement, if it can."""
+    """Return the function that stops a running statement, if the driver has one."""
     stop = getattr(con, "interrupt", None) or getattr(con, "cancel", None)
 
     def cancel() -> None:
-        with suppress(Exception):  # nothing runs any more
+        with suppress(Exception):  # nothing is running
             if stop is not None:
                 stop()
 
@@ -39,7 +39,7 @@ def cancel_of(con: Any) -> Callable[[], None]:
 
 
 def postgres_session(con: Any) -> Session:
-    """PostgreSQL through any driver: in a savepoint, or a transaction of its own where every statement is one."""
+    """Return a session on PostgreSQL through any driver: in a savepoint, or with autocommit in its own transaction."""
     ask = ask_of(con)
 
     @contextmanager
@@ -52,7 +52,7 @@ def postgres_session(con: Any) -> Session:
             yield ask
         finally:
             for statement in ("ROLLBACK",) if alone else ("ROLLBACK TO SAVEPOINT flexdp", "RELEASE SAVEPOINT flexdp"):
-                with suppress(Exception):  # the connection has been lost
+                with suppress(Exception):  # the connection is lost
                     ask(statement)
 
     return Session(opened, cancel_of(con))

@@ -1,4 +1,4 @@
-"""DB-API connections: the caller names the engine, because a connection does not tell it."""
+"""DB-API connections. The caller names the engine, which such a connection does not reveal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from flexdp._core.text import safe_repr
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.tables.dbapi.run import postgres_session
 from flexdp.tables.postgres.source import table_of
 from flexdp.tables.sql.served_table import ServedTable, check_name
@@ -21,26 +21,29 @@ _SHOWN_ONLY = (
 
 
 def check_engine(engine: object) -> str:
-    """The name of an engine that counts are run on."""
+    """Check the name of an engine that counts can run on."""
     if isinstance(engine, str) and engine in ENGINES:
         return engine
     listed = "'postgres', 'sqlite' or 'duckdb'"
     if isinstance(engine, str) and engine in _SHOWN_ONLY:
         raise InputError(
-            f"engine {safe_repr(engine)} can be shown, not run: flexdp.query(…, dialect={safe_repr(engine)}). "
-            f"Through a connection counts run on {listed}."
+            "engine",
+            f"must be {listed}: queries for others can be shown, not run",
+            given=safe_repr(engine),
+            remedy=f"To see the query, call flexdp.query(…, dialect={safe_repr(engine)}).",
         )
     near = difflib.get_close_matches(str(engine), (*ENGINES, *_SHOWN_ONLY), n=1) if isinstance(engine, str) else []
-    raise InputError(
-        f"engine must be {listed}; got {safe_repr(engine)}.{f' Did you mean {near[0]!r}?' if near else ''}"
-    )
+    hint = f"Did you mean {near[0]!r}?" if near else ""
+    raise InputError("engine", f"must be {listed}", given=safe_repr(engine), remedy=hint)
 
 
 def open_dbapi(con: Any, table: object, engine: str) -> ServedTable:
-    """A table behind a driver that flexdp does not know itself; of the engines, PostgreSQL has such drivers."""
+    """Open a table through a driver unknown to flexdp; only PostgreSQL is supported that way."""
     if engine != "postgres":
+        module = "sqlite3" if engine == "sqlite" else engine
         raise InputError(
-            f"engine={engine!r} needs a connection of Python's own {engine}{'3' if engine == 'sqlite' else ''} module; "
-            f"got {safe_repr(con)}."
+            "source",
+            ("must be a connection of the module ", f"{module} with ", P("engine", engine)),
+            given=safe_repr(con),
         )
     return table_of(postgres_session(con), check_name(table))

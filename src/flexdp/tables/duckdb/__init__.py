@@ -1,3 +1,3 @@
-"""DuckDB, the default engine: it reads files, frames and its own relations."""
+"""DuckDB, the default engine: reads files, frames and its own relations."""
 
 __all__: list[str] = []

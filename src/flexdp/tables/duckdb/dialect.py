@@ -1,4 +1,4 @@
-"""DuckDB's words."""
+"""DuckDB's SQL."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ class _DuckDB(Dialect):
         return digits if "e" in digits else digits + "e0"
 
     def as_double(self, expression: str, *, wide: bool = False) -> str:
-        """Wide integers are rounded twice, unless they are read from their text."""
+        """Convert to a double; wide integers through their text, because DuckDB rounds them twice otherwise."""
         return f"CAST({f'CAST({expression} AS VARCHAR)' if wide else expression} AS DOUBLE)"
 
-    def honest(self, expression: str) -> str:
-        """Not what the statistics of a Parquet file say, which DuckDB takes for true in filters and in all that it
-        computes: those of most writers know nothing of NaN, which would pass every test. A random number has none."""
+    def opaque(self, expression: str) -> str:
+        """Add a random zero, about which no statistics exist.
+
+        DuckDB trusts Parquet statistics in filters and in all that it computes. Most writers leave NaN out of them, so
+        that NaN would pass every test.
+        """
         return f"{expression} + 0 * random()"
 
     def lookup(self, name: str, values: Sequence[str]) -> Lookup:

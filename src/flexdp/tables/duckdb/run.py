@@ -1,4 +1,4 @@
-"""A private connection, and no progress on anybody's."""
+"""Connections to DuckDB: private ones of our own, and the caller's without a progress bar."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from flexdp.errors import InputError
 __all__ = ["connection", "no_progress"]
 
 _SETTINGS = {
-    "memory_limit": "600MB",  # what is larger spills to the private directory
-    "threads": str(min(os.cpu_count() or 1, 8)),  # with less memory for each, counts by unit mostly spill
+    "memory_limit": "600MB",  # larger results spill to the private directory
+    "threads": str(min(os.cpu_count() or 1, 8)),  # with less memory per thread, counts by unit mostly spill
     "preserve_insertion_order": "false",
-    "autoinstall_known_extensions": "false",  # nothing is fetched from anywhere
+    "autoinstall_known_extensions": "false",  # nothing is downloaded
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
-_PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # how far a count has come tells of its records
-_ATTEMPTS = 100  # at restoring a setting, each of which an interrupt may hit
+_PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # progress reveals the size of the table
+_ATTEMPTS = 100  # to restore a setting; an interrupt may hit each
 
 
 @contextmanager
 def no_progress(ask: Callable[[str], Any]) -> Iterator[None]:
-    """Let a caller's connection show no progress for a while; afterwards it shows what it did. ``ask`` queries it."""
+    """Turn the progress bar of the caller's connection, queried by ``ask``, off and restore it afterwards."""
     off = []
     try:
         for setting in _PROGRESS:
@@ -43,7 +43,7 @@ def no_progress(ask: Callable[[str], Any]) -> Iterator[None]:
 def _turn_off(ask: Callable[[str], Any], setting: str) -> None:
     import duckdb
 
-    with suppress(duckdb.Error):  # in a notebook without widgets there is no bar, and turning it off is an error
+    with suppress(duckdb.Error):  # an error in a notebook without widgets, where there is no progress bar
         ask(f"SET {setting} = false")
 
 
@@ -58,16 +58,18 @@ def _turn_on(ask: Callable[[str], Any], setting: str) -> None:
 
 @contextmanager
 def connection(*, texts: bool = False) -> Iterator[Any]:
-    """A connection of our own, spilling to a directory that only this user can read and that is removed after.
+    """Open a private connection that spills to a directory only this user can read, removed afterwards.
 
-    Where Parquet columns of ``texts`` are read, it reads no column ahead: a long cell would be in memory twice.
+    With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice.
     """
     import duckdb
 
     try:
         spill = tempfile.mkdtemp(prefix="flexdp-")  # mode 0700
     except OSError:
-        raise InputError("no temporary directory can be written; set TMPDIR to one that can.") from None
+        raise InputError(
+            "TMPDIR", ": no temporary directory is writable", remedy="Set this environment variable to one that is."
+        ) from None
     try:
         con = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
         try:
@@ -77,7 +79,7 @@ def connection(*, texts: bool = False) -> Iterator[Any]:
                 con.execute("SET disable_parquet_prefetching = true")
             yield con
         finally:
-            with suppress(duckdb.Error):  # still busy: an interrupted read that nothing can wake
+            with suppress(duckdb.Error):  # still busy: an interrupted read that never returns
                 con.close()
     finally:
         shutil.rmtree(spill, ignore_errors=True)

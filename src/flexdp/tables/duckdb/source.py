@@ -1,4 +1,4 @@
-"""DuckDB relations and connections: what is passed, what it declares, and the table that DuckDB counts."""
+"""DuckDB relations and connections, and any table that DuckDB counts under one name."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
-from flexdp.tables.interrupts import counted, counted_together, run
+from flexdp.tables.interrupts import run
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.served_table import check_name, no_table
 
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
 
-_RELATION = "flexdp_relation"  # the name that a caller's relation has in the query
+_RELATION = "flexdp_relation"  # the name of the caller's relation in the query
 _TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class EngineTable:
-    """A table that DuckDB sees under one name. ``single`` is a lone column, which has no name of its own."""
+    """A table that DuckDB sees under one name. A ``single`` column has no name of its own."""
 
     names: tuple[str, ...]
     type_of: Callable[[str], str]
@@ -38,10 +39,11 @@ class EngineTable:
 
     @property
     def columns(self) -> tuple[Column, ...]:
+        """The declared columns."""
         return tuple(self.column(name) for name in dict.fromkeys(self.names))
 
     def column(self, name: object) -> Column:
-        """The declared column of that name; its type is looked up only now."""
+        """Return the declared column of that name; its type is looked up only now."""
         if self.single:
             no_name(name)
             return declared(None, self.type_of(self.names[0]), self.names[0])
@@ -49,23 +51,23 @@ class EngineTable:
         return declared(str(name), self.type_of(str(name)), str(name))
 
     def query(self, counting: Counting) -> str:
-        """The SQL that counts; it runs nothing."""
+        """Return the SQL that counts, without running it."""
         return count_query(self.table, counting, DUCKDB, self._read)
 
     def count(self, counting: Counting) -> Counted:
-        """Bars and how many records each holds."""
+        """Count the records in each bucket."""
         out = self.execute(self.query(counting), [column.engine_name for column in counting.columns])
         return counted(out, len(counting.axes))
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
-        """Several counts in one pass; those by unit one after the other."""
+        """Make several counts in one pass; those by unit one after the other."""
         if any(counting.units is not None for counting in countings):
             return [self.count(counting) for counting in countings]
         columns = dict.fromkeys(column.engine_name for counting in countings for column in counting.columns)
         return counted_together(self.execute(self.together_query(countings), list(columns)), countings)
 
     def together_query(self, countings: Sequence[Counting]) -> str:
-        """The SQL that counts several things in one pass."""
+        """Return the SQL that makes several counts in one pass."""
         return together_query(self.table, countings, DUCKDB, self._read)
 
     @staticmethod
@@ -74,11 +76,13 @@ class EngineTable:
 
 
 def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> EngineTable:
-    """A DuckDB relation, counted on its own connection, which alone can ``interrupt`` what it runs."""
+    """Open a DuckDB relation, counted on its own connection, which alone can ``interrupt`` a query."""
     try:
         names, types = list(source.columns), [str(each) for each in source.types]
-    except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
-        raise InputError("source is a relation that can no longer be read; is its connection open?") from None
+    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
+        raise InputError(
+            "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
+        ) from None
     _refuse_inferred(source)
 
     def work(statement: str) -> dict[str, Any]:
@@ -93,36 +97,39 @@ def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> 
 
 
 def _refuse_inferred(relation: Any) -> None:
-    """Refuse what takes its types from cells; the plan, which reads no record, names what it scans."""
+    """Refuse a relation whose types come from cells. The plan, which reads no record, names what it scans."""
     plan = None
-    with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+    with suppress(Exception):  # the engine's message is not repeated; refused below
         plan = json.loads(relation.explain(format="json"))  # without a format a notebook displays it, with row counts
     if plan is None:
-        raise InputError("source is a relation that cannot be planned; check the files and tables that it names.")
+        raise InputError(
+            "source", "is a relation that cannot be planned", remedy="Check the files and tables that it names."
+        )
     if any(_TEXT_READER.match(name) for name in _operators(plan)):
         raise InputError(
-            "source is a relation over a text file; DuckDB infers its column types from the data, or fails at one "
-            "cell. Pass the file's path itself, or a table with declared types that holds its rows."
+            "source",
+            "is a relation over a text file: DuckDB infers column types from the data, or fails at a single cell",
+            remedy="Pass the file's path itself, or a table with declared types that holds its rows.",
         )
 
 
 def _operators(plan: Any) -> Iterator[str]:
-    """The names of all steps of a plan."""
+    """Yield the names of all operators of a plan."""
     for node in plan if isinstance(plan, list) else [plan]:
         yield str(node["name"])
         yield from _operators(node["children"])
 
 
 def is_connection(source: object) -> bool:
-    """Whether an object is a DuckDB connection."""
+    """Tell whether an object is a DuckDB connection."""
     return any(cls.__name__ == "DuckDBPyConnection" for cls in type(source).__mro__)
 
 
 def open_connection(con: Any, table: object) -> EngineTable:
-    """A table or view of a DuckDB connection of the caller's."""
+    """Open a table or view of the caller's DuckDB connection."""
     wanted = check_name(table)
     relation = None
-    with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+    with suppress(Exception):  # the engine's message is not repeated; refused below
         relation = con.table(wanted)
     if relation is None:
         raise no_table(wanted)

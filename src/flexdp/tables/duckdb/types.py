@@ -1,10 +1,12 @@
-"""What DuckDB's types declare, and how a cell of each is read."""
+"""DuckDB's types: the kind that each declares, and the expression that reads a cell."""
 
 from __future__ import annotations
 
 import re
 
-from flexdp.buckets.base import FIRST_MOMENT, LAST_MOMENT, Kind
+from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY
+from flexdp.buckets.base import Kind
+from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, ZONED_DATETIME
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.sql.query import Reading
@@ -16,26 +18,17 @@ _WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "INT96"}
 _NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS", "INT96"}
 _ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS"}
-_NUMBER = r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*"
-_INTEGER = r"[ \t]*[+-]?[0-9]{1,37}[ \t]*"
 _WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
-_BOOLEAN = r"[ \t]*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])[ \t]*"
-_DATE = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*"
-_MOMENT = r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*"
-_ZONED_MOMENT = (
-    r"[ \t]*([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?) ?"
-    r"(?:Z|([+-])([01][0-9]|2[0-3])(?::?([0-5][0-9]))?)[ \t]*"
-)
 _DECIMAL = re.compile(r"DECIMAL\(([0-9]+),([0-9]+)\)")
-_EXACT_DIGITS = 15  # that any double holds, and one division by a power of ten rounds once
-_DAY_ZERO = "DATE '1970-01-01'"
-_DAY = 86400 * 10**6
-_TICKS = re.compile(r"(date64|timestamp)\[(s|ms|us|ns)(, tz=.*)?\]")  # Arrow's words for what comes as plain integers
+_EXACT_DIGITS = 15  # any double holds so many, and one division by a power of ten rounds once
+_TICKS = re.compile(
+    r"(date64|timestamp)\[(s|ms|us|ns)(, tz=.*)?\]"
+)  # Arrow's names of types that come as plain integers
 _MICROS_IN = {"s": 10**6, "ms": 10**3, "us": 1}
 
 
 def declared(name: str | None, type_name: str, engine_name: str = "") -> Column:
-    """A column as a DuckDB type declares it."""
+    """Return a column as a DuckDB type declares it."""
     word = type_name.upper()
     kind, wide = _kind(word)
     stamp, zoned = word in _TIMESTAMPS or word in _ZONED, word in _ZONED
@@ -55,7 +48,7 @@ def declared(name: str | None, type_name: str, engine_name: str = "") -> Column:
 
 
 def _kind(name: str) -> tuple[Kind | None, bool]:
-    """The kind of a DuckDB type, None where it is none of ours; and whether integers exceed 64 bits."""
+    """Return the kind of a DuckDB type, None if it has none, and True if its integers may exceed 64 bits."""
     if name in _NARROW:
         return "integer", False
     if name in _WIDE:
@@ -76,12 +69,12 @@ def _kind(name: str) -> tuple[Kind | None, bool]:
 
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
-    """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    """Return the expression that reads a cell as ``kind``, NULL where the cell is not of that kind."""
     ticks = _TICKS.fullmatch(column.type_name)
     if ticks:
         return Reading(_ticks(cell, ticks.group(2), kind, whole_days=ticks.group(1) == "date64"))
     if column.timestamp:
-        return _moment(cell, column, kind)
+        return _datetime(cell, column, kind)
     if column.undeclared:
         return Reading(_zoned_text(cell) if column.zoned else _text_as(kind, cell), kind == "integer")
     if kind == column.kind:
@@ -90,27 +83,27 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         if kind == "number":
             decimal = _DECIMAL.fullmatch(column.type_name.upper())
             return Reading(_rounded(cell, int(decimal.group(2))) if decimal else f"CAST({cell} AS DOUBLE)")
-        # A type wider than 128 bits is tried, so that no cell can raise; texts of other types become texts.
+        # TRY_CAST, so that no cell of a type wider than 128 bits can raise; ENUM and UUID become texts.
         target = {"integer": "HUGEINT" if column.wide else None, "text": "VARCHAR"}.get(kind)
         return Reading(f"TRY_CAST({cell} AS {target})" if target else cell, column.wide)
     if kind == "number" and column.kind == "integer":
         return Reading(_rounded(cell, 0) if column.wide else f"CAST({cell} AS DOUBLE)")
     if kind == "datetime" and column.kind == "date":
-        return Reading(f"{_days(cell)} * {_DAY}")
-    if kind == "integer" and column.kind == "number":  # whole doubles only, and only those that fit
+        return Reading(f"{_days(cell)} * {MICROS_PER_DAY}")
+    if kind == "integer" and column.kind == "number":  # only whole numbers that fit
         if column.type_name.upper().startswith("DECIMAL"):  # exactly, not through a double
             digits = f"CAST({cell} AS VARCHAR)"
-            head = f"TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT)"  # none in '.00'
+            head = f"TRY_CAST(split_part({digits}, '.', 1) AS HUGEINT)"  # '.00' has none
             whole = f"regexp_full_match({digits}, '{_WHOLE_DECIMAL}')"
             return Reading(f"CASE WHEN {whole} THEN coalesce({head}, 0) END", True)
-        value, limit = f"({DUCKDB.honest(f'CAST({cell} AS DOUBLE)')})", DUCKDB.double(1e37)
+        value, limit = f"({DUCKDB.opaque(f'CAST({cell} AS DOUBLE)')})", DUCKDB.double(1e37)
         fits = f"{value} BETWEEN -{limit} AND {limit} AND {value} = floor({value})"
         return Reading(f"CASE WHEN {fits} THEN TRY_CAST({value} AS HUGEINT) END", True)
     return Reading(_text_as(kind, f"CAST({cell} AS VARCHAR)"), kind == "integer")
 
 
 def _rounded(cell: str, digits: int) -> str:
-    """A decimal as the nearest double. DuckDB rounds long ones twice, unless it reads them from their text."""
+    """Convert a decimal to the nearest double; a long one through its text, since DuckDB rounds it twice otherwise."""
     text = f"CAST(CAST({cell} AS VARCHAR) AS DOUBLE)"
     if digits > _EXACT_DIGITS:
         return text
@@ -120,32 +113,32 @@ def _rounded(cell: str, digits: int) -> str:
 
 def _days(date: str) -> str:
     inside = f"{date} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
-    return f"CASE WHEN {inside} THEN datediff('day', {_DAY_ZERO}, {date}) END"
+    return f"CASE WHEN {inside} THEN datediff('day', DATE '1970-01-01', {date}) END"
 
 
-def _moment(cell: str, column: Column, kind: Kind) -> Reading:
-    """Whole microseconds; as a date, whole days. Both are rounded down, also before 1970."""
+def _datetime(cell: str, column: Column, kind: Kind) -> Reading:
+    """Return microseconds, or days for a date; both are rounded down, before 1970 too."""
     if column.type_name.upper() in _NANOSECONDS:
         micros = _floored(f"epoch_ns({cell})", 1000)
     else:
         stamp = cell if column.zoned or column.type_name.upper() == "TIMESTAMP" else f"TRY_CAST({cell} AS TIMESTAMP)"
-        # An infinite moment has a number, too: it lies outside the years that are read.
+        # An infinite timestamp has a number, too, outside the years that are read.
         micros = f"epoch_us({stamp})"
-    inside = f"CASE WHEN {micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {micros} END"
-    return Reading(inside if kind == "datetime" else _floored(f"({inside})", _DAY))
+    inside = f"CASE WHEN {micros} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {micros} END"
+    return Reading(inside if kind == "datetime" else _floored(f"({inside})", MICROS_PER_DAY))
 
 
 def _ticks(cell: str, unit: str, kind: Kind, *, whole_days: bool) -> str:
-    """Integers that count seconds or parts of them, tested before they are multiplied; as :func:`_moment`."""
-    micros = _floored(cell, 1000)  # of nanoseconds, 64 bits do not reach beyond the years that are read
+    """As :func:`_datetime`, of integers that count seconds or fractions of them, tested before they are multiplied."""
+    micros = _floored(cell, 1000)  # nanoseconds in 64 bits stay within the years that are read
     if unit != "ns":
         each = _MICROS_IN[unit]
-        inside = f"{cell} BETWEEN {-(-FIRST_MOMENT // each)} AND {LAST_MOMENT // each}"
+        inside = f"{cell} BETWEEN {-(-FIRST_DATETIME // each)} AND {LAST_DATETIME // each}"
         micros = f"CASE WHEN {inside} THEN {cell} * {each} END"
     if kind == "datetime" and not whole_days:
         return micros
-    days = _floored(f"({micros})", _DAY)
-    return f"({days}) * {_DAY}" if kind == "datetime" else days
+    days = _floored(f"({micros})", MICROS_PER_DAY)
+    return f"({days}) * {MICROS_PER_DAY}" if kind == "datetime" else days
 
 
 def _floored(ticks: str, divisor: int) -> str:
@@ -153,30 +146,30 @@ def _floored(ticks: str, divisor: int) -> str:
 
 
 def _zoned_text(cell: str) -> str:
-    """A moment with its offset from UTC, in microseconds of UTC."""
-    written = f"regexp_extract({cell}, '{_ZONED_MOMENT}', ['stamp', 'sign', 'hours', 'minutes'])"
+    """Return a datetime written with its offset from UTC, as microseconds in UTC."""
+    written = f"regexp_extract({cell}, '{ZONED_DATETIME}', ['stamp', 'sign', 'hours', 'minutes'])"
     stamp = f"epoch_us(TRY_CAST({written}.stamp AS TIMESTAMP))"
     hours, minutes = (f"coalesce(TRY_CAST({written}.{name} AS BIGINT), 0)" for name in ("hours", "minutes"))
     offset = f"(CASE {written}.sign WHEN '-' THEN -1 ELSE 1 END) * ({hours} * 60 + {minutes}) * 60000000"
     micros = f"({stamp} - {offset})"
-    inside = f"{micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
-    return _matched(cell, _ZONED_MOMENT, f"CASE WHEN {inside} THEN {micros} END")
+    inside = f"{micros} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME}"
+    return _matched(cell, ZONED_DATETIME, f"CASE WHEN {inside} THEN {micros} END")
 
 
 def _matched(cell: str, pattern: str, value: str) -> str:
-    """What is read of a text that matches, and is no longer than others may be."""
+    """Return ``value`` where the text matches and is not too long."""
     return f"CASE WHEN {DUCKDB.is_short(cell)} AND regexp_full_match({cell}, '{pattern}') THEN {value} END"
 
 
 def _text_as(kind: Kind, cell: str) -> str:
     if kind == "number":
-        return _matched(cell, _NUMBER, f"TRY_CAST({cell} AS DOUBLE)")
+        return _matched(cell, NUMBER, f"TRY_CAST({cell} AS DOUBLE)")
     if kind == "integer":
-        return _matched(cell, _INTEGER, f"TRY_CAST({cell} AS HUGEINT)")
+        return _matched(cell, INTEGER, f"TRY_CAST({cell} AS HUGEINT)")
     if kind == "date":
-        return _matched(cell, _DATE, _days(f"TRY_CAST(trim({cell}, ' \t') AS DATE)"))
+        return _matched(cell, DATE, _days(f"TRY_CAST(trim({cell}, ' \t') AS DATE)"))
     if kind == "datetime":
-        return _matched(cell, _MOMENT, f"epoch_us(TRY_CAST(trim({cell}, ' \t') AS TIMESTAMP))")
+        return _matched(cell, DATETIME, f"epoch_us(TRY_CAST(trim({cell}, ' \t') AS TIMESTAMP))")
     if kind == "boolean":
-        return _matched(cell, _BOOLEAN, f"lower(trim({cell}, ' \t')) = 'true'")
+        return _matched(cell, BOOLEAN, f"lower(trim({cell}, ' \t')) = 'true'")
     return cell

@@ -1,3 +1,3 @@
-"""Files: Parquet, CSV and JSON lines."""
+"""Tables in Parquet, CSV and JSON lines files."""
 
 __all__: list[str] = []

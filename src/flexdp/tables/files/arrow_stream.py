@@ -1,7 +1,7 @@
 """One column of texts as an Arrow C stream, so that an engine reads numpy's buffers while they are made.
 
-The three structures are those of the Arrow C data and C stream interfaces. A consumer may move a structure elsewhere
-before it releases it, so whatever one points to is held here under a number that travels in ``private_data``.
+The structures are those of the Arrow C data and C stream interfaces. A consumer may move a structure before it releases
+it, so its contents are kept alive here, under a number that travels in ``private_data``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 __all__ = ["TextBatch", "text_stream"]
 
 _CAPSULE = b"arrow_array_stream"
-_MESSAGE = ctypes.create_string_buffer(b"the text could not be read")  # what went wrong may quote it
+_MESSAGE = ctypes.create_string_buffer(b"the text could not be read")  # the cause may quote it
 
 
 class TextBatch(NamedTuple):
@@ -71,12 +71,12 @@ _Array._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 
-_held: dict[int, Any] = {}  # what the structures point to that have not been released
+_held: dict[int, Any] = {}  # the contents of structures that are not yet released
 _numbers = itertools.count(1)  # 0 would be NULL
 
 
 class _Source:
-    """The name of a column, and its batches, begun when the first one is asked for."""
+    """A column's name and its batches, started when the first one is requested."""
 
     def __init__(self, name: str, begin: Callable[[], Iterator[TextBatch]]) -> None:
         self.name = name.encode()
@@ -92,7 +92,7 @@ class _Source:
 
 
 def text_stream(name: str, begin: Callable[[], Iterator[TextBatch]]) -> object:
-    """A capsule that holds a stream of one column of texts. Nothing is read before its first batch is asked for."""
+    """Return a capsule with a stream of one column of texts. Nothing is read before the first batch is requested."""
     stream = _Stream(_GET_SCHEMA, _GET_NEXT, _GET_LAST_ERROR, _RELEASE_STREAM)
     stream.private_data = _hold(_Source(name, begin))
     address = ctypes.addressof(stream)
@@ -100,7 +100,7 @@ def text_stream(name: str, begin: Callable[[], Iterator[TextBatch]]) -> object:
     return _new_capsule(address, _CAPSULE, _END_OF_CAPSULE)
 
 
-_streams: dict[int, _Stream] = {}  # as long as their capsules live
+_streams: dict[int, _Stream] = {}  # while their capsules live
 
 
 def _hold(what: Any) -> int:
@@ -132,8 +132,8 @@ def _make_array(out: _Array, length: int, buffers: list[Any], children: list[_Ar
     out.private_data = _hold((buffers, addresses, children, pointers))
 
 
-# The functions below are called by the engine, from threads of its own. None may raise: what they return tells. The
-# engine must be one that never calls them with a Python exception pending, as DuckDB does not and pyarrow may.
+# The engine calls these functions from its own threads. None may raise: errors are return values. The engine must never
+# call them with a Python exception pending: DuckDB never does, pyarrow may.
 
 
 def _get_schema(stream: int, out: int) -> int:
@@ -147,7 +147,7 @@ def _get_schema(stream: int, out: int) -> int:
 def _get_next(stream: int, out: int) -> int:
     try:
         batch = _held[_Stream.from_address(stream).private_data].next()
-    except BaseException:  # noqa: BLE001  (printed by ctypes otherwise, and it may quote a line)
+    except BaseException:  # noqa: BLE001  (ctypes would print it, and it may quote a line)
         return errno.EIO
     array = _Array.from_address(out)
     if batch is None:
@@ -167,7 +167,7 @@ def _release_tree(kind: Any, address: int) -> None:
     found = kind.from_address(address)
     for i in range(found.n_children):
         child = found.children[i].contents
-        if child.release:  # else a consumer has moved it elsewhere, and releases it there
+        if child.release:  # else the consumer has moved it, and releases it there
             _release_tree(kind, ctypes.addressof(child))
     found.release = None
     _held.pop(found.private_data, None)
@@ -187,16 +187,16 @@ def _release_stream(address: int) -> None:
     _held.pop(stream.private_data, None)
 
 
-def _end_of_capsule(capsule: int) -> None:  # the address: the last reference to the object is gone
+def _end_of_capsule(capsule: int) -> None:  # an address: no reference to the object is left
     address = _capsule_pointer(capsule, _CAPSULE)
     stream = _streams.pop(address)
-    if stream.release:  # nobody has taken it over
+    if stream.release:  # not consumed
         _release_stream(address)
 
 
 def _callback(function: Any, result: Any, *parameters: Any) -> Any:
     called = ctypes.CFUNCTYPE(result, *parameters)(function)
-    _callbacks.append(called)  # kept as long as the process lives
+    _callbacks.append(called)  # kept alive for the life of the process
     return ctypes.cast(called, ctypes.c_void_p).value
 
 

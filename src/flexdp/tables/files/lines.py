@@ -1,8 +1,8 @@
-"""Physical lines of text files, split here and handed to the engine in batches.
+"""Physical lines of text files, split here and passed to the engine in batches.
 
-No engine's own reader decides where a line ends, so no line can be counted twice, joined to another or lost at the edge
-of a buffer. A line ends at a line feed, a carriage return or both (the empty line between those two is no record). A
-line that is not UTF-8 or exceeds :data:`LONGEST_LINE` bytes is blanked: it spoils itself and no other.
+The engine's own reader does not decide where a line ends, so no line is counted twice, joined to another or lost at the
+edge of a buffer. A line ends at a line feed, a carriage return or both (the empty line between the two is no record). A
+line that is not UTF-8 or exceeds :data:`LONGEST_LINE` bytes is blanked, and affects no other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from flexdp.tables.files.arrow_stream import TextBatch, text_stream
 __all__ = ["LONGEST_LINE", "STDIN", "DamagedError", "Lines", "open_bytes", "split_lines"]
 
 STDIN = "/dev/stdin"
-LONGEST_LINE = 1 << 20  # bytes, the end of the line not included
+LONGEST_LINE = 1 << 20  # bytes, without the line end
 _CHUNK = 1 << 20  # bytes read at a time
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _FIRST_NOT_ASCII = 128
@@ -37,15 +37,15 @@ ReadInto = Callable[[memoryview], int | None]
 
 
 class DamagedError(OSError):
-    """A gzip file ends too early or is damaged, wherever that is; it may end before its first byte."""
+    """A gzip file is truncated, possibly before its first byte, or damaged."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of several files as one Arrow stream with the column ``line``, read while a query asks for them.
+    """The lines of files as one Arrow stream with the column ``line``, read while a query consumes them.
 
     Each line is followed by ``mark``, one byte in place of its line end. With ``header``, the first line of every file
-    is left out; that of standard input has been taken already. Once ``stopped`` is set, reading fails.
+    is left out; that of standard input has been consumed already. Once ``stopped`` is set, reading fails.
     """
 
     files: Sequence[str]
@@ -59,7 +59,7 @@ class Lines:
     def _batches(self) -> Iterator[TextBatch]:
         for file in self.files:
             with open_bytes(file, self.stopped) as read_into:
-                taken = self.header and file == STDIN  # its first line, and what stood before that
+                taken = self.header and file == STDIN  # with its first line, and a byte order mark
                 for batch in split_lines(read_into, self.mark, skip_first=self.header and not taken, begun=taken):
                     if self.stopped.is_set():
                         raise InterruptedError
@@ -68,7 +68,7 @@ class Lines:
 
 @contextmanager
 def open_bytes(file: str, stopped: threading.Event | None = None) -> Iterator[ReadInto]:
-    """Read a file into buffers, unpacked where its name ends in .gz; standard input goes on where it was left."""
+    """Open a file for reading into buffers, decompressed if its name ends in .gz; standard input continues."""
     if file == STDIN:
         yield partial(_read_stdin, stopped or threading.Event())
     elif file.lower().endswith(".gz"):
@@ -85,7 +85,7 @@ def open_bytes(file: str, stopped: threading.Event | None = None) -> Iterator[Re
 
 
 def _read_stdin(stopped: threading.Event, buffer: memoryview) -> int:
-    """Wait for bytes in short steps, so that waiting can be stopped."""
+    """Read, waiting in short steps, so that the wait can be stopped."""
     while not select.select([0], [], [], _POLL_SECONDS)[0]:
         if stopped.is_set():
             raise InterruptedError
@@ -108,13 +108,13 @@ def split_lines(
     chunk: int = _CHUNK,
     longest: int = LONGEST_LINE,
 ) -> Iterator[TextBatch]:
-    """Whole lines in batches, each line followed by ``mark``. What comes out does not depend on ``chunk``.
+    """Yield whole lines in batches, each line followed by ``mark``. The result does not depend on ``chunk``.
 
-    ``skip_first`` leaves out the first line, whatever it is; else a byte order mark before it is left out, unless the
-    file was ``begun`` to be read before.
+    ``skip_first`` leaves out the first line. Otherwise a byte order mark before it is left out, unless reading had
+    ``begun`` before.
     """
     carry = np.empty(0, np.uint8)
-    first, skipping = not begun, False  # skipping: inside a line that is too long already
+    first, skipping = not begun, False  # skipping: inside a line that is already too long
     while True:
         data: Any = np.empty(len(carry) + chunk, np.uint8)
         data[: len(carry)] = carry
@@ -176,7 +176,7 @@ def _is_text(raw: bytes) -> bool:
 
 
 def _begin(batch: TextBatch, mark: bytes, *, skip_first: bool) -> None:
-    """Blank the first line, or the byte order mark before it."""
+    """Blank the first line, or a byte order mark before it."""
     if skip_first:
         _blank(batch, 0, mark)
     elif batch.data[:3].tobytes() == b"\xef\xbb\xbf":

@@ -1,3 +1,3 @@
-"""Frames: pandas, polars, pyarrow."""
+"""Frames of pandas, polars and pyarrow."""
 
 __all__: list[str] = []

@@ -1,3 +1,3 @@
-"""Values in memory: numpy arrays and Python lists."""
+"""Tables in memory: numpy arrays and Python lists."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Numpy arrays whose dtype declares what they hold, counted as they are where that is faster than an engine."""
+"""Numpy arrays with a declared dtype, counted by numpy where that is faster than an engine."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import read_cell
-from flexdp.tables.interrupts import counted, run
+from flexdp.tables.interrupts import run
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.sql.query import Reading, count_query
+from flexdp.tables.sql.results import counted
 
 __all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "count_keys", "run_registered"]
 
 _CHUNK = 1 << 16
-_MOST_BINS = 1 << 22  # beyond it a dense array of bins costs more than counting sparsely
+_MOST_BINS = 1 << 22  # beyond this, sparse counting is cheaper than a dense array of bins
 _LARGEST_WHOLE_DOUBLE = 1e37
-LARGEST_INFERRED = 2**53 - 1  # one missing cell makes doubles of integers, and might round larger ones
+LARGEST_INFERRED = 2**53 - 1  # larger integers are rounded if one missing cell makes them doubles
 _OF_DTYPE: dict[str, tuple[Kind, ...]] = {"M": ("date", "datetime"), "b": ("boolean",)}
 _STORED: dict[str, Any] = {
     "number": np.float64,
@@ -37,7 +38,7 @@ _STORED: dict[str, Any] = {
 
 
 class Aligned(NamedTuple):
-    """A column ready for an engine: one cell per record, and which of them are there."""
+    """A column ready for an engine: one cell per record, and a mask of those present."""
 
     cells: NDArray[Any]
     present: NDArray[np.bool_] | None
@@ -45,9 +46,9 @@ class Aligned(NamedTuple):
 
 @dataclass(frozen=True)
 class ArrayTable:
-    """An array whose dtype declares what it holds; ``present`` marks the cells that are not missing."""
+    """An array with a declared dtype; ``present`` masks out missing cells."""
 
-    values: NDArray[Any] = field(repr=False)  # records: never in a text form
+    values: NDArray[Any] = field(repr=False)  # records: never printed
     declared: Column
     present: NDArray[np.bool_] | None = field(default=None, repr=False)
 
@@ -56,25 +57,25 @@ class ArrayTable:
         return (self.declared,)
 
     def column(self, name: object) -> Column:
-        """The one column there is."""
+        """Return the only column."""
         no_name(name)
         return self.declared
 
     def query(self, counting: Counting) -> str:
-        """The SQL that counts, over a table ``source`` with one column ``value``."""
+        """Return the SQL that counts, over a table ``source`` with one column ``value``."""
         return count_query("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind))
 
     def reading(self, cell: str, kind: Kind) -> Reading:
-        """How the engine reads a cell of :meth:`aligned`."""
+        """Return the expression that reads a cell of :meth:`aligned`."""
         if self.values.dtype.kind == "M" or not self._can_be(kind):
             return Reading(cell)
-        # What the cells are, which for frames whose dtypes follow their cells is not what the column declares.
+        # The type of the cells, which differs from the declared kind where the dtype was inferred.
         stored: Kind = {"f": "number", "b": "boolean"}.get(self.values.dtype.kind, "integer")  # type: ignore[assignment]
         wide = self.values.dtype == np.uint64
         return read_cell(cell, replace(self.declared, kind=stored, wide=wide, type_name="DOUBLE"), kind)
 
     def aligned(self, kind: Kind) -> Aligned:
-        """One cell per record."""
+        """Return one cell per record."""
         values, present = self._readable(kind)
         if values.dtype.kind == "M":
             ticks, inside = to_ticks(values, kind)
@@ -82,23 +83,23 @@ class ArrayTable:
         return Aligned(np.ascontiguousarray(_standard(values)), present)
 
     def _can_be(self, kind: Kind) -> bool:
-        """Whether the dtype holds cells of that kind; of an inferred one that does not, no cell is readable."""
+        """Tell whether the dtype holds cells of that kind; if an inferred one does not, no cell is readable."""
         return kind in _OF_DTYPE.get(self.values.dtype.kind, ("integer", "number"))
 
     def _readable(self, kind: Kind) -> Aligned:
-        """The cells, and which of them are there and readable."""
+        """Return the cells, with a mask of those present and readable."""
         if not self._can_be(kind):
             length = len(self.values)
             return Aligned(np.zeros(length, dtype=_STORED.get(kind, np.int64)), np.zeros(length, dtype=bool))
         present = self.present
         rounded = self.values.dtype.kind in "iu" and kind == "number" and self.declared.follows
-        if kind == "integer" if self.declared.inferred else rounded:  # doubles would not tell such integers apart
+        if kind == "integer" if self.declared.inferred else rounded:  # doubles would merge larger integers
             near = (self.values >= -LARGEST_INFERRED) & (self.values <= LARGEST_INFERRED)
             present = near if present is None else present & near
         return Aligned(self.values, present)
 
     def count(self, counting: Counting) -> Counted:
-        """Buckets and how many records each holds."""
+        """Count the records in each bucket."""
         axis = counting.values[0]
         values, present = self._readable(axis.kind)
         values = values if present is None else values[present]
@@ -117,7 +118,7 @@ class ArrayTable:
 
 
 def run_registered(cells: Mapping[str, NDArray[Any]], statement: str, axes: int) -> Counted:
-    """Count arrays in an engine of our own, as a table ``source``."""
+    """Count arrays with DuckDB, as a table ``source``."""
     with connection() as con:
         con.register("source", dict(cells))
         try:
@@ -127,32 +128,33 @@ def run_registered(cells: Mapping[str, NDArray[Any]], statement: str, axes: int)
 
 
 def count_keys(index: NDArray[Any]) -> Counted:
+    """Count equal keys."""
     histogram = Histogram.from_values(index)
     return Counted((histogram.keys,), histogram.counts)
 
 
 def _standard(values: NDArray[Any]) -> NDArray[Any]:
-    """Extended precision as doubles; what they cannot hold becomes infinite, and infinities are left out."""
+    """Convert extended precision to doubles; what overflows becomes infinite and is left out."""
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         return values.astype(np.float64)
     return values
 
 
 def _is_dense(buckets: Width) -> bool:
-    """Whether public bounds give few enough buckets, and integers with room to spare in 64 bits."""
+    """Tell whether public bounds give few enough buckets, and integers far from 64 bits."""
     if buckets.bounds is None or (buckets.count or 0) > _MOST_BINS:
         return False
     return not buckets.whole or all(abs(bound) < 2**62 for bound in buckets.bounds)
 
 
 def _bincount(values: NDArray[Any], buckets: Width) -> Counted:
-    """Dense counting between public bounds, in chunks that stay in the cache."""
+    """Count into a dense array between public bounds, in chunks that fit the cache."""
     bins = buckets.count or 1
     totals = np.zeros(bins + 1, dtype=np.int64)
     prepare = _prepare_doubles(buckets) if not buckets.whole else _prepare_integers(buckets)
     for start in range(0, len(values), _CHUNK):
         totals += np.bincount(prepare(values[start : start + _CHUNK]), minlength=bins + 1)
-    totals[bins - 1] += totals[bins]  # the upper bound itself, and what rounds up to it
+    totals[bins - 1] += totals[bins]  # the upper bound, and what rounds up to it
     index = np.flatnonzero(totals[:bins])
     return Counted((index,), totals[index])
 
@@ -180,7 +182,7 @@ def _prepare_doubles(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp
             np.divide(scaled, width, out=scaled)
             np.floor(scaled, out=scaled)
             np.add(scaled, zero, out=scaled)
-        place[...] = scaled  # truncation is the floor, since nothing is negative
+        place[...] = scaled  # truncation is the floor: nothing is negative
         return place
 
     return prepare
@@ -206,10 +208,10 @@ def _prepare_integers(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.int
 
 
 def _as_int64(chunk: NDArray[Any], high: int) -> NDArray[np.int64]:
-    """The integers of a chunk in 64 bits; those beyond stop at a limit that lies outside all dense bounds."""
+    """Convert a chunk to 64-bit integers, saturating at a limit that lies outside all dense bounds."""
     if chunk.dtype.kind == "f":
         chunk = _standard(chunk).astype(np.float64, copy=False)
-        chunk = chunk[np.abs(chunk) <= _LARGEST_WHOLE_DOUBLE]  # no NaN, no infinity
+        chunk = chunk[np.abs(chunk) <= _LARGEST_WHOLE_DOUBLE]  # excludes NaN and infinities
         chunk = np.clip(chunk[chunk == np.floor(chunk)], -(2.0**63), 2.0**63 - 1024)
     elif chunk.dtype == np.uint64:
         chunk = np.minimum(chunk, np.uint64(max(high + 1, 0)))

@@ -1,4 +1,4 @@
-"""Lists and object arrays, which declare no type: their cells are read strictly, one by one."""
+"""Lists and object arrays, which declare no type: cells are read strictly, one by one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, MICROS_PER_DAY, Kind
+from flexdp._core.calendar import MICROS_PER_DAY, days_since_epoch, micros_since_epoch
+from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.histogram import canonical_keys, object_keys
+from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -28,21 +30,15 @@ from flexdp.tables.sql.query import Reading, count_query
 
 __all__ = ["CellTable"]
 
-_NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?[ \t]*", re.ASCII)
-_INTEGER = re.compile(r"[ \t]*[+-]?[0-9]{1,37}[ \t]*", re.ASCII)
-_BOOLEANS = {"true": True, "false": False}
-_DATE = re.compile(r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t]*", re.ASCII)
-_MOMENT = re.compile(
-    r"[ \t]*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?[ \t]*", re.ASCII
-)
+_NUMBER, _INTEGER, _BOOLEAN, _DATE, _DATETIME = map(re.compile, (NUMBER, INTEGER, BOOLEAN, DATE, DATETIME))
 
 
 @dataclass(frozen=True)
 class CellTable:
     """Python objects, fetched when they are counted and read one by one.
 
-    With ``codes`` the cells are those that differ, each of which is read once, and a record's code is the place of its
-    own among them, −1 where it has none.
+    With ``codes``, the cells are the distinct ones, and the code of a record is the place of its cell among them, or −1
+    if it is missing.
     """
 
     cells: Callable[[], list[Any]] = field(repr=False)
@@ -51,20 +47,21 @@ class CellTable:
 
     @property
     def columns(self) -> tuple[Column, ...]:
+        """The declared columns."""
         return (self.declared,)
 
     def column(self, name: object) -> Column:
-        """The one column there is."""
+        """Return the only column."""
         no_name(name)
         return self.declared
 
     def query(self, counting: Counting) -> str:
-        """The SQL that would count the same cells, as texts in a table ``source`` with one column ``value``."""
+        """Return the SQL that would count the same cells as texts, in a table ``source`` with one column ``value``."""
         undeclared = replace(self.declared, undeclared=True)
         return count_query("source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind))
 
     def aligned(self, kind: Kind) -> Aligned:
-        """One cell per record, what is not readable marked as missing."""
+        """Return one cell per record; cells that are not readable are marked as missing."""
         values = self._values(kind)
         if self.codes is None:
             return self._readable(values, kind)
@@ -72,11 +69,11 @@ class CellTable:
         return Aligned(different.cells[codes], None if different.present is None else different.present[codes])
 
     def _values(self, kind: Kind) -> list[Any]:
-        """The cells as values, None where one is not readable.
+        """Return the cells as values, None where one is not readable.
 
-        Where the dtype is inferred, a cell is read as if it stood in any other dtype that its column might have got:
-        booleans, which may come as texts, are no numbers, and integers, which may come as doubles, are short and may
-        be written as doubles are.
+        If the dtype was inferred, a cell is read so that any other dtype its column might have had gives the same
+        value: booleans, which may come as texts, are not numbers; integers, which may come as doubles, are limited in
+        size and may be written like doubles.
         """
         reader = _READERS[kind]
         if not self.declared.inferred or kind not in ("integer", "number"):
@@ -97,16 +94,16 @@ class CellTable:
         return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
 
     def reading(self, cell: str, kind: Kind) -> Reading:
-        """How the engine reads a cell of :meth:`aligned`; integers, which may be of any size, travel as texts.
+        """Return the expression that reads a cell of :meth:`aligned`; integers, which may be wide, travel as texts.
 
-        The type of a text is said, because the engine gives a column of which no cell is readable another one.
+        Texts are cast, because DuckDB gives a column without readable cells another type.
         """
         if kind == "integer":
             return Reading(f"CAST({cell} AS HUGEINT)", True)
         return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
 
     def count(self, counting: Counting) -> Counted:
-        """Buckets and how many records each holds."""
+        """Count the records in each bucket."""
         axis = counting.values[0]
         values = self._values(axis.kind)
         if self.codes is not None:
@@ -121,19 +118,19 @@ class CellTable:
 
 
 def _read(cells: Iterable[Any], reader: Callable[[Any], Any]) -> list[Any]:
-    """The cells, read one by one; None where a cell is not readable."""
+    """Read the cells one by one; None where a cell is not readable."""
     out = []
     for cell in cells:
         try:
             value = reader(cell)
-        except Exception:  # noqa: BLE001  (whatever a cell raises when it is read, it is missing)
+        except Exception:  # noqa: BLE001  (a cell that raises when it is read is missing)
             value = None
         out.append(value)
     return out
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> bool:
-    return len(text) <= LONGEST_TEXT and pattern.fullmatch(text) is not None  # all they match has a byte a character
+    return len(text) <= LONGEST_TEXT and pattern.fullmatch(text) is not None  # matching texts are ASCII
 
 
 def _number(cell: Any) -> float | None:
@@ -157,7 +154,7 @@ def _integer(cell: Any) -> int | None:
         number: Any = float(cell) if isinstance(cell, np.floating) else cell
         if not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
             return None
-        if isinstance(number, Decimal):  # without making 10^exponent of a small one
+        if isinstance(number, Decimal):  # without computing 10^exponent
             if number != number.to_integral_value():
                 return None
         elif Fraction(number).denominator != 1:
@@ -176,10 +173,10 @@ def _inferred_integer(cell: Any) -> int | None:
 def _text(cell: Any) -> str | None:
     if not isinstance(cell, str):
         return None
-    text = str.__str__(cell)  # of a subclass, the text itself
+    text = str.__str__(cell)  # the text itself, whatever a subclass says
     try:
         short = len(text) <= LONGEST_TEXT and len(text.encode()) <= LONGEST_TEXT
-    except UnicodeEncodeError:  # half a surrogate pair: no text that could be published
+    except UnicodeEncodeError:  # a lone surrogate cannot be published
         return None
     return text if short else None
 
@@ -194,19 +191,19 @@ def _day(cell: Any) -> int | None:
             return None
     if isinstance(cell, np.datetime64):
         return _tick(cell, "date")
-    return cell.toordinal() - EPOCH if isinstance(cell, dt.date) and cell == cell else None
+    return days_since_epoch(cell) if isinstance(cell, dt.date) and cell == cell else None
 
 
 def _boolean(cell: Any) -> bool | None:
     if isinstance(cell, str):
-        return _BOOLEANS.get(cell.strip(" \t").lower())
+        return cell.strip(" \t").lower() == "true" if _matches(_BOOLEAN, cell) else None
     return bool(cell) if isinstance(cell, bool | np.bool_) else None
 
 
-def _moment(cell: Any) -> int | None:
-    """Microseconds of a datetime without a time zone, or of the first one of a day."""
+def _datetime(cell: Any) -> int | None:
+    """Return the microseconds of a datetime without a time zone, or of a day at midnight."""
     if isinstance(cell, str):
-        if not _matches(_MOMENT, cell):
+        if not _matches(_DATETIME, cell):
             return None
         try:
             cell = dt.datetime.fromisoformat(cell.strip(" \t"))
@@ -217,8 +214,8 @@ def _moment(cell: Any) -> int | None:
     if isinstance(cell, dt.datetime):
         plain = dt.datetime(cell.year, cell.month, cell.day, cell.hour, cell.minute, cell.second, cell.microsecond)
         same = cell == cell and cell.tzinfo is None
-        return (plain - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1) if same else None
-    return (cell.toordinal() - EPOCH) * MICROS_PER_DAY if isinstance(cell, dt.date) and cell == cell else None
+        return micros_since_epoch(plain) if same else None
+    return days_since_epoch(cell) * MICROS_PER_DAY if isinstance(cell, dt.date) and cell == cell else None
 
 
 def _tick(cell: np.datetime64, kind: Kind) -> int | None:
@@ -231,6 +228,6 @@ _READERS: dict[Kind, Callable[[Any], Any]] = {
     "integer": _integer,
     "text": _text,
     "date": _day,
-    "datetime": _moment,
+    "datetime": _datetime,
     "boolean": _boolean,
 }

@@ -1,4 +1,4 @@
-"""Values in memory: numpy arrays, lists, and single columns of frames that are one of these underneath.
+"""Tables in memory: numpy arrays and lists, and columns of frames that are backed by one of these.
 
 A numpy dtype declares a type. A list or an object array declares none: its cells are read strictly, one by one.
 """
@@ -28,11 +28,12 @@ __all__ = ["MemoryTable", "open_array"]
 def open_array(
     values: NDArray[Any], *, name: str | None = None, numbers: bool = False, inferred: bool = False
 ) -> ArrayTable | CellTable:
-    """A column from an array. ``numbers`` reads integers as numbers; ``inferred`` says that cells chose the dtype."""
+    """Open an array as one column. ``numbers`` reads integers as numbers; an ``inferred`` dtype was chosen by cells."""
     if values.ndim != 1:
         raise InputError(
-            "source must be a one-dimensional array; choose one column of it, or name its columns in a frame, "
-            "for example pandas.DataFrame(array, columns=['a', 'b'])."
+            "source",
+            "must be a one-dimensional array",
+            remedy="Choose one of its columns, or name them in a frame: pandas.DataFrame(array, columns=['a', 'b']).",
         )
     present = None
     if isinstance(values, np.ma.MaskedArray):
@@ -71,23 +72,27 @@ def _cells(values: NDArray[Any], present: NDArray[np.bool_] | None) -> Callable[
 
 @dataclass(frozen=True)
 class MemoryTable:
-    """Columns of equal length in memory. One alone is counted as it is; several go through an engine together."""
+    """Columns of equal length in memory. One alone is counted by itself, several together by DuckDB."""
 
     parts: Sequence[ArrayTable | CellTable] = field(repr=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:
+        """The declared columns."""
         return tuple(part.declared for part in self.parts)
 
     def column(self, name: object) -> Column:
+        """Return the declared column of that name."""
         return pick(self.columns, name)
 
     def query(self, counting: Counting) -> str:
+        """Return the SQL that counts, without running it."""
         if _is_single(counting):
             return self._part(counting.values[0].column).query(counting)
         return self._joint(counting)[1]
 
     def count(self, counting: Counting) -> Counted:
+        """Count the records in each bucket."""
         if _is_single(counting):
             return self._part(counting.values[0].column).count(counting)
         cells, statement = self._joint(counting)
@@ -97,7 +102,7 @@ class MemoryTable:
         return next(part for part in self.parts if part.declared == column)
 
     def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
-        """What to register, made only when it is counted; and the query over it."""
+        """Return the function that makes the arrays to register, and the query over them."""
         kinds = [(axis.column, axis.kind if axis.zone is None else "datetime") for axis in counting.axes]
         if counting.units is not None:
             kinds.append((counting.units.column, counting.units.kind))

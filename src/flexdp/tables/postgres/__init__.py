@@ -1,3 +1,3 @@
-"""PostgreSQL, from version 14: a psycopg connection or an address, with a table or view."""
+"""Tables and views of PostgreSQL 14 or later, by an address or on a psycopg connection."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""PostgreSQL's words, where they differ from the common ones: its arithmetic fails where others become zero."""
+"""PostgreSQL's SQL where it differs from the defaults: its arithmetic fails where a result underflows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class _Postgres(Dialect):
 
 
 def _largest_vanishing(divisor: float) -> float:
-    """The largest double whose quotient by the divisor rounds to zero; itself zero where there is none.
+    """Return the largest double whose quotient by the divisor rounds to zero, or zero if there is none.
 
     >>> _largest_vanishing(1.5), _largest_vanishing(5.0) / 5.0
     (0.0, 0.0)
     """
-    size = divisor * 2.0**-1074 / 2  # the quotient is at most half of the smallest double
+    size = divisor * 2.0**-1074 / 2  # its quotient is at most half of the smallest double
     while size and size / divisor:
         size = math.nextafter(size, 0.0)
     while math.nextafter(size, math.inf) / divisor == 0.0:

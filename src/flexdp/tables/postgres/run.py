@@ -1,4 +1,4 @@
-"""One statement on PostgreSQL: in a transaction that can only read, is always rolled back and can be cancelled."""
+"""Statements on PostgreSQL, in a read-only transaction that is always rolled back and can be cancelled."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from flexdp.tables.sql.served_table import Ask
 
 __all__ = ["SETTINGS", "Session", "caller_session", "is_connection", "own_session"]
 
-# Whatever the connection, the role or the database say: names and literals mean what the query means by them, doubles
-# come back exactly, and a view that has something to say keeps it to itself. Gone with the transaction.
+# Override the settings of the connection, the role and the database, until the end of the transaction: names and
+# literals mean what the query intends, doubles are returned exactly, and notices of a view are suppressed.
 SETTINGS = (
     "SET TRANSACTION READ ONLY",
     "SELECT set_config('search_path', 'pg_catalog, ' || current_setting('search_path'), true), "
@@ -31,14 +31,14 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Session:
-    """How to ask a server: within ``opened``, one statement after another; ``cancel`` stops the one that runs."""
+    """A way to query a server: within ``opened``, one statement after another; ``cancel`` stops the running one."""
 
     opened: Callable[[], AbstractContextManager[Ask]] = field(repr=False)
     cancel: Callable[[], None] = field(repr=False)
 
 
 def is_connection(source: object) -> bool:
-    """Whether an object is a connection of psycopg, without loading it."""
+    """Tell whether an object is a psycopg connection, without importing psycopg."""
     return any(
         cls.__module__.split(".")[0] == "psycopg" and cls.__name__ in ("Connection", "AsyncConnection")
         for cls in type(source).__mro__
@@ -46,18 +46,18 @@ def is_connection(source: object) -> bool:
 
 
 def caller_session(con: Any) -> Session:
-    """On the caller's connection, which is in the same transaction afterwards as before."""
+    """Return a session on the caller's connection, which stays in the transaction that it is in."""
     import psycopg
 
     if not isinstance(con, psycopg.Connection):
-        raise InputError("source must be a psycopg.Connection; an asynchronous one cannot be waited for here.")
+        raise InputError("source", "must be a psycopg.Connection", given="an asynchronous one")
     if con.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
-        raise InputError("source is a connection whose transaction has failed; roll it back first.")
+        raise InputError("source", "is a connection whose transaction has failed", remedy="Roll it back first.")
     return Session(lambda: _opened(con), lambda: _cancel(con))
 
 
 def own_session(address: str) -> Session:
-    """On a connection of our own, made anew each time. The address may hold a password and is never repeated."""
+    """Return a session that connects anew each time. The address may hold a password and is never repeated."""
     current: list[Any] = []
 
     @contextmanager
@@ -78,14 +78,17 @@ def _connect(address: str) -> Any:
     try:
         import psycopg
     except ImportError:
-        raise InputError("source is a PostgreSQL address, which needs psycopg; install flexdp[postgres].") from None
+        raise InputError(
+            "source", "is a PostgreSQL address, which needs psycopg", remedy="Run pip install 'flexdp[postgres]'."
+        ) from None
     con = None
     with suppress(psycopg.Error):  # its text may repeat the address
         con = psycopg.connect(address)
     if con is None:
         raise InputError(
-            "source cannot be connected to. Check host, port, database, user and password of the address, "
-            "and that the server runs."
+            "source",
+            ": cannot connect to the server",
+            remedy="Check host, port, database, user and password in the address, and that the server is running.",
         )
     return con
 
@@ -109,13 +112,13 @@ def _cancel(con: Any = None) -> None:
     import psycopg
 
     if con is not None:
-        with suppress(psycopg.Error):  # gone already
+        with suppress(psycopg.Error):  # the connection is closed
             con.cancel_safe(timeout=1)
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let psycopg write nothing to its logs about what happens in this thread."""
+    """Silence psycopg's logs for this thread."""
     mine = threading.get_ident()
     with silenced(["psycopg"], lambda record: record.thread != mine):
         yield

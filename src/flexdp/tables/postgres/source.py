@@ -1,4 +1,4 @@
-"""PostgreSQL tables and views: what is passed, and what it declares."""
+"""PostgreSQL tables and views and the columns that they declare."""
 
 from __future__ import annotations
 
@@ -17,34 +17,38 @@ _OLDEST = 140000
 
 
 def is_address(source: object) -> bool:
-    """Whether a text is the address of a PostgreSQL server."""
+    """Tell whether a text is the address of a PostgreSQL server."""
     return isinstance(source, str) and source.startswith(("postgresql://", "postgres://"))
 
 
 def open_postgres(source: Any, table: object) -> ServedTable:
-    """A table or view behind an address, or on a connection of the caller's."""
+    """Open a table or view at an address, or on the caller's connection."""
     wanted = check_name(table)
     return table_of(own_session(source) if isinstance(source, str) else caller_session(source), wanted)
 
 
 def table_of(session: Session, wanted: str) -> ServedTable:
-    """A table or view that a session sees."""
+    """Open a table or view that is visible in a session."""
     found: Described | None = None
     try:
         with session.opened() as ask:
             found = describe(ask, wanted)
     except FlexdpError:
         raise
-    except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
         found = None
     if found is None:
-        raise InputError("source cannot be asked what it declares: is the connection open, and may it read pg_catalog?")
+        raise InputError(
+            "source",
+            ": the declared columns cannot be read",
+            remedy="Check that the connection is open and may read pg_catalog.",
+        )
     name, columns = found
 
     def execute(statement: str) -> Any:
         def work() -> Any:
             with session.opened() as ask:
-                ask(f"SELECT 1 FROM {name} LIMIT 0")  # from now on nobody can change the table
+                ask(f"SELECT 1 FROM {name} LIMIT 0")  # locks the definition of the table
                 if describe(ask, wanted) != found:
                     raise TypeError("the table has changed since it was opened")
                 return ask(statement)
@@ -55,12 +59,12 @@ def table_of(session: Session, wanted: str) -> ServedTable:
 
 
 def describe(ask: Ask, table: str) -> Described:
-    """The quoted name and the declared columns of a table or view, found as the connection would find it."""
+    """Return the quoted name and the declared columns of a table or view, found by the connection's search path."""
     version, encoding = ask("SELECT current_setting('server_version_num'), current_setting('server_encoding')")[0]
     if int(version) < _OLDEST:
-        raise InputError("source must be PostgreSQL 14 or later; older ones do not tell datetimes exactly.")
+        raise InputError("source", "must be PostgreSQL 14 or later: older versions do not return datetimes exactly")
     if encoding != "UTF8":
-        raise InputError("source must be a database in UTF8; texts of other encodings may fail one by one.")
+        raise InputError("source", "must be a database encoded in UTF8: in others, a single text may fail to convert")
     schema, dot, rest = table.partition(".")
     for parts in ((table,), (schema, rest)) if dot and rest else ((table,),):
         quoted = ".".join(POSTGRES.identifier(part) for part in parts)

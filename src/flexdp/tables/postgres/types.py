@@ -1,10 +1,11 @@
-"""What PostgreSQL's types declare, and how a cell of each is read."""
+"""PostgreSQL's types: the kind that each declares, and the expression that reads a cell."""
 
 from __future__ import annotations
 
 import re
 
-from flexdp.buckets.base import LARGEST_DOUBLE, MICROS_PER_DAY, Kind
+from flexdp._core.calendar import MICROS_PER_DAY
+from flexdp.buckets.base import LARGEST_DOUBLE, Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.postgres.dialect import POSTGRES
 from flexdp.tables.sql.query import Reading
@@ -20,11 +21,11 @@ _TEXT = re.compile(r"character( varying)?(\([0-9]+\))?")
 _STAMP = re.compile(r"timestamp(?:\([0-6]\))? (with|without) time zone")
 _NUMERIC = re.compile(r"numeric\([0-9]+,(-?[0-9]+)\)")
 _LARGEST = str(int(LARGEST_DOUBLE))
-_SMALLEST = f"0.{'0' * 299}1"  # what is smaller does not become a double without an error
+_SMALLEST = f"0.{'0' * 299}1"  # smaller ones fail to convert to a double
 
 
 def declared(name: str, type_name: str, letter: str) -> Column:
-    """A column as PostgreSQL declares it; ``letter`` tells base types from enumerations and others."""
+    """Return a column as PostgreSQL declares it; ``letter`` distinguishes base types, enumerations and others."""
     stamp = _STAMP.fullmatch(type_name)
     numeric = _NUMERIC.fullmatch(type_name)
     kind, wide = _KINDS.get(type_name), False
@@ -49,14 +50,14 @@ def declared(name: str, type_name: str, letter: str) -> Column:
 
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
-    """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    """Return the expression that reads a cell as ``kind``, NULL where the cell is not of that kind."""
     if column.timestamp:
-        return Reading(_moment(cell, column, kind))
+        return Reading(_datetime(cell, column, kind))
     if kind == "number":
         double = f"CAST({cell} AS DOUBLE PRECISION)"
         if not column.type_name.startswith("numeric"):
             return Reading(double)
-        # What no double holds is left out, like infinities; what is next to nothing is zero.
+        # Beyond the largest double: left out, like infinities. Tiny: zero.
         size = f"abs(CAST({cell} AS NUMERIC))"
         zero = POSTGRES.double(0.0)
         return Reading(f"CASE WHEN {size} < {_SMALLEST} THEN {zero} WHEN {size} <= {_LARGEST} THEN {double} END")
@@ -72,8 +73,8 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
     return Reading(f"CAST({cell} AS BOOLEAN)")
 
 
-def _moment(cell: str, column: Column, kind: Kind) -> str:
-    """Whole microseconds; as a date, whole days, rounded down also before 1970."""
+def _datetime(cell: str, column: Column, kind: Kind) -> str:
+    """Return microseconds, or days for a date; both are rounded down, before 1970 too."""
     word, zone = ("TIMESTAMPTZ", "+00") if column.zoned else ("TIMESTAMP", "")
     first, last = f"{word} '0001-01-01 00:00:00{zone}'", f"{word} '9999-12-31 23:59:59.999999{zone}'"
     micros = f"CAST(EXTRACT(EPOCH FROM {cell}) * 1000000 AS BIGINT)"

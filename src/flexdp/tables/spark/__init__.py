@@ -1,3 +1,3 @@
-"""Spark: a DataFrame, classic or through Spark Connect; its own session counts it."""
+"""Spark DataFrames, classic or of Spark Connect, counted in their own session."""
 
 __all__: list[str] = []

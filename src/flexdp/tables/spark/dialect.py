@@ -1,4 +1,4 @@
-"""Spark's words, which mean the same with ANSI mode on and off."""
+"""Spark's SQL, which means the same with ANSI mode on and off."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class _Spark(Dialect):
     wide_type = "DECIMAL(38, 0)"
     clamps_quotient = True
     tests_in_key = True
-    fence = ""  # Spark copies nothing that is dear to compute
-    divides_wide = False  # a quotient of decimals has fewer digits than they have
+    fence = ""  # Spark inlines nothing expensive
+    divides_wide = False  # a quotient of decimals has fewer digits than its operands
 
     def identifier(self, name: str) -> str:
-        if "${" in name:  # Spark puts variables in, also between quotes
-            raise InputError("column names with '${' cannot be read on Spark; rename the column.")
+        if "${" in name:  # Spark substitutes variables, even inside quotes
+            raise InputError("column", ": Spark cannot read a name that contains '${'", remedy="Rename the column.")
         return "`" + name.replace("`", "``") + "`"
 
     def text(self, value: str) -> str:
-        """Quotes, backslashes and dollars mean what the session is set to, so anything unusual goes as bytes."""
+        """Return a literal; unusual characters as bytes, because quotes and escapes depend on the session."""
         return f"'{value}'" if _PLAIN.fullmatch(value) else f"CAST(X'{value.encode().hex().upper()}' AS STRING)"
 
     def double(self, value: float | Fraction) -> str:
@@ -43,9 +43,9 @@ class _Spark(Dialect):
         return f"(({expression}) DIV {divisor})"
 
     def binary(self, expression: str) -> str:
-        return expression  # texts with another collation lose it where they are read
+        return expression  # other collations are removed where texts are read
 
-    def mean(self, value: str, share: str) -> str:  # noqa: ARG002  (shares of one unit are in the order of its values)
+    def mean(self, value: str, share: str) -> str:  # noqa: ARG002  (the shares of a unit sort as its values do)
         return f"aggregate(array_sort(collect_list({share})), {self.double(0.0)}, (total, next) -> total + next)"
 
 

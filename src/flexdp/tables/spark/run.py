@@ -1,4 +1,4 @@
-"""One statement over a DataFrame, in its own session: quiet, tagged so that it can be cancelled, tidied up after."""
+"""Statements over a DataFrame in its own session: silent, tagged so that they can be cancelled, cleaned up after."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from flexdp.tables.interrupts import run, silenced
 
 __all__ = ["VIEW", "execute"]
 
-VIEW = "`flexdp_source`"  # stands for the frame in the query that is shown
+VIEW = "`flexdp_source`"  # the frame's name in a query that is shown
 _QUIET = threading.Lock()
-_levels: list[Any] = []  # the level to restore, once for each count that runs
-_SPARKS_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-_LOGGERS = (*_SPARKS_OWN, "py4j", "pyspark", "grpc")
+_levels: list[Any] = []  # the level to restore, one entry per running count
+_QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_LOGGERS = (*_QUERY_LOGGERS, "py4j", "pyspark", "grpc")
 
 
 def execute(frame: Any, statement: str) -> Sequence[Sequence[Any]]:
-    """Run the statement with the frame in the place of ``VIEW`` and fetch the few rows it returns."""
+    """Run the statement with the frame in place of ``VIEW`` and fetch the few rows that it returns."""
     session = frame.sparkSession
     tag = f"flexdp-{uuid.uuid4().hex}"
 
@@ -33,16 +33,16 @@ def execute(frame: Any, statement: str) -> Sequence[Sequence[Any]]:
 
 def _cancel(session: Any, tag: str) -> None:
     context = _context(session)
-    with suppress(Exception):  # a session that has ended has nothing left to cancel
+    with suppress(Exception):  # the session has ended
         if context is None:
             session.interruptTag(tag)
         else:
-            context.cancelJobsWithTag(tag)  # a classic session would cancel what this thread has tagged, and no other
+            context.cancelJobsWithTag(tag)  # interruptTag would reach only this thread's own jobs
 
 
 @contextmanager
 def _tagged(session: Any, tag: str) -> Iterator[None]:
-    """Mark what this thread runs, so that another can cancel it."""
+    """Tag what this thread runs, so that another thread can cancel it."""
     context = _context(session)
     mark, unmark = (session.addTag, session.removeTag) if context is None else (context.addJobTag, context.removeJobTag)
     mark(tag)
@@ -55,7 +55,7 @@ def _tagged(session: Any, tag: str) -> Iterator[None]:
 
 @contextmanager
 def _viewed(frame: Any) -> Iterator[str]:
-    """A name for the frame that nobody else uses."""
+    """Give the frame a unique name for the duration."""
     name = f"flexdp_{uuid.uuid4().hex}"
     frame.createTempView(name)
     try:
@@ -67,25 +67,25 @@ def _viewed(frame: Any) -> Iterator[str]:
 
 @contextmanager
 def _quiet(session: Any) -> Iterator[None]:
-    """Spark writes failing values to its logs, in Python and in the JVM: for the duration, in neither."""
+    """Silence Spark's logs, in Python and in the JVM: they quote the values at which a query fails."""
     from pyspark.logger import PySparkLogger
 
-    for name in _SPARKS_OWN:
-        PySparkLogger.getLogger(name)  # of its own class, or it would fail to log to it later
+    for name in _QUERY_LOGGERS:
+        PySparkLogger.getLogger(name)  # must exist as PySparkLogger before logging.getLogger makes a plain one
     with silenced(_LOGGERS, lambda _record: False), _quiet_jvm(_context(session)):
         yield
 
 
 @contextmanager
 def _quiet_jvm(context: Any) -> Iterator[None]:
-    """The root logger's level, and nothing else: Spark's own setLogLevel would forget the shell's threshold, too."""
+    """Turn the root logger off, by its level alone: Spark's setLogLevel would also reset the shell's threshold."""
     if context is None:
         yield
         return
     log4j = context._jvm.org.apache.logging.log4j
     loggers = log4j.LogManager.getContext(False)
     root = loggers.getConfiguration().getRootLogger()
-    with _QUIET:  # of several counts at once the first silences, and the last restores
+    with _QUIET:  # of concurrent counts the first silences and the last restores
         level = _levels[0] if _levels else root.getLevel()
         root.setLevel(log4j.Level.OFF)
         loggers.updateLoggers()
@@ -101,7 +101,7 @@ def _quiet_jvm(context: Any) -> Iterator[None]:
 
 
 def _context(session: Any) -> Any:
-    """The JVM's side of a classic session; Spark Connect has none here."""
+    """Return the JVM context of a classic session; None for Spark Connect."""
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return None
     return session.sparkContext

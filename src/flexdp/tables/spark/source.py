@@ -1,4 +1,4 @@
-"""Spark DataFrames: what is passed, and what its schema declares."""
+"""Spark DataFrames and the columns that their schema declares."""
 
 from __future__ import annotations
 
@@ -18,31 +18,39 @@ __all__ = ["is_frame", "open_spark"]
 
 
 def is_frame(source: object) -> bool:
-    """Whether an object is a Spark DataFrame, classic or of Spark Connect, without loading Spark."""
+    """Tell whether an object is a Spark DataFrame, classic or of Spark Connect, without importing Spark."""
     return any(
         cls.__module__.startswith("pyspark.sql.") and cls.__name__ == "DataFrame" for cls in type(source).__mro__
     )
 
 
 def open_spark(frame: Any) -> ServedTable:
-    """A DataFrame, of which only the schema is looked at."""
+    """Open a DataFrame; only its schema is read."""
     fields, streams = None, False
-    with suppress(Exception):  # the engine's own text is not ours to repeat; told below
+    with suppress(Exception):  # the engine's message is not repeated; refused below
         streams = bool(frame.isStreaming)
         fields = [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
     if fields is None:
-        raise InputError("source is a DataFrame that cannot tell its schema; is its Spark session still running?")
+        raise InputError(
+            "source", ": the schema of the DataFrame cannot be read", remedy="Check that its Spark session is running."
+        )
     if streams:
-        raise InputError("source is a DataFrame that streams and has no end; write it to a table, and release that.")
+        raise InputError(
+            "source", "is a streaming DataFrame, which has no end", remedy="Write it to a table and release that."
+        )
     return _SparkTable(VIEW, tuple(declared(*field) for field in fields), SPARK, read_cell, lambda s: execute(frame, s))
 
 
 class _SparkTable(ServedTable):
-    """Spark takes column names that differ in case alone for one."""
+    """A table whose column names must differ in more than case: Spark ignores it."""
 
     def column(self, name: object) -> Column:
         found = super().column(name)
         alike = Counter(column.name.casefold() for column in self.columns if column.name is not None)
         if alike[str(name).casefold()] > 1:
-            raise InputError(f"column {safe_repr(name)} has the name of another one but for case; rename one of them.")
+            raise InputError(
+                "column",
+                f": {safe_repr(name)} differs from another column's name in case only",
+                remedy="Rename one of them.",
+            )
         return found

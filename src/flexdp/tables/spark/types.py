@@ -1,10 +1,11 @@
-"""What Spark's types declare, and how a cell of each is read."""
+"""Spark's types: the kind that each declares, and the expression that reads a cell."""
 
 from __future__ import annotations
 
 import re
 
-from flexdp.buckets.base import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
+from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY
+from flexdp.buckets.base import Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.query import Reading
 
@@ -21,7 +22,7 @@ _NARROW = 18  # digits that any 64-bit integer holds
 
 
 def declared(name: str, type_name: str) -> Column:
-    """A column as a Spark schema declares it."""
+    """Return a column as a Spark schema declares it."""
     decimal = _DECIMAL.fullmatch(type_name)
     kind, wide = _KINDS.get(type_name), False
     if decimal:
@@ -41,9 +42,9 @@ def declared(name: str, type_name: str) -> Column:
 
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
-    """The expression that reads a cell as ``kind``, NULL where it is not one."""
+    """Return the expression that reads a cell as ``kind``, NULL where the cell is not of that kind."""
     if column.timestamp:
-        return Reading(_moment(cell, column, kind))
+        return Reading(_datetime(cell, column, kind))
     if kind == "number":
         return Reading(f"CAST({cell} AS DOUBLE)")
     if kind == "integer":
@@ -55,17 +56,17 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
     if kind == "text":
         collated = column.type_name.lower().startswith("string collate")
         text = f"collate({cell}, 'UTF8_BINARY')" if collated else cell
-        # Spark lets bytes pass for texts that are none, and tells them apart where Python no longer does.
+        # Spark accepts bytes that are not UTF-8 as texts, and distinguishes some that Python would not.
         return Reading(f"CASE WHEN is_valid_utf8({text}) THEN {text} END")
     return Reading(cell)
 
 
-def _moment(cell: str, column: Column, kind: Kind) -> str:
-    """Whole microseconds; as a date, whole days, rounded down also before 1970."""
+def _datetime(cell: str, column: Column, kind: Kind) -> str:
+    """Return microseconds, or days for a date; both are rounded down, before 1970 too."""
     if column.zoned:
         micros = f"unix_micros({cell})"
-        inside = f"{micros} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT}"
-    else:  # from its parts, because other ways pass through the session's time zone
+        inside = f"{micros} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME}"
+    else:  # from its fields: any other way passes through the session's time zone
         day = f"CAST(unix_date(CAST({cell} AS DATE)) AS BIGINT) * {MICROS_PER_DAY}"
         minutes = f"(hour({cell}) * 60 + minute({cell})) * CAST(60000000 AS BIGINT)"
         micros = f"({day} + {minutes} + CAST(extract(SECOND FROM {cell}) * 1000000 AS BIGINT))"

@@ -1,3 +1,3 @@
-"""The one count query, written once over the dialects of the engines."""
+"""The count query, written once for all dialects."""
 
 __all__: list[str] = []

@@ -1,6 +1,6 @@
-"""How one column finds its part of the bar: which values count, and the expression of their bucket.
+"""Bucket expressions: the test that decides which values of a column count, and the expression of their bucket.
 
-Only decisions that every engine makes alike are used: comparisons, IEEE arithmetic on doubles, integer arithmetic.
+They use only what every engine computes alike: comparisons, IEEE arithmetic on doubles, integer arithmetic.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.tables.counting import Axis
 from flexdp.tables.sql.dialect import Dialect, Lookup
 
 __all__ = ["Step", "search", "step_of", "tested_in_key"]
 
-_SURE = 1e-6  # how far a logarithm must be from a whole number to be believed without comparing
+_SURE = 1e-6  # distance from a whole number beyond which a logarithm is trusted without comparing
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """How one column finds its part of the bar, over ``v{i}``.
+    """The bucket of one column, over its cells ``v{i}``: the condition ``where`` and the expression ``key``.
 
-    ``layers`` are columns to be computed one after another, each with what it must be joined with; ``after`` is applied
-    to the key once it has been counted by; ``wide`` keys leave the engine as texts. Where ``where`` is empty, the
-    key is missing for records that do not count.
+    ``layers`` are columns to compute first, one after another, each with its join; ``after`` is applied to the keys
+    once they are counted; ``wide`` keys leave the engine as texts. If ``where`` is empty, the key is NULL for records
+    that do not count.
     """
 
     where: str
@@ -44,6 +44,7 @@ class Step:
 
 
 def step_of(d: Dialect, i: int, axis: Axis, wide: bool, *, per_row: bool) -> Step:
+    """Return the bucket of axis ``i``; ``per_row`` keys are final for every row, as units and several counts need."""
     v, buckets = f"v{i}", axis.buckets
     if isinstance(buckets, Grid):
         raise TypeError("a grid is counted by its axes")
@@ -61,7 +62,7 @@ def step_of(d: Dialect, i: int, axis: Axis, wide: bool, *, per_row: bool) -> Ste
 
 
 def _finite(d: Dialect, v: str) -> str:
-    return f"{v} BETWEEN {d.double(-LARGEST_DOUBLE)} AND {d.double(LARGEST_DOUBLE)}"  # neither NaN nor infinite
+    return f"{v} BETWEEN {d.double(-LARGEST_DOUBLE)} AND {d.double(LARGEST_DOUBLE)}"  # excludes NaN and infinities
 
 
 def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) -> Step:
@@ -93,23 +94,23 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         return Step(where=where, key=d.floor(inside) + start)
     index = d.floor(_quotient(d, clamped, buckets)) + start
     if after:
-        return Step(where=where, key=index, after=lambda bar: _clamped(d, bar, last))
-    key = d.least(index, d.as_integer(str(last)))  # one ulp below may round up to the end
-    return Step(where=where, key=d.as_integer(key) if per_row else key)  # −0.0 is 0, also to a hash
+        return Step(where=where, key=index, after=lambda key: _clamped(d, key, last))
+    key = d.least(index, d.as_integer(str(last)))  # one ulp below the bound may round up to it
+    return Step(where=where, key=d.as_integer(key) if per_row else key)  # so that −0.0 is 0 in a hash, too
 
 
 def _quotient(d: Dialect, v: str, buckets: Width) -> str:
-    """The place of a number in buckets, from the lower bound on, or from zero where ``buckets.zero`` says so."""
+    """Divide a number by the width, counting from the lower bound, or from zero if ``buckets.zero`` says so."""
     return d.over(v if buckets.zero is not None else f"({v} - {d.double(buckets.origin)})", float(buckets.width))
 
 
-def _clamped(d: Dialect, bar: str, last: int) -> str:
-    """The index of a bucket confined to those that there are; NaN, which is larger than all numbers here, has none."""
-    return f"CASE WHEN NOT isnan({bar}) THEN {d.greatest(d.least(bar, d.double(last)), d.double(0.0))} END"
+def _clamped(d: Dialect, key: str, last: int) -> str:
+    """Clamp the index of a bucket to the existing ones; NaN, which compares greater than any number here, has none."""
+    return f"CASE WHEN NOT isnan({key}) THEN {d.greatest(d.least(key, d.double(last)), d.double(0.0))} END"
 
 
 def tested_in_key(d: Dialect, v: str, buckets: Width) -> Step:
-    """As ``_doubles``, but with no filter: what does not count has no bar, and most values that do pass one test."""
+    """Return a bucket without a filter: the key of a value outside is NULL, and most values inside pass one test."""
     quotient = _quotient(d, v, buckets) if buckets.origin else d.over(v, float(buckets.width))
     cases: list[tuple[str, float | Fraction, float | Fraction, str]]
     if buckets.bounds is None:
@@ -127,7 +128,7 @@ def tested_in_key(d: Dialect, v: str, buckets: Width) -> Step:
                 (v, -LARGEST_DOUBLE, lower, d.as_integer("0")),
             ]
     tests = (
-        f"WHEN {tested} BETWEEN {d.double(low)} AND {d.double(high)} THEN {bar}" for tested, low, high, bar in cases
+        f"WHEN {tested} BETWEEN {d.double(low)} AND {d.double(high)} THEN {index}" for tested, low, high, index in cases
     )
     return Step(where="", key=f"CASE {' '.join(tests)} END")
 
@@ -137,7 +138,7 @@ def _whole(v: str, wide: bool) -> str:
 
 
 def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> Step:
-    """Integer arithmetic throughout: 64 bits where everything fits, else the wide type."""
+    """Bucket integers in integer arithmetic, of 64 bits where everything fits, else of the wide type."""
     where, value = _whole(v, wide), v
     if buckets.bounds is not None:
         lower, upper = (int(bound) for bound in buckets.bounds)
@@ -145,7 +146,7 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
             where += f" AND {v} BETWEEN {lower} AND {upper}"
         if buckets.outside != "drop" or wide:
             value = d.greatest(d.least(v, str(upper)), str(lower))
-        wide = max(abs(lower), abs(upper)) >= 2**62  # what lies between needs no more bits than they do
+        wide = max(abs(lower), abs(upper)) >= 2**62  # values in between need no more bits
     if isinstance(buckets, Edges):
         return Step(where=where, key=search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
     if wide:
@@ -165,22 +166,21 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
 
 
 def _refuse_wide(d: Dialect, parameter: str, divides: bool) -> None:
-    """Parameters that ask an engine for integers that it has not got, or cannot divide."""
+    """Refuse parameters that need integers which the engine lacks, or cannot divide."""
     if d.wide_type is None:
-        raise InputError(
-            f"{parameter} must lie within ±2^62 on {d.name}, which has no wider integers; "
-            "give narrower ones, or leave them out."
-        )
+        remedy = "Choose narrower ones, or leave them out."
+        raise InputError(parameter, f"must lie within ±2^62 on {d.name}, which has no wider integers", remedy=remedy)
     if divides and not d.divides_wide:
-        own = ", or cast the column to BIGINT" if parameter == "width" else ""  # no type helps against wide bounds
+        cast = ", or cast the column to BIGINT." if parameter == "width" else "."  # no type helps against wide bounds
         raise InputError(
-            f"{parameter} needs integers beyond 64 bits to be divided, which {d.name} cannot do exactly; "
-            f"give bounds within ±2^62, or edges, or width=1{own}."
+            parameter,
+            f"would divide integers beyond 64 bits, which {d.name} cannot do exactly",
+            remedy=("Set ", P("bounds"), " within ±2^62, ", P("edges"), " or ", P("width", 1), cast),
         )
 
 
 def _months(d: Dialect, i: int, buckets: Months) -> Step:
-    """The month of a day, counted from January of the year 0, in integers: the year is taken to begin in March."""
+    """Number the months from January of year 0, in integer arithmetic on years that begin in March."""
     v = value = f"v{i}"
     where = f"{v} IS NOT NULL"
     if buckets.bounds is not None:
@@ -206,7 +206,7 @@ def _months(d: Dialect, i: int, buckets: Months) -> Step:
 
 
 def search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str, branches: int = 2) -> str:
-    """How many of the ascending cuts are ≤ value, as a balanced tree of comparisons."""
+    """Count the ascending cuts that are ≤ value, in a balanced tree of comparisons."""
 
     def between(low: int, high: int) -> str:
         if low == high:
@@ -246,7 +246,7 @@ def _logarithmic(d: Dialect, i: int, buckets: RelativeWidth, wide: bool) -> Step
 def _guessed(
     d: Dialect, i: int, s: str, rung: str, buckets: RelativeWidth, coarse: Lookup, fine: Lookup
 ) -> list[tuple[dict[str, str], str]]:
-    """The logarithm only suggests a bucket; near an edge, the edge itself decides."""
+    """Guess the bucket from a logarithm; near an edge, compare with the edge itself."""
     steps, last = len(buckets.fine), len(buckets.ladder) - 2
     slope, start = 1 / math.log(buckets.ratio), math.log(SMALLEST_NORMAL)
     p, k = f"p{i}", f"k{i}"
@@ -267,7 +267,7 @@ def _guessed(
 
 
 def _compared(d: Dialect, i: int, s: str, rung: str, buckets: RelativeWidth) -> list[tuple[dict[str, str], str]]:
-    """Two trees of comparisons: with the coarse edges, then with their multiples."""
+    """Find the bucket by two trees of comparisons: with the coarse edges, then with their multiples."""
     coarse, fine = buckets.coarse, buckets.fine
     cuts = [d.double(edge) for edge in coarse[1:]]
     a, c = f"a{i}", f"c{i}"

@@ -1,8 +1,8 @@
-"""How an engine says what the count query needs. The query itself is written once, in ``query.py``.
+"""SQL dialects: the expressions that differ between engines. The query itself is written once, in ``query.py``.
 
-Only decisions that every engine makes alike are asked for: comparison, IEEE arithmetic on doubles, integer arithmetic,
-md5. Each dialect is written by hand, because automatic translation was seen to change meaning without a word, and is
-executed by the tests on its engine.
+It uses only what every engine computes alike: comparisons, IEEE arithmetic on doubles, integer arithmetic, md5. Each
+dialect is written by hand and run by the tests on its engine; automatic translation was seen to change meanings
+silently.
 """
 
 from __future__ import annotations
@@ -17,70 +17,70 @@ __all__ = ["Dialect", "Lookup"]
 
 
 class Lookup(NamedTuple):
-    """How to get a value of a short table by its place, from 0, and what must be joined for it."""
+    """A short table: the expression of the value at a place, counted from 0, and the join that it needs."""
 
     at: Callable[[str], str]
     join: str = ""
 
 
 class Dialect:
-    """The words of one engine; these are PostgreSQL's, and most of them everybody's."""
+    """One engine's SQL. The defaults are PostgreSQL's, and mostly common to all."""
 
     name = "postgres"
     double_type = "DOUBLE PRECISION"
     text_type = "TEXT"
-    wide_type: str | None = "NUMERIC"  # integers beyond 64 bits; None where there are none
-    divides_wide = True  # whether those can be divided exactly
-    has_grouping_sets = True  # whether several counts can be made in one pass
-    holds_nul = True  # whether a text can have a NUL in it
-    fence = " OFFSET 0"  # keeps an inner SELECT from being copied into every place that uses what it computes
-    branches = 2  # of each comparison in a long search; more of them nest less
-    clamps_quotient = False  # whether a quotient that overflows is infinite, not an error, and so can be clamped itself
-    clamps_after = False  # whether clamping a row costs so much that buckets are clamped instead, after counting
-    tests_in_key = False  # whether a filter costs more than giving no bar to what does not count
+    wide_type: str | None = "NUMERIC"  # of integers beyond 64 bits; None if the engine has none
+    divides_wide = True  # divides those exactly
+    has_grouping_sets = True  # can make several counts in one pass
+    holds_nul = True  # texts may contain NUL
+    fence = " OFFSET 0"  # keeps the planner from inlining an inner SELECT, which would compute its columns many times
+    branches = 2  # per node of a search tree; more branches nest less deeply
+    clamps_quotient = False  # an overflowing quotient is infinite instead of an error, so it can be clamped itself
+    clamps_after = False  # clamping rows is expensive: clamp the buckets instead, after counting
+    tests_in_key = False  # a filter costs more than a NULL key for records that do not count
 
     def identifier(self, name: str) -> str:
-        """A quoted column or table name."""
+        """Return a quoted column or table name."""
         return '"' + name.replace('"', '""') + '"'
 
     def text(self, value: str) -> str:
-        """A quoted string literal."""
+        """Return a quoted string literal."""
         return "'" + value.replace("'", "''") + "'"
 
     def double(self, value: float | Fraction) -> str:
-        """A literal that the engine reads as exactly this double."""
+        """Return a literal that the engine reads as exactly this double."""
         return f"CAST('{float(value)!r}' AS {self.double_type})"
 
     def as_double(self, expression: str, *, wide: bool = False) -> str:  # noqa: ARG002
-        """An integer as the nearest double; ``wide`` says that it may exceed 64 bits."""
+        """Convert an integer to the nearest double; ``wide`` integers may exceed 64 bits."""
         return f"CAST({expression} AS {self.double_type})"
 
     def as_text(self, expression: str) -> str:
-        """An integer, a text or a boolean as a text."""
+        """Convert an integer, a text or a boolean to a text."""
         return f"CAST({expression} AS {self.text_type})"
 
     def as_integer(self, expression: str, *, wide: bool = False) -> str:
-        """A whole number as an integer of 64 bits, or of the wide type."""
+        """Convert a whole number to an integer of 64 bits, or of the wide type."""
         return f"CAST({expression} AS {self.wide_type if wide else 'BIGINT'})"
 
-    def honest(self, expression: str) -> str:
-        """A double of which the engine believes nothing that it has not computed from the value itself."""
+    def opaque(self, expression: str) -> str:
+        """Hide a double from the optimiser, so that nothing is assumed about its value."""
         return expression
 
     def floor(self, expression: str) -> str:
-        """The floor of a double that is known to be small enough."""
+        """Return the floor of a double that fits an integer."""
         return f"floor({expression})"
 
     def lookup(self, name: str, values: Sequence[str]) -> Lookup | None:  # noqa: ARG002
-        """A short table of doubles, None where engines compare instead of looking up."""
+        """Return a short table of doubles; None if the engine compares instead of looking up."""
         return None
 
     def over(self, expression: str, divisor: float) -> str:
-        """A double divided by a positive one."""
+        """Divide a double by a positive one."""
         return f"{expression} / {self.double(divisor)}"
 
     def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:
-        """An integer that is not negative, divided by a positive one, rounded down."""
+        """Divide a non-negative integer by a positive one, rounding down."""
         return f"div({expression}, {divisor})" if wide else f"({expression}) / {divisor}"
 
     def least(self, first: str, second: str) -> str:
@@ -90,35 +90,35 @@ class Dialect:
         return f"greatest({first}, {second})"
 
     def binary(self, expression: str) -> str:
-        """A text compared by its bytes, whatever collation the column or the connection has."""
+        """Compare a text by its bytes, whatever the collation of the column or the connection."""
         return f'{expression} COLLATE "C"'
 
     def unicode(self, expression: str) -> str:
-        """A text, NULL where the engine may hold bytes for one that are none."""
+        """Return a text; NULL where the engine holds bytes that are not one."""
         return expression
 
     def is_short(self, text: str) -> str:
-        """Whether a text is there and has few enough bytes in UTF-8, told without reading it."""
+        """Test that a text is present and short enough in UTF-8, without reading it."""
         return f"octet_length({text}) <= {LONGEST_TEXT}"
 
     def length(self, expression: str) -> str:
-        """How many characters a text has."""
+        """Return the number of characters in a text."""
         return f"length({expression})"
 
     def md5(self, expression: str) -> str:
-        """The hexadecimal digest of a text, in lower case."""
+        """Return the hexadecimal digest of a text, in lower case."""
         return f"md5({expression})"
 
     def mean(self, value: str, share: str) -> str:
-        """The sum of ``share`` in the order of ``value``, so that it depends on the group's values alone."""
-        return f"sum({share} ORDER BY {value} ASC)"  # also where a session's own order is another
+        """Sum ``share`` in the order of ``value``, so that the sum depends on the group's values alone."""
+        return f"sum({share} ORDER BY {value} ASC)"  # explicit: a session may default to DESC
 
-    def chosen(self, bars: Sequence[str], bounded: str, hashed: str, most: int) -> str:
-        """Of each unit ``u``, the ``most`` bars with the smallest hash."""
-        order = ", ".join(f"{part} ASC" for part in (hashed, *bars))  # a session may be set to another order
-        ranked = f"SELECT {', '.join(bars)}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
-        return f"SELECT {', '.join(bars)} FROM ({ranked} FROM ({bounded}) AS d) AS r WHERE place <= {most}"
+    def chosen(self, keys: Sequence[str], bounded: str, hashed: str, most: int) -> str:
+        """Select the ``most`` buckets with the smallest hash of each unit ``u``."""
+        order = ", ".join(f"{part} ASC" for part in (hashed, *keys))  # explicit: a session may default to DESC
+        ranked = f"SELECT {', '.join(keys)}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        return f"SELECT {', '.join(keys)} FROM ({ranked} FROM ({bounded}) AS d) AS r WHERE place <= {most}"
 
-    def first(self, bars: Sequence[str], bounded: str, order: str) -> str:
-        """Of each unit ``u``, the first bar in that order, whose last part ascends."""
-        return self.chosen(bars, bounded, order, 1)
+    def first(self, keys: Sequence[str], bounded: str, order: str) -> str:
+        """Select the first bucket of each unit ``u`` in that order, whose last part ascends."""
+        return self.chosen(keys, bounded, order, 1)

@@ -1,16 +1,16 @@
-"""The one query that touches records: read the cells, test them, find the bar, bound the units, count.
+"""The one query that touches records: read the cells, test them, find the bucket, bound the units, count.
 
-Whatever a record holds, the query neither fails nor lets it decide anything but its own bar. Values are tested before
-they are rounded or cast, and the engine gets only decisions that all engines make alike. Each step is one nested
-SELECT, innermost first:
+Whatever a record holds, the query does not fail, and the record decides nothing but its own bucket. Values are tested
+before they are rounded or cast, and only what all engines compute alike is used. Each step is one nested SELECT,
+innermost first:
 
 ======= =======================================================================================================
-rows    every column read as its kind, NULL where a cell is not readable (the engine's ``types.py`` knows how)
+rows    every column read as its kind, NULL where a cell is not readable (by the engine's ``types.py``)
 kept    the records that count: all columns readable, none outside, the group one of the declared
-layers  what a bucket takes more than one expression to find
-keyed   one column ``b0, b1, …`` for each part of a bar, and the unit ``u``
-bounded with privacy units: each unit once in each bar, in at most so many bars
-counted one row per non-empty bar, with its ``records``
+layers  intermediate columns of buckets that take more than one expression
+keyed   one key column ``b0, b1, …`` for each axis, and the unit ``u``
+bounded with privacy units: each unit once in a bucket, and in a bounded number of buckets
+counted one row per non-empty bucket, with its ``records``
 ======= =======================================================================================================
 """
 
@@ -21,8 +21,8 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from flexdp._core.calendar import offsets
-from flexdp.buckets.base import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
+from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY, offsets
+from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.width import Width
 from flexdp.tables.counting import Axis, Counting, Units
@@ -32,15 +32,15 @@ from flexdp.tables.sql.dialect import Dialect
 
 __all__ = ["ReadCell", "Reading", "count_query", "together_query"]
 
-_LARGEST_MEAN = 1e307  # beyond it a sum of shares might overflow
+_LARGEST_MEAN = 1e307  # beyond this a sum of shares might overflow
 _SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
 
 
 class Reading(NamedTuple):
-    """A cell read as a kind: an expression over the source that is NULL where the cell is not one.
+    """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
 
-    Numbers are doubles, dates whole days and datetimes whole microseconds since 1970-01-01; ``wide`` says that integers
-    may exceed 64 bits.
+    Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
+    64 bits.
     """
 
     value: str
@@ -51,7 +51,7 @@ ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
-    """How many records, or units, lie in each bar: columns ``b0, b1, …`` and ``records``, a row per non-empty bar."""
+    """Write the query of one count: columns ``b0, b1, …`` and ``records``, one row per non-empty bucket."""
     units, d = counting.units, dialect
     readings = [_read_axis(axis, read) for axis in counting.axes]
     cells = [
@@ -72,17 +72,17 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
     if units is not None:
         tests.append(_has_unit(units, d))
         if units.per_unit == "mean":
-            rows, tests = _means(rows, units, d), [steps[0].where]  # bounds are those of the means
+            rows, tests = _means(rows, units, d), [steps[0].where]  # the bounds apply to the means
     if counting.declared is not None:
         tests.append(_among(counting.groups, counting.declared, d))
     return _counted(_keyed(rows, tests, steps, d, with_units=units is not None), steps, counting, d)
 
 
 def together_query(source: str, countings: Sequence[Counting], dialect: Dialect, read: ReadCell) -> str:
-    """Several counts in one pass over the records, none of them by unit.
+    """Write the query of several counts in one pass over the records, none of them by unit.
 
-    Columns ``c{p}_b{i}`` are the parts of the bars of count p, ``whose`` says of which count a row is. A record that is
-    not readable in one column still counts in the others, so tests become missing values instead of conditions.
+    Columns ``c{p}_b{i}`` are the keys of count p, and ``whose`` tells which count a row belongs to. A record that is
+    not readable in one column still counts in the others, so failed tests give missing values instead of filtering.
     """
     d = dialect
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
@@ -109,7 +109,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
         keyed = f"(SELECT *, {added} FROM {keyed}{d.fence}) AS t{join}"
     places = [sum(1 for q, _ in axes[:i] if q == p) for i, (p, _) in enumerate(axes)]
     names = [f"c{p}_b{place}" for (p, _), place in zip(axes, places, strict=True)]
-    # A missing cell is missing in its key, too: an ELSE branch would make a bucket of it.
+    # The key of a missing cell is missing: an ELSE branch would give it a bucket.
     keys = ", ".join(f"CASE WHEN v{i} IS NOT NULL THEN {step.key} END AS {names[i]}" for i, step in enumerate(steps))
     sets = [[name for name, (q, _) in zip(names, axes, strict=True) if q == p] for p in range(len(countings))]
     whose = "CASE " + " ".join(f"WHEN GROUPING({own[0]}) = 0 THEN {p}" for p, own in enumerate(sets)) + " END"
@@ -123,20 +123,20 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
 
 
 def _read_axis(axis: Axis, read: ReadCell) -> Reading:
-    """A cell as its kind; which day a datetime lies on is known only once its clocks are."""
+    """Read a cell as its kind; the day of a datetime with a time zone is found later, by the clocks of the zone."""
     return read(axis.column, axis.kind) if axis.zone is None else read(replace(axis.column, zoned=True), "datetime")
 
 
 def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
-    """A cell to be tested. A number that is only divided need not be made honest: the bar of NaN is NaN, thus none."""
-    if axis.kind == "text" and per_row:  # what is no bar must not be chosen in the place of one
+    """Return a cell to test, opaque unless it is only divided: the key of NaN is NaN, which is no bucket."""
+    if axis.kind == "text" and per_row:  # what is not a bucket must not be chosen in place of one
         return d.unicode(reading.value)
     divided = isinstance(axis.buckets, Width) and not per_row
-    return d.honest(reading.value) if axis.kind == "number" and not divided else reading.value
+    return d.opaque(reading.value) if axis.kind == "number" and not divided else reading.value
 
 
 def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
-    """Datetimes of a zone as its clocks show them, or the days; clocks may lead out of the years that are read."""
+    """Convert datetimes to local time, or to days; those that leave the supported years become NULL."""
     if all(axis.zone is None for axis in axes):
         return rows
     for column_of in (_by_clock, partial(_shown, d)):
@@ -146,7 +146,7 @@ def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> 
 
 
 def _by_clock(i: int, axis: Axis) -> str:
-    """A moment by the clocks of its zone; when those were put forward or back is public knowledge."""
+    """Convert a datetime to local time. The dates on which clocks change are public."""
     shifts = offsets(axis.zone or "UTC")
     shift = search(f"v{i}", [str(at) for at, _ in shifts[1:]], [str(by) for _, by in shifts].__getitem__)
     return f"v{i}" if shift == "0" else f"v{i} + {shift}"
@@ -157,7 +157,7 @@ def _shown(d: Dialect, i: int, axis: Axis) -> str:
     if axis.kind == "date":
         up, down = d.quotient(f"v{i}", MICROS_PER_DAY), d.quotient(f"-1 - v{i}", MICROS_PER_DAY)
         shown = f"CASE WHEN v{i} >= 0 THEN {up} ELSE -1 - {down} END"
-    return f"CASE WHEN v{i} BETWEEN {FIRST_MOMENT} AND {LAST_MOMENT} THEN {shown} END"
+    return f"CASE WHEN v{i} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {shown} END"
 
 
 def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *, with_units: bool) -> str:
@@ -170,34 +170,34 @@ def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *
 
 
 def _counted(keyed: str, steps: Sequence[Step], counting: Counting, d: Dialect) -> str:
-    bars = [f"b{i}" for i in range(len(steps))]
+    keys = [f"b{i}" for i in range(len(steps))]
     if counting.units is not None:
         keyed = _bounded(keyed, steps, counting, counting.units, d)
-    names = ", ".join(bars)
+    names = ", ".join(keys)
     number, having = "count(*)", ""
-    if not steps[-1].where:  # a condition on the bar itself would be tested on every row, the number is known once
-        number = f"count({bars[-1]})"
+    if not steps[-1].where:  # a condition on the key would be tested on every row, the number only once a bucket
+        number = f"count({keys[-1]})"
         having = f"\nHAVING {number} > 0"
     counted = f"SELECT {names}, {number} AS records\nFROM (\n  {keyed}\n) AS k\nGROUP BY {names}{having}"
     if counting.units is None and any(step.after for step in steps):
-        # Clamping each row would cost as much again as counting: clamp the buckets, of which there are few.
-        clamped = [f"{step.after(bar) if step.after else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
-        honest = [f"{d.honest(bar) if step.after else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
+        # Clamping each row would double the cost of counting: clamp the few buckets instead.
+        clamped = [f"{step.after(key) if step.after else key} AS {key}" for key, step in zip(keys, steps, strict=True)]
+        opaque = [f"{d.opaque(key) if step.after else key} AS {key}" for key, step in zip(keys, steps, strict=True)]
         counted = (
             f"SELECT {names}, {d.as_integer('sum(records)')} AS records\n"
             f"FROM (SELECT {', '.join(clamped)}, records FROM (\n"
-            f"SELECT {', '.join(honest)}, records FROM (\n{counted}\n) AS c) AS h) AS a\nGROUP BY {names}"
+            f"SELECT {', '.join(opaque)}, records FROM (\n{counted}\n) AS c) AS h) AS a\nGROUP BY {names}"
         )
     if any(step.wide for step in steps):
-        shown = [f"{d.as_text(bar) if step.wide else bar} AS {bar}" for bar, step in zip(bars, steps, strict=True)]
+        shown = [f"{d.as_text(key) if step.wide else key} AS {key}" for key, step in zip(keys, steps, strict=True)]
         counted = f"SELECT {', '.join(shown)}, records FROM (\n{counted}\n) AS w"
     return counted
 
 
 def _bounded(keyed: str, steps: Sequence[Step], counting: Counting, units: Units, d: Dialect) -> str:
-    """Each unit once in each bar, and in no more bars than allowed."""
-    bars = [f"b{i}" for i in range(len(steps))]
-    names, value = ", ".join(bars), bars[-1]
+    """Keep each unit once in a bucket, and in no more buckets than allowed."""
+    keys = [f"b{i}" for i in range(len(steps))]
+    names, value = ", ".join(keys), keys[-1]
     if units.per_unit == "mean":
         return keyed
     if units.per_unit in ("max", "min") and not counting.groups:
@@ -206,31 +206,31 @@ def _bounded(keyed: str, steps: Sequence[Step], counting: Counting, units: Units
     hashed = _hash(units, counting.axes, d)
     if units.per_unit in ("max", "min"):
         hashed = f"{value} {'DESC' if units.per_unit == 'max' else 'ASC'}, {hashed}"
-        return d.first(bars, bounded, hashed)
-    return d.chosen(bars, bounded, hashed, units.most)
+        return d.first(keys, bounded, hashed)
+    return d.chosen(keys, bounded, hashed, units.most)
 
 
 def _hash(units: Units, axes: Sequence[Axis], d: Dialect) -> str:
-    """md5 of salt, unit and bar; texts with their lengths, so that no two bars of a unit read alike."""
+    """Hash salt, unit and bucket; texts with their lengths, so that no two buckets of a unit look alike."""
     parts = [d.text(units.salt + ":"), "u" if units.kind == "text" else d.as_text("u")]
     for i, axis in enumerate(axes):
         parts += [d.text(":"), *_hashed(d, f"b{i}", axis)]
     return d.md5(" || ".join(parts))
 
 
-def _hashed(d: Dialect, bar: str, axis: Axis) -> list[str]:
-    """A part of a bar as texts that all engines write alike."""
+def _hashed(d: Dialect, key: str, axis: Axis) -> list[str]:
+    """Write a key as texts that are the same on all engines."""
     if axis.kind == "text":
-        return [d.as_text(d.length(bar)), d.text("."), bar]
+        return [d.as_text(d.length(key)), d.text("."), key]
     if axis.kind == "boolean":
-        return [d.as_text(f"CASE WHEN {bar} THEN 1 ELSE 0 END")]
+        return [d.as_text(f"CASE WHEN {key} THEN 1 ELSE 0 END")]
     if axis.kind == "number" and isinstance(axis.buckets, Exact):
-        # Digits of a double differ between engines. Values that these two integers do not tell apart go by size.
-        near = d.greatest(d.least(bar, d.double(2.0**53)), d.double(-(2.0**53)))
+        # Engines print doubles differently. Values that these two integers do not distinguish are ordered by size.
+        near = d.greatest(d.least(key, d.double(2.0**53)), d.double(-(2.0**53)))
         rest = d.floor(f"({near} - {d.floor(near)}) * {d.double(2.0**53)}")
         return [d.as_text(d.as_integer(d.floor(near))), d.text("."), d.as_text(d.as_integer(rest))]
-    # A floor may still be a double; wide integers are none.
-    return [d.as_text(d.as_integer(bar) if axis.kind == "number" else bar)]
+    # A floor may still be a double; wide integers never are.
+    return [d.as_text(d.as_integer(key) if axis.kind == "number" else key)]
 
 
 def _unit(units: Units, d: Dialect, read: ReadCell) -> str:
@@ -243,14 +243,14 @@ def _has_unit(units: Units, d: Dialect) -> str:
 
 
 def _means(rows: str, units: Units, d: Dialect) -> str:
-    """One row per unit, with the mean of its values; summed in their own order, it depends on nothing else.
+    """Reduce each unit to one row with the mean of its values, which depends on nothing but those.
 
-    However it was rounded, it lies between the unit's smallest and largest value.
+    Whatever the rounding, the mean lies between the unit's smallest and largest value.
     """
     limit = d.double(_LARGEST_MEAN)
     kept = f"SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM ({rows}) AS m"
     kept += f" WHERE {_has_unit(units, d)} AND v0 BETWEEN -{limit} AND {limit}"
-    # What is next to nothing counts as nothing, because some engines fail where a quotient becomes zero.
+    # Tiny values count as zero, because some engines fail if a quotient underflows.
     tiny = d.double(_SMALLEST_SHARED)
     share = f"CASE WHEN v0 BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} ELSE v0 / n END"
     mean = d.greatest(d.least(d.mean("v0", share), "max(v0)"), "min(v0)")
@@ -258,7 +258,7 @@ def _means(rows: str, units: Units, d: Dialect) -> str:
 
 
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
-    """Whether a record's group is one of the declared ones."""
+    """Test that a record's group is one of the declared ones."""
     names = [d.binary(f"v{i}") if axis.kind == "text" else f"v{i}" for i, axis in enumerate(groups, start)]
     possible = [group for group in declared if d.holds_nul or not any("\0" in str(value) for value in group)]
     if not possible:

@@ -1,4 +1,4 @@
-"""A table that lies in an engine of its own: what it declares, the query that counts it there, what comes back."""
+"""Tables on a database server or another engine, counted where they are."""
 
 from __future__ import annotations
 
@@ -11,35 +11,39 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
-from flexdp.tables.interrupts import columns_of, counted, counted_together
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.results import columns_of, counted, counted_together
 
 __all__ = ["Ask", "Described", "ServedTable", "check_name", "no_table"]
 
-Ask: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]  # runs one statement and fetches all it returns
-Described: TypeAlias = tuple[str, tuple[Column, ...]]  # a table's name as a query writes it, and what it declares
+Ask: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]  # runs one statement and fetches all rows
+Described: TypeAlias = tuple[str, tuple[Column, ...]]  # a table's quoted name, and its declared columns
 
 _LONGEST_NAME = 300
 
 
 def check_name(table: object) -> str:
-    """A table's name, as the caller gave it."""
+    """Check a table's name as the caller gave it."""
     if not isinstance(table, str) or not table or len(table) > _LONGEST_NAME or not table.isprintable():
         raise InputError(
-            f"table must be the name of a table or view, for example (connection, 'visits'); got {safe_repr(table)}."
+            "table",
+            "must be the name of a table or view, for example (connection, 'visits')",
+            given=safe_repr(table),
         )
     return table
 
 
 def no_table(table: str) -> InputError:
-    """What is said of a table that is not there, whatever the reason."""
-    return InputError(f"table {safe_repr(table)} does not exist or cannot be seen. Check its name and schema.")
+    """Return the error for a table that cannot be found, whatever the reason."""
+    return InputError(
+        "table", f": {safe_repr(table)} does not exist or is not visible", remedy="Check its name and schema."
+    )
 
 
 @dataclass(frozen=True)
 class ServedTable:
-    """A table of another engine. ``execute`` runs one statement there and brings back its rows."""
+    """A table of another engine. ``execute`` runs one statement there and returns its rows."""
 
     name: str
     columns: tuple[Column, ...]
@@ -49,26 +53,26 @@ class ServedTable:
     files: tuple[str, ...] = ()
 
     def column(self, name: object) -> Column:
-        """The declared column of that name."""
+        """Return the declared column of that name."""
         return pick(self.columns, name)
 
     def check(self, counting: Counting) -> None:
-        """Refuse what this engine cannot count, before any record is read."""
+        """Refuse a count that this engine cannot make, before any record is read."""
         self.query(counting)
 
     def query(self, counting: Counting) -> str:
-        """The SQL that counts; it runs nothing."""
+        """Return the SQL that counts, without running it."""
         return count_query(self.name, counting, self.dialect, self._read)
 
     def count(self, counting: Counting) -> Counted:
-        """Bars and how many records each holds."""
+        """Count the records in each bucket."""
         names = [f"b{i}" for i in range(len(counting.axes))]
         texts = {name for name, axis in zip(names, counting.axes, strict=True) if axis.kind == "text"}
         rows = self.execute(self.query(counting))
         return counted(columns_of(rows, [*names, "records"], texts), len(names))
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
-        """Several counts in one pass where the engine can; those by unit one after the other."""
+        """Make several counts, in one pass if the engine can; those by unit one after the other."""
         if not self._in_one_pass(countings):
             return [self.count(counting) for counting in countings]
         parts = {f"c{p}_b{i}": axis for p, each in enumerate(countings) for i, axis in enumerate(each.axes)}
@@ -77,7 +81,7 @@ class ServedTable:
         return counted_together(columns_of(rows, ["whose", *parts, "records"], texts), countings)
 
     def together_query(self, countings: Sequence[Counting]) -> str:
-        """The SQL that counts several things."""
+        """Return the SQL of several counts."""
         if not self._in_one_pass(countings):
             return ";\n\n".join(self.query(counting) for counting in countings)
         return together_query(self.name, countings, self.dialect, self._read)

@@ -1,7 +1,7 @@
-"""The query in other words: how another engine would count the same, for people to read.
+"""Queries as text, also in the dialects of other engines.
 
-The dialects that tests run are written by ``query.py`` itself. Others are translated by sqlglot, which was seen to
-change meanings without a word: they are shown, never run, and say so.
+The dialects that the tests run are written by ``query.py`` itself. All others are translated by sqlglot, which was seen
+to change meanings silently: they are shown, never run, and say so.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 from flexdp._core.extras import extra
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError
-from flexdp.tables.counting import Axis, Counting
+from flexdp.errors import InputError, P
+from flexdp.tables.counting import Axis, Counting, Table
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb import types as duckdb_types
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -27,7 +27,7 @@ from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
 
-__all__ = ["RUN", "show"]
+__all__ = ["RUN", "query_of"]
 
 RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
     "duckdb": (DUCKDB, duckdb_types.read_cell),
@@ -45,8 +45,54 @@ _TYPES: dict[str, dict[str, str]] = {
 }
 
 
-def show(countings: Sequence[Counting], dialect: object) -> str:
-    """The counts in the words of a dialect, over a table ``source`` whose columns have the types of their kinds."""
+def query_of(table: Table, countings: Sequence[Counting], dialect: object = None) -> str:
+    """Return the SQL that counts, without running it.
+
+    Parameters
+    ----------
+    table
+        The table.
+    countings
+        The counts.
+    dialect
+        The dialect to show it in; that of the table's own engine by default. In any other, the table is called
+        ``source`` and its columns have the types of their kinds.
+
+    Returns
+    -------
+    str
+        The SQL text; of several statements, with semicolons between them.
+
+    Raises
+    ------
+    InputError
+        If the dialect is unknown, or cannot express the count.
+
+    Examples
+    --------
+    >>> from flexdp.buckets.exact import Exact
+    >>> from flexdp.tables import open_table
+    >>> table = open_table([3, 1, 3])
+    >>> axis = Axis(column=table.column(None), kind="integer", buckets=Exact("integer"))
+    >>> print(query_of(table, [Counting(values=(axis,))], "sqlite"))
+    SELECT b0, count(*) AS records
+    FROM (
+      SELECT CAST(v0 AS BIGINT) AS b0
+      FROM (SELECT CASE WHEN typeof("value") = 'integer' THEN "value" END AS v0 FROM source) AS t
+      WHERE v0 IS NOT NULL
+    ) AS k
+    GROUP BY b0
+    """
+    if dialect is not None:
+        return _shown(countings, dialect)
+    together = getattr(table, "together_query", None)
+    if len(countings) > 1 and together is not None and all(counting.units is None for counting in countings):
+        return str(together(countings))
+    return ";\n\n".join(table.query(counting) for counting in countings)
+
+
+def _shown(countings: Sequence[Counting], dialect: object) -> str:
+    """Write the counts in a dialect, over a table ``source`` whose columns have the types of their kinds."""
     dialect = plain_scalar(dialect)
     if isinstance(dialect, str) and dialect in RUN:
         return _written(countings, dialect)
@@ -56,8 +102,8 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     known = sorted(name for name in sqlglot.Dialect.classes if name)
     if not isinstance(dialect, str) or dialect not in known:
         near = difflib.get_close_matches(dialect, [*RUN, *known], n=1) if isinstance(dialect, str) else []
-        hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(sorted(RUN))}, and those of sqlglot."
-        raise InputError(f"dialect {safe_repr(dialect)} is not known.{hint}")
+        hint = f"Did you mean {near[0]!r}?" if near else f"Use one of {', '.join(sorted(RUN))}, or one of sqlglot's."
+        raise InputError("dialect", "must be the name of an SQL dialect", given=safe_repr(dialect), remedy=hint)
     try:
         translated = sqlglot.transpile(
             _written(countings, "postgres"),
@@ -69,9 +115,8 @@ def show(countings: Sequence[Counting], dialect: object) -> str:
     except sqlglot.errors.SqlglotError:
         translated = []
     if not translated:
-        raise InputError(
-            f"dialect {safe_repr(dialect)} has no words for this count; look at dialect='postgres' instead."
-        )
+        shown = (f"{safe_repr(dialect)} has no words for this count; look at ", P("dialect", "postgres"), " instead")
+        raise InputError("dialect", shown)
     return _NEVER_RUN + ";\n\n".join(translated)
 
 
@@ -88,7 +133,7 @@ def _written(countings: Sequence[Counting], name: str) -> str:
 
 
 def _plain(counting: Counting, name: str) -> Counting:
-    """The same count over columns of the dialect's own types."""
+    """Return the same count over columns of the dialect's own types."""
 
     def axis(each: Axis) -> Axis:
         return replace(each, column=_declared(each.column, each.kind, name))

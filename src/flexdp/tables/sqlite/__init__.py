@@ -1,3 +1,3 @@
-"""SQLite: a file, or a connection of the sqlite3 module, with a table."""
+"""SQLite tables, in a file or on a connection of the sqlite3 module."""
 
 __all__: list[str] = []

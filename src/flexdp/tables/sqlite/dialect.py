@@ -1,4 +1,4 @@
-"""SQLite's words. Integers have 64 bits; what it lacks are functions that ``run.py`` lends the connection."""
+"""SQLite's SQL. Integers have 64 bits; functions that SQLite lacks are registered by ``run.py``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LENGTH", "MD5", "MEAN", "SQLITE", "TEXT"]
 
 TEXT, LENGTH, MD5, MEAN = "flexdp_text", "flexdp_length", "flexdp_md5", "flexdp_mean"
 _EXACT = 2**53
-_POWER = 62  # of the largest power of two that an integer holds
+_POWER = 62  # 2**62 is the largest power of two in an integer
 
 
 class _SQLite(Dialect):
@@ -21,15 +21,15 @@ class _SQLite(Dialect):
     wide_type = None
     has_grouping_sets = False
     fence = " LIMIT -1"
-    branches = 4  # the parser gives up where expressions nest deeply
+    branches = 4  # the parser limits the nesting of expressions
 
     def text(self, value: str) -> str:
-        """A statement ends at a NUL, so those are put in by their number."""
+        """Return a string literal; NUL, at which a statement would end, is written by its code."""
         parts = list(map(super().text, value.split("\0")))
         return parts[0] if len(parts) == 1 else f"({' || char(0) || '.join(parts)})"
 
     def double(self, value: float | Fraction) -> str:
-        """Integers and powers of two alone, because SQLite does not round decimals to the nearest double."""
+        """Write a double with integers and powers of two: SQLite does not round decimals to the nearest double."""
         number = float(value)
         if number.is_integer() and abs(number) < _EXACT:
             return f"{int(number)}.0"
@@ -53,10 +53,10 @@ class _SQLite(Dialect):
         return f"{expression} COLLATE BINARY"
 
     def unicode(self, expression: str) -> str:
-        return f"{TEXT}(CAST({expression} AS BLOB))"  # as a text, Python would not even get it
+        return f"{TEXT}(CAST({expression} AS BLOB))"  # as a text, it would not reach Python
 
     def is_short(self, text: str) -> str:
-        """By the bytes that the database holds, at most twice as many as in UTF-8; ``run.py`` counts those exactly."""
+        """Test the stored bytes, at most twice as many as in UTF-8; ``run.py`` tests those exactly."""
         return f"length(CAST({text} AS BLOB)) <= {2 * LONGEST_TEXT}"
 
     def length(self, expression: str) -> str:
@@ -65,7 +65,7 @@ class _SQLite(Dialect):
     def md5(self, expression: str) -> str:
         return f"{MD5}({expression})"
 
-    def mean(self, value: str, share: str) -> str:  # noqa: ARG002  (shares of one unit are in the order of its values)
+    def mean(self, value: str, share: str) -> str:  # noqa: ARG002  (the shares of a unit sort as its values do)
         return f"{MEAN}({share})"
 
 

@@ -1,4 +1,4 @@
-"""One statement on SQLite: on a connection of our own to a file, or on the caller's, which is left as it was."""
+"""Statements on SQLite: on a private connection to a file, or on the caller's, which is left as it was."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["is_connection", "on_caller", "on_file"]
 
 
 def is_connection(source: object) -> bool:
-    """Whether an object is a connection of the sqlite3 module, without loading it."""
+    """Tell whether an object is a connection of the sqlite3 module, without importing it."""
     return any(cls.__module__ == "sqlite3" and cls.__name__ == "Connection" for cls in type(source).__mro__)
 
 
 def on_file(path: str, work: Callable[[Ask], Any], *, counting: bool) -> Any:
-    """Do the work on a connection of our own, which can only read."""
+    """Do the work on a private read-only connection."""
     con = _open(path)
     try:
         if counting:
-            con.execute("BEGIN")  # one state of the file for all that follows
+            con.execute("BEGIN")  # one snapshot of the file for all that follows
             return run(lambda: _borrowed(con, work), con.interrupt)
         return _borrowed(con, work)
     finally:
@@ -37,7 +37,7 @@ def on_file(path: str, work: Callable[[Ask], Any], *, counting: bool) -> Any:
 
 
 def on_caller(con: Any, work: Callable[[Ask], Any], *, counting: bool) -> Any:
-    """Do the work on the caller's connection, in the caller's thread, because most of them fit no other."""
+    """Do the work on the caller's connection, in the caller's thread: most connections are bound to it."""
     return run_here(lambda: _borrowed(con, work), con.interrupt) if counting else _borrowed(con, work)
 
 
@@ -48,8 +48,12 @@ def _open(path: str) -> Any:
     try:
         return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
     except sqlite3.Error:
-        pass  # told below, without the engine's words
-    raise InputError(f"source {safe_repr(path)} cannot be opened. Check that it is an SQLite file that may be read.")
+        pass  # refused below, without the engine's message
+    raise InputError(
+        "source",
+        f": {safe_repr(path)} cannot be opened",
+        remedy="Check that it is an SQLite database and that you may read it.",
+    )
 
 
 def _borrowed(con: Any, work: Callable[[Ask], Any]) -> Any:
@@ -72,7 +76,7 @@ _UNREADABLE = object()
 
 
 def _decoded(cell: Any) -> Any:
-    """A text as such. SQLite lets bytes pass for texts that are none: those are not readable, nor are long texts."""
+    """Decode a text. SQLite accepts bytes that are not UTF-8 as texts: those are not readable, nor are long ones."""
     if not isinstance(cell, bytes):
         return cell
     try:
@@ -92,7 +96,7 @@ def _settings(con: Any) -> Iterator[None]:
 
 @contextmanager
 def _functions(con: Any) -> Iterator[None]:
-    """Lend the connection what SQLite lacks, and take it back."""
+    """Register the functions that SQLite lacks, and remove them afterwards."""
     import sqlite3
 
     con.create_function(TEXT, 1, _reader(_fetch(con, "PRAGMA encoding")[0][0]), deterministic=True)
@@ -102,16 +106,16 @@ def _functions(con: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(sqlite3.Error):  # the caller still reads from another cursor: they stay, and do no harm
+        with suppress(sqlite3.Error):  # another cursor is in use: they stay, and do no harm
             for name in (TEXT, LENGTH, MD5, MEAN):
-                con.create_window_function(name, 1, None)  # the one way that takes back functions of any kind
+                con.create_window_function(name, 1, None)  # the one way to remove functions of any kind
 
 
-_CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}  # as SQLite names them
+_CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}  # by SQLite's names
 
 
 def _reader(encoding: str) -> Callable[[bytes | None], str | None]:
-    """The function that says which text some bytes of the database are; None where they are none, or one too long."""
+    """Return the function that decodes the bytes of the database; None for those that are no text, or too long."""
     codec = _CODECS[encoding]
 
     def text(octets: bytes | None) -> str | None:
@@ -129,7 +133,7 @@ def _md5(text: str) -> str:
 
 
 class _Mean:
-    """The sum of shares from the smallest to the largest, which depends on nothing but them."""
+    """The sum of shares in ascending order, which depends on nothing but the shares."""
 
     def __init__(self) -> None:
         self._shares: list[float] = []

@@ -1,4 +1,4 @@
-"""SQLite tables: what is passed, and what it declares."""
+"""SQLite tables and the columns that they declare."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.sqlite.run import is_connection, on_caller, on_file
 from flexdp.tables.sqlite.types import declared, read_cell
 
-__all__ = ["ENDINGS", "describe", "open_sqlite"]
+__all__ = ["EXTENSIONS", "describe", "open_sqlite"]
 
-ENDINGS = (".db", ".sqlite", ".sqlite3")
+EXTENSIONS = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
+_LONGEST_SHOWN = 160  # characters of a path that a message repeats
 
 
 def open_sqlite(source: Any, table: object) -> ServedTable:
-    """A table of a file, or of a connection of the caller's."""
+    """Open a table of a file, or of the caller's connection."""
     wanted = check_name(table)
     files: tuple[str, ...] = ()
     if is_connection(source):
@@ -32,10 +33,14 @@ def open_sqlite(source: Any, table: object) -> ServedTable:
         name, columns = work(lambda ask: describe(ask, wanted), counting=False)
     except FlexdpError:
         raise
-    except Exception:  # noqa: BLE001  (the engine's own text is not ours to repeat)
+    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
         name = ""
     if not name:
-        raise InputError("source cannot be read: is the connection open, and the file an SQLite database?")
+        raise InputError(
+            "source",
+            "cannot be read",
+            remedy="Check that the connection is open, and that the file is an SQLite database.",
+        )
 
     def execute(statement: str) -> Any:
         def counted(ask: Ask) -> Any:
@@ -49,7 +54,7 @@ def open_sqlite(source: Any, table: object) -> ServedTable:
 
 
 def describe(ask: Ask, table: str) -> Described:
-    """The quoted name and the declared columns of a table or view; ``schema.table`` names an attached database."""
+    """Return the quoted name and the declared columns of a table or view, also of an attached database."""
     schema, dot, rest = table.partition(".")
     for name, among in ((table, ""), (rest, schema)) if dot else ((table, ""),):
         place = f", {SQLITE.text(among)}" if among else ""
@@ -64,10 +69,12 @@ def _checked(path: str) -> str:
     try:
         with Path(path).open("rb") as file:
             start = file.read(len(_MAGIC))
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError):  # ValueError: a name that no file can have
         raise InputError(
-            f"source {safe_repr(path, 160)} is not there or may not be read; check path and permissions."
+            "source",
+            f": {safe_repr(path, _LONGEST_SHOWN)} does not exist or cannot be read",
+            remedy="Check path and permissions.",
         ) from None
     if start not in (_MAGIC, b""):
-        raise InputError(f"source {safe_repr(path, 160)} is not an SQLite database.")
+        raise InputError("source", f": {safe_repr(path, _LONGEST_SHOWN)} is not an SQLite database")
     return path

@@ -1,4 +1,4 @@
-"""Which bar a record or a unit counts in, by hand-made tables whose counts can be checked by eye."""
+"""The bucket of a record or a unit, in handmade tables whose counts can be checked by eye."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def in_sqlite(columns: str, rows: str) -> tuple[Any, str]:
                                   {"per_unit": "min"}, {"per_unit": "mean"}])  # fmt: skip
 @pytest.mark.parametrize("declared", ["VARCHAR COLLATE nocase", "VARCHAR COLLATE noaccent", "VARCHAR"])
 def test_units_that_a_collation_takes_for_one_are_several(declared: str, rule: dict[str, Any]) -> None:
-    """Five persons whose names differ in case or accents count five times, each once."""
+    """Five people whose names differ in case or accents are five units."""
     rows = "('bob', 1), ('Bob', 1), ('BOB', 1), ('zoe', 1), ('zoé', 1), ('bob', 1)"
     con, table = in_duckdb(f"w {declared}, x DOUBLE", rows)
     merged = con.execute("SELECT count(*) FROM (SELECT w FROM visits GROUP BY w)").fetchall()[0][0]
-    assert (merged < 5) == ("COLLATE" in declared)  # a control: the collation does merge
+    assert (merged < 5) == ("COLLATE" in declared)  # control: the collation does merge
     for source in ((con, table), con.table(table)):
         assert bars_of(source, width=1, unit="w", **rule) == {(1,): 5}
 
@@ -55,7 +55,7 @@ def test_units_stay_apart_where_a_connection_s_own_collation_merges_them() -> No
     con = duckdb.connect()
     con.execute("SET default_collation = 'nocase'")
     con.execute("CREATE TABLE visits AS SELECT * FROM (VALUES ('bob', 1.0::DOUBLE), ('Bob', 1.0)) t(w, x)")
-    assert con.execute("SELECT count(*) FROM visits WHERE w = 'bob'").fetchall() == [(2,)]  # a control
+    assert con.execute("SELECT count(*) FROM visits WHERE w = 'bob'").fetchall() == [(2,)]  # control
     assert bars_of((con, "visits"), width=1, unit="w", max_buckets_per_unit=1) == {(1,): 2}
     assert bars_of((con, "visits"), width=1, by="w", groups=["bob"]) == {("bob", 1): 1}
     assert bars_of((con, "visits"), "w") == {("bob",): 1, ("Bob",): 1}
@@ -67,7 +67,7 @@ def test_a_declared_group_is_not_another_one_that_a_collation_takes_for_it() -> 
         assert bars_of((con, table), width=1, by="g", groups=groups) == wanted
 
 
-# Unit 1 is highest in b and lowest in a; unit 2 the other way round; unit 3 is in a alone; unit 4 has no group.
+# Unit 1 is highest in b and lowest in a; unit 2 the other way round; unit 3 is only in a; unit 4 has no group.
 VISITS = "(1, 'a', 5), (1, 'b', 25), (1, 'a', 15), (2, 'a', 35), (2, 'b', 12), (3, 'a', 8), (3, 'a', 7), (4, NULL, 9)"
 
 
@@ -83,7 +83,7 @@ def test_of_each_unit_the_largest_or_the_smallest_counts_in_its_own_group(make: 
     assert bars_of(source, per_unit="min", **alone) == {(0,): 3, (1,): 1}
 
 
-def test_the_largest_of_dates_and_moments_counts_in_its_own_group() -> None:
+def test_the_largest_of_dates_and_datetimes_counts_in_its_own_group() -> None:
     days = [dt.date(2024, 1, 5), dt.date(1969, 3, 1), dt.date(2024, 2, 7)]
     table = pa.table({"u": [1, 1, 1], "g": ["a", "b", "c"], "x": days})
     for rule, group in (("max", "c"), ("min", "b")):
@@ -95,8 +95,8 @@ def test_the_largest_of_dates_and_moments_counts_in_its_own_group() -> None:
         assert bar[0] == group
 
 
-def test_zeros_of_both_signs_are_one_bar_of_a_unit() -> None:
-    """Otherwise one unit would count twice in the bar of zero."""
+def test_zeros_of_both_signs_are_one_bucket_of_a_unit() -> None:
+    """Otherwise one unit would count twice in the bucket of zero."""
     values, units = [0.0, -0.0, 0.0, -0.0, 5.0], [1, 1, 2, 3, 3]
     con = sqlite3.connect(":memory:")
     con.execute("CREATE TABLE visits (x REAL, u INTEGER)")
@@ -114,7 +114,7 @@ def test_zeros_of_both_signs_are_one_bar_of_a_unit() -> None:
 
 @pytest.mark.parametrize("rho", ["0.3", "0.05", "0.01"])
 def test_values_at_the_edges_of_relative_buckets_are_where_comparing_puts_them(rho: str) -> None:
-    """A logarithm is off by an ulp now and then; the edge itself, the double before and the one after must not be."""
+    """A logarithm may be off by an ulp; the buckets of an edge and of its neighbouring doubles must not be."""
     request = prepare(np.array([1.0]), relative=rho)
     buckets = request.partition
     assert isinstance(buckets, RelativeWidth)
@@ -148,7 +148,7 @@ def test_integers_at_the_ends_of_wide_bounds() -> None:
 
 
 def test_each_of_several_columns_counts_its_own_declared_groups_and_none_of_its_missing_cells() -> None:
-    """Two columns in one pass: a record missing in one counts in the other; groups that were not declared in none."""
+    """Two columns in one pass: a record missing in one counts in the other; undeclared groups count in neither."""
     table = pa.table(
         {
             "x": pa.array([1.5, None, 2.5, math.nan, 9.5, 3.5]),
@@ -198,7 +198,7 @@ def test_the_mean_of_equal_values_is_that_value() -> None:
         for _ in range(n):
             total += 0.1 / n
         sums.append(total)
-    assert any(total != 0.1 for total in sums)  # a control: without more, rounding would show
+    assert any(total != 0.1 for total in sums)  # control: plain sums do show the rounding
     table = pa.table({"x": [0.1] * 820, "u": [n for n in range(1, 41) for _ in range(n)]})
     con = duckdb.connect()
     con.register("held", table)
@@ -207,7 +207,7 @@ def test_the_mean_of_equal_values_is_that_value() -> None:
         assert bars_of(source, unit="u", per_unit="mean") == {(0.1,): 40}
 
 
-def test_the_day_of_a_moment_before_1970_is_the_one_its_clock_shows() -> None:
+def test_the_day_of_a_datetime_before_1970_is_the_one_its_clock_shows() -> None:
     """Days since 1970-01-01, rounded down: one microsecond before it is day −1, midnight before that too."""
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     micro, day = dt.timedelta(microseconds=1), dt.timedelta(days=1)

@@ -1,0 +1,61 @@
+"""SQL over the lines of text files: a cell of a CSV line, a member of a JSON object, the lines themselves."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.files.lines import Lines
+
+__all__ = ["csv_cell", "file_list", "json_member", "line_mark", "lines_in_sql", "unmarked"]
+
+_SCALARS = "('VARCHAR', 'BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
+
+
+def lines_in_sql(named: Mapping[str, Lines]) -> str:
+    """Return the WITH clause of a query that is only shown: the lines as DuckDB would split them.
+
+    A release splits lines itself and runs the query without this clause.
+    """
+    parts = [
+        f"{name} AS (\n  SELECT line || {DUCKDB.text(lines.mark.decode())} AS line FROM read_csv("
+        f"{file_list(lines.files)}, auto_detect=false, header=false, skip={int(lines.header)}, delim='\x1f', "
+        "quote='', escape='', comment='', new_line='\\n', strict_mode=false, ignore_errors=true, "
+        "null_padding=true, parallel=false, columns={'line': 'VARCHAR', 'rest': 'VARCHAR'})\n)"
+        for name, lines in named.items()
+    ]
+    return f"WITH {', '.join(parts)}\n" if parts else ""
+
+
+def json_member(name: str) -> str:
+    """Return the expression of a key's value in the JSON object of a line, as text; NULL unless it is a scalar."""
+    pointer = DUCKDB.text("/" + name.replace("~", "~0").replace("/", "~1"))
+    return f"CASE WHEN json_type(line, {pointer}) IN {_SCALARS} THEN json_extract_string(line, {pointer}) END"
+
+
+def file_list(files: Sequence[str]) -> str:
+    """Return the files as a list literal in which no name is a pattern."""
+    return "[" + ", ".join(DUCKDB.text(glob.escape(file)) for file in files) + "]"
+
+
+def line_mark(delimiter: str) -> bytes:
+    """Return the byte that replaces a line end: the delimiter, if it is one byte, so that all cells end alike."""
+    return delimiter.encode() if delimiter.isascii() else b"\n"
+
+
+def unmarked(lines: str, delimiter: str) -> str:
+    """Return the source of lines without their marks, where those do not end a cell; a blanked line is empty."""
+    return lines if delimiter.isascii() else f"(SELECT trim(line, chr(10)) AS line FROM {lines})"
+
+
+def csv_cell(place: int, delimiter: str) -> str:
+    """Return the expression of a cell: split off where the line has no quotes, else matched by the quoting rules."""
+    mark = "".join(rf"\x{{{ord(char):x}}}" for char in delimiter)
+    quoted = '"(?:[^"]|"")*"'
+    plain = rf'[^"{mark}]*'
+    pattern = DUCKDB.text(rf"^(?:(?:{quoted}|{plain}){mark}){{{place}}}({quoted}|{plain})(?:{mark}|$)")
+    matched = f"regexp_extract(line, {pattern}, 1)"
+    unquoted = f"""CASE WHEN {matched} LIKE '"%' THEN replace({matched}[2:-2], '""', '"') ELSE {matched} END"""
+    split = f"split_part(line, {DUCKDB.text(delimiter)}, {place + 1})"
+    return f"CASE WHEN contains(line, '\"') THEN {unquoted} ELSE {split} END"

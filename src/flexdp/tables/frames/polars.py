@@ -1,0 +1,82 @@
+"""polars frames, lazy frames and series, passed to DuckDB as Arrow streams.
+
+polars is not imported: a frame brings its own methods.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from flexdp.errors import InputError
+from flexdp.tables.declared import no_column
+from flexdp.tables.duckdb.source import EngineTable
+from flexdp.tables.frames.batches import Batches
+from flexdp.tables.frames.registered import registered
+
+__all__ = ["open_polars"]
+
+_TEXT_SCAN = re.compile(r"^\s*(csv|ndjson) scan\b", re.IGNORECASE | re.MULTILINE)
+
+
+class _Stream:
+    """The Arrow stream of an object and nothing else, so that DuckDB needs no other library to read it."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._source.__arrow_c_stream__(requested_schema)
+
+
+def open_polars(source: Any, column: object) -> EngineTable:
+    """Open a polars frame, lazy frame or series."""
+    if hasattr(source, "sink_batches"):
+        return _lazy(source)
+    if hasattr(source, "to_frame"):
+        no_column(column, "a series")
+        times = _polars_times({"value": source.dtype})
+        frame = _in_ticks(source.to_frame("value"), times)
+        return registered(lambda _names: _Stream(frame), times=times, single="value")
+    times = _polars_times(source.schema)
+    return registered(lambda names: _Stream(_in_ticks(source.select(names), times)), names=source.columns, times=times)
+
+
+def _polars_times(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of datetimes, each with Arrow's name of its type."""
+    out = {}
+    for name, dtype in schema.items():
+        if type(dtype).__name__ == "Datetime":
+            out[name] = f"timestamp[{dtype.time_unit}{f', tz={dtype.time_zone}' if dtype.time_zone else ''}]"
+    return out
+
+
+def _in_ticks(frame: Any, times: Mapping[str, str]) -> Any:
+    """Convert datetimes to the integers that they are stored as: DuckDB fails at those that it cannot hold."""
+    return frame.cast({name: int for name in times if name in frame.collect_schema().names()})
+
+
+def _lazy(source: Any) -> EngineTable:
+    """Open a lazy frame, which polars itself reads in batches, with only the columns that are needed."""
+    try:
+        schema, plan = source.collect_schema(), str(source.explain(optimized=False))
+    except Exception:  # noqa: BLE001  (its message may describe rows or quote a cell)
+        schema, plan = None, ""
+    if schema is None:  # outside the handler, so that the error has no cause
+        raise InputError(
+            "source", "is a lazy frame that cannot be planned", remedy="Check its files and the columns that it names."
+        )
+    if _TEXT_SCAN.search(plan):
+        raise InputError(
+            "source",
+            "is a lazy frame over a text file: polars infers column types from the data, or fails at a single cell",
+            remedy="Pass the file's path itself.",
+        )
+    times = _polars_times(schema)
+    return registered(
+        lambda names: Batches(_in_ticks(source.select(names), times)),
+        names=list(schema.names()),
+        times=times,
+        describe=lambda names: _Stream(source.clear().select(names).collect()),
+    )

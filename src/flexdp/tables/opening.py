@@ -1,0 +1,210 @@
+"""Opening a source: recognise it by its type, read what it declares, touch no record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flexdp._core.domains import elements, path_text
+from flexdp._core.text import safe_repr
+from flexdp.errors import InputError, P
+from flexdp.tables.counting import Table
+from flexdp.tables.dbapi.source import check_engine, open_dbapi
+from flexdp.tables.declared import Column, no_column
+from flexdp.tables.duckdb.source import is_connection as is_duckdb
+from flexdp.tables.duckdb.source import open_connection, open_relation
+from flexdp.tables.files.source import open_files
+from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
+from flexdp.tables.frames.polars import open_polars
+from flexdp.tables.frames.pyarrow import open_pyarrow
+from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.table import open_array
+from flexdp.tables.postgres.run import is_connection as is_psycopg
+from flexdp.tables.postgres.source import is_address, open_postgres
+from flexdp.tables.spark.source import is_frame, open_spark
+from flexdp.tables.sqlite.run import is_connection as is_sqlite
+from flexdp.tables.sqlite.source import EXTENSIONS, open_sqlite
+
+__all__ = ["is_database", "open_table"]
+
+
+def open_table(
+    source: Any,
+    column: object = None,
+    *,
+    file_format: object = None,
+    delimiter: object = None,
+    engine: object = None,
+) -> Table:
+    """Open a source and read what it declares.
+
+    Parameters
+    ----------
+    source
+        A path or a list of paths, a list or an array of values, a frame, a relation, or a pair of a database and the
+        name of a table in it.
+    column
+        The released column or columns. A list of texts is a list of paths only if there is one.
+    file_format
+        The format of files whose extension does not tell it.
+    delimiter
+        The delimiter of CSV files; that of the header line by default.
+    engine
+        The engine behind a DB-API connection.
+
+    Returns
+    -------
+    Table
+        The table. No record has been read.
+
+    Raises
+    ------
+    InputError
+        If the source is of no known type, cannot be opened, or another parameter does not apply to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [column.kind for column in open_table(np.array([1.5, 2.5])).columns]
+    ['number']
+    """
+    listed = elements(source) if isinstance(source, Sequence) else None
+    pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
+    if pair is not None and (served := _open_pair(pair[0], pair[1], engine)) is not None:
+        _refuse_file_options(file_format, delimiter)
+        return served
+    if is_frame(source):
+        _refuse_file_options(file_format, delimiter)
+        _refuse_engine(engine, "a Spark DataFrame")
+        return open_spark(source)
+    _refuse_engine(engine, "a file, a frame or an array")
+    if isinstance(source, str | os.PathLike):
+        path = path_text("source", source)
+        _refuse_lone_database(path)
+        return open_files([path], file_format, delimiter, echo=True)
+    if listed is not None and column is not None and _all_paths(listed):
+        return open_files(listed, file_format, delimiter, echo=all(isinstance(path, os.PathLike) for path in listed))
+    _refuse_file_options(file_format, delimiter)
+    library = _library_of(source)
+    if library == "pandas" and hasattr(source, "iloc"):
+        if hasattr(source, "columns"):
+            return open_pandas(source)
+        no_column(column, "a series")
+        return open_pandas_series(source)
+    if library == "polars" and any(hasattr(source, name) for name in ("get_column", "to_frame", "collect")):
+        return open_polars(source, column)
+    if library == "pyarrow":
+        return open_pyarrow(source, column)
+    if library == "duckdb":
+        return open_relation(source)
+    if isinstance(source, np.ndarray):
+        table = open_array(source)
+        no_column(column, "an array")
+        return table
+    if listed is not None and isinstance(source, list | tuple):
+        no_column(column, "a list of values")
+        return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
+    raise InputError(
+        "source",
+        "must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB relation, "
+        "a Spark DataFrame or a pair (connection, 'table')",
+        given=safe_repr(source),
+    )
+
+
+def is_database(place: str) -> bool:
+    """Tell whether a path or an address names a database, in which a table must be named.
+
+    Parameters
+    ----------
+    place
+        The path or the address.
+
+    Returns
+    -------
+    bool
+        True for an address of PostgreSQL and for a path with an extension of SQLite.
+
+    Examples
+    --------
+    >>> is_database("clinic.db"), is_database("postgresql://host/clinic"), is_database("visits.csv")
+    (True, True, False)
+    """
+    return is_address(place) or place.lower().endswith(EXTENSIONS)
+
+
+def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
+    """Open a table of a database, if the pair names one: a connection, an address or a file, and the table in it."""
+    if isinstance(place, str | os.PathLike):
+        address = path_text("source", place)
+        if is_address(address):
+            _refuse_engine(engine, "an address")
+            return open_postgres(address, table)
+        if address.lower().endswith(EXTENSIONS):
+            _refuse_engine(engine, "a file")
+            return open_sqlite(address, table)
+        return None
+    if not (hasattr(place, "cursor") and hasattr(place, "close")):
+        return None
+    own = next((name for name, fits in _NATIVE.items() if fits(place)), None)
+    chosen = own if engine is None else check_engine(engine)
+    if chosen is None:
+        raise InputError(
+            "engine",
+            f"is missing: {safe_repr(place)} does not say what it is connected to",
+            remedy=("Set ", P("engine"), " to 'postgres', 'sqlite' or 'duckdb'."),
+        )
+    if own is not None and chosen != own:
+        raise InputError(
+            "engine", f"must be that of the connection, {own!r}", given=repr(chosen), remedy="Leave it out."
+        )
+    if own is None:
+        return open_dbapi(place, table, chosen)
+    if own == "duckdb":
+        return open_connection(place, table)
+    return open_postgres(place, table) if own == "postgres" else open_sqlite(place, table)
+
+
+def _refuse_engine(engine: object, what: str) -> None:
+    if engine is not None:
+        raise InputError("engine", f"does not apply to {what}", remedy="Leave it out.")
+
+
+def _refuse_file_options(file_format: object, delimiter: object) -> None:
+    for name, value in (("format", file_format), ("delimiter", delimiter)):
+        if value is not None:
+            raise InputError(name, "applies to files only", remedy="Leave it out.")
+
+
+def _refuse_lone_database(path: str) -> None:
+    """Refuse a database without a table. An address is not repeated: it may hold a password."""
+    if "://" in path or "password=" in path:
+        if is_address(path):
+            raise InputError("table", _LONE, remedy="Pass (address, 'table').")
+        raise InputError(
+            "source", "is an address of an unknown kind", remedy="Those of PostgreSQL begin with postgresql://."
+        )
+    if path.lower().endswith(EXTENSIONS):
+        raise InputError("table", _LONE, remedy="Pass (path, 'table').")
+
+
+_LONE = ("is missing: ", P("source"), " is a database")
+_NATIVE = {"postgres": is_psycopg, "sqlite": is_sqlite, "duckdb": is_duckdb}
+
+
+def _all_paths(source: Sequence[Any]) -> bool:
+    return all(isinstance(item, str | os.PathLike) for item in source)
+
+
+def _library_of(source: object) -> str | None:
+    """Return the library that an object's classes come from."""
+    for cls in type(source).__mro__:
+        root = cls.__module__.split(".")[0]
+        if root in ("pandas", "polars", "pyarrow"):
+            return root
+        if root in ("duckdb", "_duckdb") and cls.__name__ == "DuckDBPyRelation":
+            return "duckdb"
+    return None
