@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-__all__ = ["CertificateError", "DataError", "FlexdpError", "InputError", "P", "Phrase"]
+__all__ = ["CertificateError", "DataError", "FlexdpError", "InputError", "P", "Phrase", "spelled"]
 
 
 class FlexdpError(Exception):
@@ -111,13 +111,13 @@ class InputError(FlexdpError, ValueError):
         >>> error.message(lambda parameter: f"--{parameter.name}")
         '--width must be positive; got 0.'
         """
-        rule = _spelled(self.rule, name)
+        rule = spelled(self.rule, name)
         if not rule:
             return self.parameter
         text = f"{name(P(self.parameter))}{'' if rule.startswith(':') else ' '}{rule}"
         if self.given is not None:
             text += f"; got {self.given}"
-        remedy = _spelled(self.remedy, name)
+        remedy = spelled(self.remedy, name)
         return f"{text}. {remedy}" if remedy else f"{text}."
 
     def __str__(self) -> str:
@@ -127,7 +127,26 @@ class InputError(FlexdpError, ValueError):
         return _rebuilt, (type(self), self.parameter, self.rule, self.given, self.remedy)
 
 
-def _spelled(phrase: Phrase, name: Callable[[P], str]) -> str:
+def spelled(phrase: Phrase, name: Callable[[P], str] = str) -> str:
+    """Turn a phrase into text.
+
+    Parameters
+    ----------
+    phrase
+        A text, a parameter, or a tuple of both.
+    name
+        Spells a parameter, with its value if it has one; as in Python unless given.
+
+    Returns
+    -------
+    str
+        The parts of the phrase, joined.
+
+    Examples
+    --------
+    >>> spelled(("Give ", P("width"), " or ", P("edges", [0, 18]), "."))
+    'Give width or edges=[0, 18].'
+    """
     parts = phrase if isinstance(phrase, tuple) else (phrase,)
     return "".join(name(part) if isinstance(part, P) else part for part in parts)
 

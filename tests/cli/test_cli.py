@@ -23,7 +23,8 @@ from _support.waiting import HANG, wait_for
 
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
-from flexdp.cli.app import _guarded, _Run
+from flexdp.cli.app import cli
+from flexdp.cli.errors import guarded
 from flexdp.cli.output import AtomicFile
 
 SPEND = ["--epsilon", "1", "--delta", "1e-6"]
@@ -46,7 +47,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
     def run(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["flexdp", *map(str, arguments)])
         capfd.readouterr()
-        return _guarded(_Run()), *capfd.readouterr()
+        return guarded(cli), *capfd.readouterr()
 
     return run
 
@@ -176,7 +177,7 @@ def test_demo_runs_without_network_or_file() -> None:
     assert out.returncode == 0, out.stderr
     for word in (
         "maximum",
-        "0.99-quantile",
+        "99th percentile",
         "The support of the readable values has 16 values",
         "histogram",
         "Proof:",
@@ -211,9 +212,9 @@ BAD = [
     (["--width", "5", "--relative", "0.1"], "exclude each other"),
     (["--relative", "2"], "relative must be"),
     (["--edges", "3,2,1"], "ascending"),
-    (["--stat", "maxx"], "Did you mean max?"),
-    (["--stat", "q2"], "quantile must be"),
-    (["--stat", "top:0"], "count must be"),
+    (["--stat", "maxx"], "--stat: invalid statistic 'maxx'. Did you mean max?"),
+    (["--stat", "q2"], "--stat: invalid statistic 'q2'. Quantile must be in [0, 1]; got '2'."),
+    (["--stat", "top:0"], "--stat: invalid statistic 'top:0'. Count must be"),
     (["--stat", "max"], "needs numbers or dates"),
     (["--kind", "list"], "--kind"),
     (["--outside", "keep"], "--outside"),
@@ -378,8 +379,8 @@ def _pour(stream: IO[bytes]) -> None:
     ("number", "code", "words"),
     [
         (signal.SIGINT, 130, "Error: interrupted; nothing was released."),
-        (signal.SIGTERM, 143, "Error: told to end; nothing was released."),
-        (signal.SIGHUP, 129, "Error: told to end; nothing was released."),
+        (signal.SIGTERM, 143, "Error: terminated by a signal; nothing was released."),
+        (signal.SIGHUP, 129, "Error: terminated by a signal; nothing was released."),
     ],
 )
 def test_a_count_that_is_told_to_end_does_and_leaves_nothing(
@@ -449,7 +450,7 @@ def test_help_and_version() -> None:
 def test_the_table_is_not_overwritten(ages: Path) -> None:
     before = ages.read_bytes()
     out = flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", ages)
-    assert out.returncode == 2 and "is what is read here" in out.stderr
+    assert out.returncode == 2 and "is the input. Name another file." in out.stderr
     assert ages.read_bytes() == before
 
 
@@ -467,7 +468,7 @@ def test_output_that_cannot_be_printed_says_what_it_cost(ages: Path, tmp_path: P
             command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=HANG, check=False
         )
     assert out.returncode == 2
-    assert out.stderr.splitlines()[-1] == "Error: the output could not be written; the budget of this release is spent."
+    assert out.stderr.splitlines()[-1] == "Error: could not write the output; the budget of this release is spent."
     assert Release.from_json((tmp_path / "o.json").read_text()).max().value == 75
 
 
@@ -529,7 +530,7 @@ def test_without_a_command_the_help_is_shown() -> None:
 
 def test_a_forgotten_column_or_file_is_told(ages: Path) -> None:
     out = flexdp("release", ages, *SPEND)
-    assert out.returncode == 2 and out.stderr.startswith("Error: FILE or COLUMN is missing; name the file")
+    assert out.returncode == 2 and out.stderr.startswith("Error: FILE or COLUMN is missing. Name the file")
     out = flexdp("release", ages, "nofile.csv", "age", *SPEND)
     assert out.returncode == 2 and "source 'nofile.csv' does not exist" in out.stderr
 
@@ -539,7 +540,7 @@ def test_a_full_standard_output_is_no_surprise(ages: Path, command: list[str]) -
     words = [sys.executable, "-m", "flexdp", *(word.format(ages=ages) for word in command)]
     with Path("/dev/full").open("w") as full:
         out = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG, check=False)
-    assert out.returncode == 2 and out.stderr == "Error: the output could not be written; nothing was released.\n"
+    assert out.returncode == 2 and out.stderr == "Error: could not write the output; nothing was released.\n"
 
 
 def test_a_release_whose_file_cannot_be_written_is_printed_whole(ages: Path, tmp_path: Path) -> None:
@@ -547,7 +548,7 @@ def test_a_release_whose_file_cannot_be_written_is_printed_whole(ages: Path, tmp
     out = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, timeout=HANG, check=False)
     assert out.returncode == 2 and not (tmp_path / "z.html").exists()
     assert Release.from_json(out.stdout).max().value is not None
-    assert "Error: --output 'z.html' could not be written, and stands on standard output instead" in out.stderr
+    assert "could not write 'z.html'; the release was printed to standard output instead" in out.stderr
     assert out.stderr.rstrip().endswith("the budget of this release is spent.")
 
 
@@ -560,7 +561,7 @@ def test_links_are_followed(ages: Path, tmp_path: Path) -> None:
 def test_choices_that_promise_next_to_nothing_are_warned_of(ages: Path) -> None:
     out = flexdp("release", ages, "age", "-e", 50, "-d", "0.5", "--width", 10)
     assert out.returncode == 0
-    assert "Warning: --epsilon 50 is above 10: hardly a promise." in out.stderr
+    assert "Warning: --epsilon 50 is above 10 and gives little privacy protection." in out.stderr
     assert "Warning: --delta 0.5 lets the promise fail once in 2 times" in out.stderr
     assert "Warning" not in flexdp("release", ages, "age", "-e", 10, "-d", "0.009", "--width", 10).stderr
 
@@ -569,7 +570,7 @@ def test_how_cells_were_read_is_told_where_nothing_declares_it(ages: Path, tmp_p
     out = flexdp("release", ages, "ward", *SPEND, "--width", 5)
     assert out.returncode == 4 and "Column 'ward' was read as numbers written like 1234.5; other cells" in out.stderr
     assert "was read as" not in flexdp("release", ages, "age", *SPEND, "--width", 10, "--kind", "number").stderr
-    assert "days written like 2024-12-31" in flexdp("release", ages, "age", *SPEND, "--kind", "date").stderr
+    assert "dates written like 2024-12-31" in flexdp("release", ages, "age", *SPEND, "--kind", "date").stderr
     duckdb.sql(f"COPY (SELECT age FROM '{ages}') TO '{tmp_path / 'a.parquet'}'")
     assert "was read as" not in flexdp("release", tmp_path / "a.parquet", "age", *SPEND, "--width", 10).stderr
 
@@ -591,7 +592,7 @@ def test_how_moments_with_an_offset_are_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("t\n" + "2024-01-01T05:00Z\n" * 200)
     spend = (*SPEND, "--kind", "datetime", "--width", "1 day")
     lost = flexdp("release", tmp_path / "t.csv", "t", *spend)
-    assert lost.returncode == 4 and "--zone reads those with an offset." in lost.stderr
+    assert lost.returncode == 4 and "Use --zone to read datetimes with an offset." in lost.stderr
     found = flexdp("release", tmp_path / "t.csv", "t", *spend, "--zone", "UTC")
     assert found.returncode == 0 and "2024-01-01 12:00:00" in found.stdout
     (tmp_path / "u.csv").write_text("t\n" + "2024-01-01T05:00\n" * 200)

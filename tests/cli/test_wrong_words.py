@@ -15,7 +15,8 @@ import click
 import pytest
 
 import flexdp
-from flexdp.cli.app import NOTHING_SURVIVED, _guarded, _Run, cli
+from flexdp.cli.app import cli
+from flexdp.cli.errors import NOTHING_SURVIVED, guarded
 
 DOCUMENTED = {0, 2, NOTHING_SURVIVED}
 WORDS = [
@@ -58,7 +59,7 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _said(words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     monkeypatch.setattr(sys, "argv", ["flexdp", *words])
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    code = _guarded(_Run())
+    code = guarded(cli)
     return code, capsys.readouterr().err
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from _support.waiting import HANG
 
-from flexdp.cli.app import _guarded, _Run
+from flexdp.cli.app import cli
+from flexdp.cli.errors import guarded
 
 COMMAND = [sys.executable, "-m", "flexdp.cli"]
 STOPPED = """
@@ -80,7 +81,7 @@ def test_an_interruption_keeps_what_is_finished_and_the_command_goes_on(tmp_path
         [sys.executable, "-c", STOPPED, *words], capture_output=True, text=True, timeout=HANG, check=False
     )
     assert stopped.returncode == 130, stopped.stderr
-    told = "Error: interrupted; what is finished is kept, and the same command goes on from there."
+    told = "Error: interrupted; finished work is kept, and the same command resumes it."
     assert stopped.stderr.strip() == told
     journal = tmp_path / "o" / "progress.jsonl"
     finished = journal.read_bytes()
@@ -132,7 +133,7 @@ def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
         (["experiment"], "Missing argument"),
         (["compare"], "compare needs either --law LAW or FILE and COLUMN"),
         (["compare", "file"], "COLUMN must be named"),
-        (["compare", "--law", "couchy:1,2"], "law 'couchy' does not exist. Did you mean cauchy?"),
+        (["compare", "--law", "couchy:1,2"], "--law: no law named 'couchy'. Did you mean cauchy?"),
         (["compare", "--law", "normal:5,1", "--bars", "0"], "bars must be a whole number of at least 1"),
         (["compare", "--law", "normal:5,1", "-s", "median"], "--stat must be max, max_at_least:k or mode"),
     ],
@@ -143,7 +144,7 @@ def test_bad_input_is_told_in_one_line(
     (tmp_path / "file").write_text("x\n1\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["flexdp", *words])
-    code = _guarded(_Run())
+    code = guarded(cli)
     out, err = capsys.readouterr()
     assert code == 2 and not out
     assert told in err and len(err.strip().splitlines()) == 1

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from flexdp.baselines import BASELINES, exact_law
-from flexdp.cli.app import _guarded, _Run
+from flexdp.cli.app import cli
+from flexdp.cli.errors import guarded
 from flexdp.experiments import CLAIMS, EPSILONS, EXPERIMENTS, Settings, Study, chosen_mechanisms, judge, run
 from flexdp.experiments.cells import measure, named
 from flexdp.experiments.claims import epsilon_list, verdict
@@ -137,14 +138,14 @@ def test_the_examples_print_what_is_shown(
     monkeypatch.chdir(tmp_path)
     for command, shown in blocks:
         monkeypatch.setattr(sys, "argv", shlex.split(command))
-        assert _guarded(_Run()) == 0, capsys.readouterr().err
+        assert guarded(cli) == 0, capsys.readouterr().err
         assert capsys.readouterr().out.strip() == dedent(shown).strip()
 
 
 def test_the_readme_compares(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (line,) = re.findall(r"^flexdp compare .+$", (DOCS.parent / "README.md").read_text(), re.MULTILINE)
     monkeypatch.setattr(sys, "argv", [*shlex.split(line), "--datasets", "5"])
-    assert _guarded(_Run()) == 0
+    assert guarded(cli) == 0
     assert "max, cauchy:45,4" in capsys.readouterr().out
 
 

@@ -25,7 +25,8 @@ from flexdp.buckets import Width
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bucket
 from flexdp.planning.expected import Counts, expected, law_counts
-from flexdp.simulation.expected_laws import LAWS, parse_law
+from flexdp.simulation.distributions import parse_distribution
+from flexdp.simulation.grammar import OF_VALUES
 
 AGES: dict[str, Any] = {"bounds": (0, 120), "width": 5, "records_about": 50_000}
 
@@ -132,19 +133,22 @@ def test_what_is_unknown_is_not_certified() -> None:
 
 WARNINGS = [
     ({"epsilon": 1, "delta": "0.001", "records_about": 1000}, "delta=0.001 is not below one in 1 000 records"),
-    ({"epsilon": 12, "delta": "1e-6"}, "epsilon=12 is above 10"),
+    ({"epsilon": 12, "delta": "1e-6"}, "epsilon=12 is above 10 and gives little privacy protection"),
     (
         {"epsilon": 1, "delta": "1e-6", "records_about": 10_000, "bounds": (0, 5000), "width": 1},
-        "a bucket needs 28 records to be sure to survive; 10 000 records over 5 000 buckets hold 2 on average",
+        "a bucket needs 28 records to be certain to survive, but 10 000 records in 5 000 buckets average 2",
     ),
-    ({"epsilon": 1, "delta": "1e-6", "lose_per_bucket": 20}, "The smallest that does is 1.33."),
-    ({"epsilon": 1, "delta": "1e-6", "lose_per_bucket": 1}, "No epsilon does at this delta"),
-    ({"delta": "1e-6"}, "no epsilon was chosen"),
-    ({"epsilon": 1, "delta": "1e-6", "buckets": 24, "records_about": 50_000}, "only where the buckets are public"),
+    ({"epsilon": 1, "delta": "1e-6", "lose_per_bucket": 20}, "The smallest ε that meets it is 1.33."),
+    ({"epsilon": 1, "delta": "1e-6", "lose_per_bucket": 1}, "No ε meets it at this δ"),
+    ({"delta": "1e-6"}, "no ε is chosen. Give epsilon, or a target such as lose_per_bucket."),
+    (
+        {"epsilon": 1, "delta": "1e-6", "buckets": 24, "records_about": 50_000},
+        "only if its buckets are public",
+    ),
     ({"epsilon": 1, "delta": "1e-9", "bounds": (0, 9), "width": 1, "records_about": 50}, "all records may be lost"),
     (
         {"epsilon": 1, "delta": "1e-6", "bounds": (0, 9), "width": 3, "max_buckets_per_unit": 5},
-        "max_buckets_per_unit=5 is more than there are buckets: 3 is as good",
+        "max_buckets_per_unit=5 exceeds the number of buckets. Choose 3",
     ),
 ]
 
@@ -169,8 +173,8 @@ def test_the_edge_of_each_warning() -> None:
     assert not said("above 10", epsilon=10, delta="1e-6")
     assert said("above 10", epsilon="10.001", delta="1e-6")
     fine = {"epsilon": 1, "delta": "1e-6", "bounds": (0, 10), "width": 1}
-    assert not said("to be sure to survive", **fine, records_about=280)
-    assert said("to be sure to survive", **fine, records_about=279)
+    assert not said("to be certain to survive", **fine, records_about=280)
+    assert said("to be certain to survive", **fine, records_about=279)
 
 
 @pytest.mark.parametrize(
@@ -183,19 +187,26 @@ def test_the_edge_of_each_warning() -> None:
         ({"lose_per_bucket": 1, "delta": "1e-6"}, "Allow a larger loss"),
         ({"lose_in_all": 100}, "lose_in_all needs the number of buckets"),
         ({"lose_in_all": 5, "buckets": 10}, "lose_in_all leaves less than one record"),
-        ({"lose_share": "0.1"}, "give also records_about"),
+        ({"lose_share": "0.1"}, "Give records_about too"),
         ({"lose_share": 2}, "lose_share"),
         ({"width": -1}, "width"),
         ({"width": 5, "relative": "0.1"}, "exclude each other"),
-        ({"width": 5, "bounds": (0, 10), "buckets": 3}, "contradict"),
+        (
+            {"width": 5, "bounds": (0, 10), "buckets": 3},
+            "buckets contradicts width: there are 2 such",
+        ),
         ({"bounds": (3, 1)}, "bounds"),
         ({"buckets": 0}, "buckets"),
         ({"kind": "list"}, "kind"),
         ({"max_buckets_per_unit": 0}, "max_buckets_per_unit"),
         ({"releases": 0}, "releases"),
         ({"epsilon": 1, "simulate": "normal"}, "records_about"),
-        ({"epsilon": 1, "simulate": "cauchy", "records_about": 10}, "simulate must be one of"),
-        ({"epsilon": 1, "simulate": 5, "records_about": 10}, "simulate must be one of"),
+        ({"epsilon": 1, "simulate": "weibull", "records_about": 10}, "simulate: no law named 'weibull'. Choose one of"),
+        ({"epsilon": 1, "simulate": "noraml", "records_about": 10}, "Did you mean normal"),
+        ({"epsilon": 1, "simulate": "poisson:9", "records_about": 10}, "heights of buckets, not values"),
+        ({"epsilon": 1, "simulate": "normal:5", "records_about": 10}, "takes mean and sd; got 1 number"),
+        ({"epsilon": 1, "simulate": "lognormal:mu=1,median=3", "records_about": 10}, "either mu or median"),
+        ({"epsilon": 1, "simulate": 5, "records_about": 10}, "simulate must be a string"),
         ({"epsilon": 1, "simulate": "normal:mu=1", "records_about": 10, "width": 1}, "takes mean and sd"),
         ({"epsilon": 1, "simulate": "normal:sd=0", "records_about": 10, "width": 1}, "sd"),
         ({"epsilon": 1, "simulate": "uniform:low=5,high=1", "records_about": 10, "width": 1}, "low below high"),
@@ -203,7 +214,7 @@ def test_the_edge_of_each_warning() -> None:
         ({"epsilon": 1, "simulate": "normal", "records_about": 10, "width": 1, "kind": "date"}, "public sample"),
         ({"epsilon": 1, "simulate": "lognormal:sigma=4", "records_about": 10**6, "width": 1}, "Give wider ones"),
         ({"epsilon": 1, "simulate": "lognormal:sigma=9", "records_about": 10**6, "width": 1}, "buckets can hold"),
-        ({"epsilon": 1, "simulate": "normal:mean=1e101", "records_about": 10, "width": 1}, "up to 1e100"),
+        ({"epsilon": 1, "simulate": "normal:mean=1e101", "records_about": 10, "width": 1}, "at most 1e100 in size"),
         ({"epsilon": 1, "simulate": "normal", "public_sample": [1], "records_about": 10}, "exclude each other"),
         ({"epsilon": 1, "public_sample": "file.csv"}, "public_sample"),
         ({"epsilon": 1, "public_sample": ["x"], "width": 1}, "public_sample"),
@@ -280,17 +291,19 @@ def points(name: str, records: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         return np.exp([np.log(6) + statistics.NormalDist().inv_cdf(level) for level in levels])
     if name == "uniform":
         return np.array(levels) * 120
+    if name == "cauchy":
+        return 60 + 4.8 * np.tan(np.pi * (np.array(levels) - 0.5))
     shares = np.array([1 / k for k in range(1, 25)])
     running = np.cumsum(shares) / shares.sum()
     return (np.searchsorted(running, levels) + 0.5) * 5.0
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", OF_VALUES)
 @pytest.mark.parametrize("bounded", [True, False])
 def test_a_law_is_its_quantiles(name: str, bounded: bool) -> None:
     bounds = (Fraction(0), Fraction(120))
     partition = Width("number", Fraction(5), bounds if bounded else None)
-    law = parse_law(name, low=Fraction(0), span=Fraction(120), buckets=24)
+    law = parse_distribution(name, low=Fraction(0), span=Fraction(120), buckets=24)
     found = law_counts(law, 3000, partition)
     values, counts = np.unique(partition.centres(partition.locate(points(name, 3000))), return_counts=True)
     assert found.keys.tolist() == values.tolist()
@@ -303,7 +316,7 @@ def test_laws_on_relative_buckets_and_integers() -> None:
     assert relative.expected is not None and relative.expected.records == 9999
     whole = flexdp.plan(epsilon=1, delta="1e-6", kind="integer", bounds=(0, 99), records_about=9999, simulate="uniform")
     assert whole.expected is not None and whole.expected.filled == 100
-    with pytest.raises(InputError, match="its own bar"):
+    with pytest.raises(InputError, match="its own bucket"):
         flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 99), records_about=9999, simulate="normal")
 
 
@@ -362,7 +375,7 @@ NUMBERS = st.one_of(st.none(), st.sampled_from([0, 1, 3, 24, 10**4, 10**9, "0.01
             "bounds": st.sampled_from([None, (0, 120), ("-1e-3", "1e9"), (5, 1), ("2024-01-01", "2024-12-31"), 7]),
             "kind": st.sampled_from(["number", "integer", "text", "date"]),
             "releases": st.sampled_from([1, 2, 1000, 0, None]),
-            "simulate": st.sampled_from([None, *LAWS, "normal:mean=3,sd=1e-9", "lognormal:sigma=20"]),
+            "simulate": st.sampled_from([None, *OF_VALUES, "normal:mean=3,sd=1e-9", "lognormal:sigma=20"]),
         },
     )
 )
@@ -430,8 +443,8 @@ def test_the_command_line_says_what_the_function_says(tmp_path: Path) -> None:
     words = run("plan", "-e", 1, "-d", "1e-6", "--public-sample", tmp_path / "p.csv", "age", "--kind", "text")
     assert "of 2 buckets" in words.stdout
     refused = run("plan", "--lose-share", "0.1")
-    assert refused.returncode == 2 and "give also --records-about" in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1 and refused.stdout == ""
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert refused.stderr == "Error: --lose-share needs the number of records. Give --records-about too.\n"
 
 
 def test_planning_loads_neither_an_engine_nor_scipy() -> None:

@@ -209,10 +209,10 @@ def test_plans_read_aloud() -> None:
     [
         ({}, "give 4 more, for example epsilon, delta, records_at_least, buckets"),
         ({"epsilon": 1, "buckets": 3}, "give 2 more, for example delta, records_at_least"),
-        ({"epsilon": 1, "delta": "1e-6", "records_at_least": 100}, "give also buckets or alpha"),
-        ({"epsilon": 1, "delta": "1e-6", "buckets": 5}, "give also records_at_least or alpha"),
-        ({"epsilon": 1, "buckets": 5, "records_at_least": 100}, "give also delta or alpha or q"),
-        ({**AGES, "beta": None}, "give also buckets or alpha or beta"),
+        ({"epsilon": 1, "delta": "1e-6", "records_at_least": 100}, "Also give buckets or alpha"),
+        ({"epsilon": 1, "delta": "1e-6", "buckets": 5}, "Also give records_at_least or alpha"),
+        ({"epsilon": 1, "buckets": 5, "records_at_least": 100}, "Also give delta or alpha or q"),
+        ({**AGES, "beta": None}, "Also give buckets or alpha or beta"),
         ({"epsilon": 1, "delta": "1e-6", "buckets": 5, "records_at_least": 100, "beta": 1, "span": None}, None),
     ],
 )
@@ -227,11 +227,11 @@ def test_what_is_missing_is_named(known: dict[str, Any], message: str | None) ->
 @pytest.mark.parametrize(
     ("extra", "two"),
     [
-        ({"q": 27}, ("q=27", "delta")),
-        ({"max_drop": 26}, ("q=27", "delta")),
+        ({"q": 27}, ("q is too small for delta=1e-06", "got 27")),
+        ({"max_drop": 26}, ("q is too small for delta=1e-06", "got 27")),
         ({"q": 30, "max_drop": 30}, ("q", "max_drop")),
-        ({"alpha": "0.01"}, ("alpha=0.01", "records_at_least=50000")),
-        ({"buckets": 23}, ("beta=2.5", "buckets=23")),
+        ({"alpha": "0.01"}, ("alpha and records_at_least=50000", "got 0.01")),
+        ({"buckets": 23}, ("beta and buckets=23", "got 2.5")),
     ],
 )
 def test_contradictions_name_the_two(extra: dict[str, Any], two: tuple[str, str]) -> None:
@@ -326,12 +326,15 @@ def test_constant(exponent: str | None, q: int) -> None:
         ({"name": "inverse-root", "records_at_least": 9, "buckets": 1}, "tau"),
         ({"name": "inverse-root", "records_at_least": 9, "buckets": 1, "tau": 2}, "tau"),
         ({"name": "polylog", "records_at_least": 2, "buckets": 1}, "records_at_least"),
-        ({"name": "polylog", "records_at_least": 100, "buckets": 1, "tau": "0.1"}, "tau belongs"),
+        (
+            {"name": "polylog", "records_at_least": 100, "buckets": 1, "tau": "0.1"},
+            "tau applies to name",
+        ),
         ({"name": "constant", "records_at_least": 100, "buckets": 1, "exponent": 1}, "exponent"),
         ({"name": "constant", "records_at_least": 100, "buckets": 1, "exponent": "0.12345"}, "exponent"),
         ({"name": "constant", "records_at_least": 0, "buckets": 1}, "records_at_least"),
-        ({"name": "constant", "records_at_least": 100}, "give also"),
-        ({"name": "constant", "records_at_least": 100, "span": 3}, "give also"),
+        ({"name": "constant", "records_at_least": 100}, "Also give"),
+        ({"name": "constant", "records_at_least": 100, "span": 3}, "Also give"),
     ],
 )
 def test_bad_regimes(parameters: dict[str, Any], message: str) -> None:
@@ -345,7 +348,7 @@ def test_the_most_buckets_per_unit_are_solved_for() -> None:
         plan = solve(epsilon=1, delta="1e-6", q=q, buckets=10, records_at_least=10**6, buckets_per_unit=None)
         assert (plan.buckets_per_unit, plan.q) == (units, q)
         assert most_buckets_per_unit(1, "1e-6", q - 1 if units > 1 else q) == max(1, units - 1)
-    with pytest.raises(InputError, match="give all three"):
+    with pytest.raises(InputError, match="Give all three"):
         solve(epsilon=1, delta="1e-6", buckets=10, records_at_least=10**6, buckets_per_unit=None)
     with pytest.raises(InputError, match="too small"):
         most_buckets_per_unit(1, "1e-6", 27)

@@ -22,7 +22,8 @@ from _support.waiting import HANG
 import flexdp
 from flexdp import DataError, FlexdpError, InputError
 from flexdp._release.api import prepare
-from flexdp.cli.app import _guarded, _Run
+from flexdp.cli.app import cli
+from flexdp.cli.errors import guarded
 from flexdp.noise import DropNoise
 
 # Nothing of these can come up by chance. What is drawn is printed in digits or as hex, which has no such letters; and
@@ -209,9 +210,9 @@ def test_the_command_line_leaks_nothing(
             ["--stat", "nope"],
         ):
             monkeypatch.setattr(sys, "argv", ["flexdp", "release", str(tmp_path / name), "x", *spend, *options])
-            assert _guarded(_Run()) == (2 if options in (["--epsilon", "0"], ["--stat", "nope"]) else 0)
+            assert guarded(cli) == (2 if options in (["--epsilon", "0"], ["--stat", "nope"]) else 0)
         monkeypatch.setattr(sys, "argv", ["flexdp", "columns", str(tmp_path / name)])
-        assert _guarded(_Run()) == 0
+        assert guarded(cli) == 0
     out, err = capfd.readouterr()
     assert "The maximum" in out and "Error: " in err, "something was heard"
     clean(out + err)

@@ -60,7 +60,7 @@ def test_options_are_known_by_the_names_of_the_library() -> None:
         (["x", "--unit", "u"], "--max-buckets-per-unit is missing: in how many"),
         (["x", "--unit", "u", "--max-buckets-per-unit", "two"], "--max-buckets-per-unit must be a whole number of at"),
         (["x", "--bounds", "9:1"], "--bounds "),
-        (["x", "--stat", "maxx"], "--stat 'maxx' is not known. Did you mean max?"),
+        (["x", "--stat", "maxx"], "--stat: invalid statistic 'maxx'. Did you mean max?"),
         (["x", "-o", "x.pdf"], "--output must end in .json, .csv or .html; got 'x.pdf'."),
     ],
 )

@@ -14,7 +14,7 @@ import flexdp
 from flexdp.cli.app import cli
 from flexdp.errors import InputError
 from flexdp.planning import Advice
-from flexdp.web.entries import CHOICES, DEFAULTS, STATISTICS, Entries, in_words
+from flexdp.web.entries import CHOICES, DEFAULTS, STATISTICS, Entries, sentence
 
 ASKED: list[dict[str, str]] = [
     {},
@@ -86,13 +86,13 @@ def test_a_refusal_belongs_to_its_field(asked: dict[str, str], field: str) -> No
     with pytest.raises(InputError) as refused:
         entries.plan()
     assert entries.field_of(refused.value) == field
-    said = in_words(str(refused.value))
+    said = sentence(refused.value.message(entries.spell))
     assert "\n" not in said and "_" not in said and "epsilon" not in said and "delta" not in said, said
 
 
-def test_a_message_that_names_nothing_belongs_to_the_switch() -> None:
-    assert Entries.read({}).field_of(InputError("nothing fits.")) == "epsilon"
-    assert Entries.read({"fix": "loss"}).field_of(InputError("nothing fits.")) == "loss"
+def test_a_message_about_no_field_belongs_to_the_switch() -> None:
+    assert Entries.read({}).field_of(InputError("seed", "must be 1")) == "epsilon"
+    assert Entries.read({"fix": "loss"}).field_of(InputError("seed", "must be 1")) == "loss"
 
 
 def test_every_choice_is_a_choice() -> None:

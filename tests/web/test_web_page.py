@@ -158,7 +158,7 @@ def test_an_example_without_sense_is_not_worked_out() -> None:
 
 def test_without_epsilon_there_are_options_and_no_promise() -> None:
     found = read(epsilon="")
-    assert "No ε was chosen" in found.text["result"] or "no ε was chosen" in found.text["result"]
+    assert "No ε is chosen. Give ε, or a target such as the loss per bucket." in found.text["result"]
     assert "--epsilon E " in found.text["command"] and "figures" not in found.ids
 
 

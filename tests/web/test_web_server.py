@@ -100,7 +100,7 @@ def test_an_unexpected_failure_says_its_kind_only(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(server, "page", broken)
     answer = ask(failing=RuntimeError)
-    assert answer.status == 500 and answer.text == "an unexpected RuntimeError stopped this page."
+    assert answer.status == 500 and answer.text == "An unexpected RuntimeError stopped this page."
     assert dict(HEADERS).items() <= dict(answer.headers).items()
     with pytest.raises(RuntimeError, match="secret"):  # it is raised again for the server's log, which is silent
         ask()
@@ -109,7 +109,7 @@ def test_an_unexpected_failure_says_its_kind_only(monkeypatch: pytest.MonkeyPatc
 def test_it_listens_on_the_loopback_address_alone() -> None:
     with listen(0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
-        with pytest.raises(InputError, match=r"port \d+ cannot be used"):
+        with pytest.raises(InputError, match=r"port \d+ is in use"):
             listen(listener.getsockname()[1])
 
 
@@ -122,7 +122,7 @@ def test_it_runs_quietly_and_ends_without_a_word() -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=HANG)
         assert process.returncode == 0
-        assert out == "" and err == "Open this address in a browser on this machine. Ctrl-C ends it.\n"
+        assert out == "" and err == "Open this address in a browser on this machine. Press Ctrl-C to stop.\n"
 
 
 def test_told_to_end_it_ends() -> None:
@@ -141,7 +141,11 @@ def test_a_port_in_use_is_one_line() -> None:
             [*COMMAND, "--port", str(taken.getsockname()[1])], capture_output=True, text=True, timeout=HANG, check=False
         )
     assert ran.returncode == 2 and ran.stdout == ""
-    assert ran.stderr.startswith("Error: --port ") and ran.stderr.count("\n") == 1 and "or 0 for any" in ran.stderr
+    assert (
+        ran.stderr.startswith("Error: --port ")
+        and ran.stderr.count("\n") == 1
+        and "or 0 for any free one" in ran.stderr
+    )
 
 
 @pytest.mark.parametrize("port", ["-1", "70000", "http", "1.5"])
@@ -160,4 +164,4 @@ def test_without_the_extra_the_remedy_is_named(missing: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=False, env={**os.environ}
     )
     assert ran.returncode == 2 and ran.stdout == ""
-    assert ran.stderr == "Error: web needs starlette and uvicorn: run pip install 'flexdp[web]'.\n"
+    assert ran.stderr == "Error: web needs starlette and uvicorn. Run pip install 'flexdp[web]'.\n"

@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line: one command a file, with shared options, error handling and output."""
 
 from __future__ import annotations
 

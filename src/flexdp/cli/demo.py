@@ -1,30 +1,37 @@
-"""The demonstration: real departure delays, published, and (because this table is public) the truth beside them."""
+"""``flexdp demo``: real departure delays, published beside the truth, because this table is public."""
 
 from __future__ import annotations
 
 from importlib.resources import as_file, files
 from typing import Any
 
+import click
+
 from flexdp._release.api import Release, release
 from flexdp.cli.output import bar_chart, print_answers, show
 
-__all__ = ["run"]
+__all__ = ["demo"]
 
 _COLUMN = "departure_delay"
 
 
-def run(epsilon: str, delta: str, *, as_json: bool) -> None:
-    """Release the delays of the shipped flights table and print what can be read off it."""
+@click.command()
+@click.option("--epsilon", "-e", default="1", show_default=True, metavar="E", help="Privacy loss of one record.")
+@click.option(
+    "--delta", "-d", default="1e-6", show_default=True, metavar="D", help="Probability that the promise fails."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the release as JSON.")
+def demo(epsilon: str, delta: str, as_json: bool) -> int:
+    """Publish the departure delays of 336 776 real flights beside the truth, which is public."""
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
         published = release(path, _COLUMN, epsilon=epsilon, delta=delta, width=15, bounds=(-60, 1440))
         carriers = release(path, "carrier", epsilon=epsilon, delta=delta)
         truth = _truth(str(path))
     if as_json:
-        from rich import get_console
-
-        get_console().file.write(published.to_json(indent=2) + "\n")
-        return
-    _narrate(published, carriers, truth)
+        click.echo(published.to_json(indent=2))
+    else:
+        _narrate(published, carriers, truth)
+    return 0
 
 
 def _narrate(published: Release, carriers: Release, truth: dict[str, Any]) -> None:
@@ -43,24 +50,24 @@ def _narrate(published: Release, carriers: Release, truth: dict[str, Any]) -> No
         "maximum": published.max(),
         "minimum": published.min(),
         "median": published.median(),
-        "0.9-quantile": published.quantile("0.9"),
-        "0.99-quantile": published.quantile("0.99"),
+        "90th percentile": published.quantile("0.9"),
+        "99th percentile": published.quantile("0.99"),
     }
     for name, answer in answers.items():
         table.add_row(name, show(answer.value), show(truth[name]))
     console.print(table)
-    console.print("\nWhat may be said of them:")
+    console.print("\nWhat these answers mean:")
     print_answers(published, [published.max(), published.quantile("0.99")])
     print_answers(carriers, [carriers.support()])
-    console.print("\nThe histogram, from the same release:")
+    console.print("\nThe histogram of the same release:")
     console.print(bar_chart(published))
-    console.print("\nWhat is promised, and its proof:")
+    console.print("\nThe privacy guarantee and its proof:")
     console.print(str(published.certificate()), markup=False, highlight=False)
-    console.print(f"\nThe carriers are a second release; the two together cost twice the ε and δ. {truth['note']}")
+    console.print(f"\nThe carriers are a second release; both together cost twice the ε and δ. {truth['note']}")
 
 
 def _truth(path: str) -> dict[str, Any]:
-    """The true answers, which only a public table may show."""
+    """The true answers, which may be shown because the table is public."""
     from flexdp.tables.duckdb.dialect import DUCKDB
     from flexdp.tables.duckdb.run import connection
 
@@ -69,13 +76,16 @@ def _truth(path: str) -> dict[str, Any]:
             f"SELECT max({_COLUMN}), min({_COLUMN}), quantile_disc({_COLUMN}, [0.5, 0.9, 0.99]), "
             f"count(*) FILTER ({_COLUMN} > 480), count(*) FROM read_parquet({DUCKDB.text(path)})"
         ).fetchone()
-    note = f"In truth {row[3]} flights were over eight hours late: few enough to be left out, the maximum among them."
+    note = (
+        f"In fact {row[3]} flights were more than eight hours late: so few that they can be left out, with the maximum "
+        "among them."
+    )
     return {
         "maximum": row[0],
         "minimum": row[1],
         "median": row[2][0],
-        "0.9-quantile": row[2][1],
-        "0.99-quantile": row[2][2],
+        "90th percentile": row[2][1],
+        "99th percentile": row[2][2],
         "note": note,
         "flights": f"{row[4]:,}".replace(",", " "),
     }

@@ -1,12 +1,10 @@
-"""What a terminal, a pipe or a file gets to see of a release: text that cannot act, files that are whole."""
+"""Output of a release to a terminal, a pipe or a file: inert text, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
 import csv
-import difflib
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -17,19 +15,19 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from flexdp._core.display import key_text, short
 from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text
-from flexdp._core.text import for_spreadsheet, safe_repr
-from flexdp._core.text import visible as safe
+from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.groups import Readable
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics.parse import parse_statistic
 
 __all__ = [
     "AtomicFile",
@@ -39,17 +37,14 @@ __all__ = [
     "json_document",
     "parse_stats",
     "print_answers",
-    "safe",
 ]
 
-_S = TypeVar("_S")
-_NOT_OFFERED = ("mean", "average", "sum", "std", "var")  # no small error can be promised of them
-_MOST_BARS = 60  # that a terminal is shown; a file or JSON has them all
+_MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
 @dataclass(frozen=True, slots=True)
 class StatQuery:
-    """A statistic asked for by its word on the command line."""
+    """A statistic that was asked for with ``--stat``."""
 
     word: str
     ask: Callable[[Readable], Answer]
@@ -59,7 +54,7 @@ class StatQuery:
 
 
 def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
-    """The questions that the words ask, checked against the kinds of the keys before anything is spent."""
+    """Parse the statistics, and check them against the kinds of the keys before anything is spent."""
     kinds = {kind for question in request.questions for kind in question.shape.kinds}
     points = any(len(question.shape.columns) > 1 for question in request.questions)
     unordered = points or kinds & {"text", "boolean"}
@@ -68,53 +63,42 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     return [_question(word, kinds, points) for word in words]
 
 
-def _made(word: str, statistic: Callable[[str], _S], argument: str) -> _S:
-    try:
-        return statistic(argument)
-    except InputError as refusal:
-        raise InputError(f"stat {safe_repr(word)} cannot be asked: {refusal}") from None
-
-
 def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
-    name, _, argument = word.partition(":")
-    plain: dict[str, tuple[Statistic | None, Callable[[Readable], Answer]]] = {
-        "max": (Max(), Readable.max),
-        "min": (Min(), Readable.min),
-        "range": (Range(), Readable.range),
-        "median": (Median(), Readable.median),
-        "mode": (Mode(), Readable.mode),
-        "support": (Support(), Readable.support),
-        "counts": (None, Readable.counts),
-    }
-    statistic: Statistic | None
-    if word in plain:
-        statistic, ask = plain[word]
-    elif name == "max_at_least" and argument:
-        statistic = threshold = _made(word, MaxAtLeast, argument)
-        ask = partial(Readable.max_at_least, count=threshold.count)
-    elif name == "top" and argument:
-        statistic = tallest = _made(word, Top, argument)
-        ask = partial(Readable.top, count=tallest.count)
-    elif re.fullmatch(r"q[0-9.].*", word):
-        statistic = quantile = _made(word, Quantile, word[1:])
-        ask = partial(Readable.quantile, level=quantile.level)
-    else:
-        known = [*plain, "q0.99", "max_at_least:500", "top:10"]
-        near = [] if word in _NOT_OFFERED else difflib.get_close_matches(word.lower(), known, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known)}."
-        if "," in word:
-            hint = "Give --stat once for each."
-        raise InputError(f"stat {safe_repr(word)} is not known. {hint}")
-    if statistic is not None:
-        if points and statistic.ordered:
-            raise InputError(f"stat {word} needs one column; of points ask for mode, support, top or counts.")
-        for kind in kinds:
-            check_order(statistic, kind)
-    return StatQuery(word, ask)
+    if word == "counts":
+        return StatQuery(word, Readable.counts)
+    statistic = parse_statistic(word, parameter="stat", also=("counts",))
+    if points and statistic.ordered:
+        raise InputError(
+            "stat", f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
+        )
+    for kind in kinds:
+        check_order(statistic, kind)
+    return StatQuery(word, _asked(statistic))
+
+
+def _asked(statistic: Statistic) -> Callable[[Readable], Answer]:
+    """The method of a release that answers a statistic."""
+    if isinstance(statistic, MaxAtLeast):
+        return partial(Readable.max_at_least, count=statistic.count)
+    if isinstance(statistic, Top):
+        return partial(Readable.top, count=statistic.count)
+    if isinstance(statistic, Quantile):
+        return partial(Readable.quantile, level=statistic.level)
+    return _METHODS[type(statistic)]
+
+
+_METHODS: dict[type, Callable[[Readable], Answer]] = {
+    Max: Readable.max,
+    Min: Readable.min,
+    Range: Readable.range,
+    Median: Readable.median,
+    Mode: Readable.mode,
+    Support: Readable.support,
+}
 
 
 def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str, Any]:
-    """A release as JSON, with the answers that were asked for, and those of each group."""
+    """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["answers"] = [json_answer(question.word, question(release)) for question in questions]
     for group, view in _groups(release):
@@ -131,7 +115,7 @@ def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
 
 
 def json_answer(word: str, answer: Answer) -> dict[str, Any]:
-    """An answer as plain JSON values."""
+    """Return an answer as plain JSON values."""
     value = answer.value
     if isinstance(value, dict):
         value = [[json_value(key), records] for key, records in value.items()]
@@ -151,23 +135,25 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
 
 
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
-    """The answers for all groups together, then those of each group, as far as a terminal is shown them."""
+    """Return the answers over all groups, then those of each group, as many as a terminal is shown."""
     answers = [question(release) for question in questions]
     return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]
 
 
 def print_answers(release: Release, answers: Sequence[Answer]) -> None:
-    """A table on a terminal, sentences in a pipe."""
+    """Print a table on a terminal, sentences in a pipe."""
     more = len(release.groups) - _MOST_BARS
     if more > 0:
-        sys.stderr.write(f"The first {_MOST_BARS} groups are shown; --json or -o has the {more} others.\n")
+        sys.stderr.write(f"Showing the first {_MOST_BARS} groups; --json or -o has the other {more}.\n")
     if not sys.stdout.isatty():
         for answer in answers:
-            sys.stdout.write(safe(str(answer)) + "\n")
+            sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
-                sys.stdout.writelines(f"{safe(show(key))}\t{show(records)}\n" for key, records in answer.value.items())
+                sys.stdout.writelines(
+                    f"{visible(show(key))}\t{show(records)}\n" for key, records in answer.value.items()
+                )
             elif isinstance(answer.value, tuple) and answer.name == "support":
-                sys.stdout.writelines(f"{safe(show(key))}\n" for key in answer.value)
+                sys.stdout.writelines(f"{visible(show(key))}\n" for key in answer.value)
         return
     from rich.console import Console
     from rich.table import Table
@@ -181,23 +167,23 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     charted = [answer for answer in answers if isinstance(answer.value, dict)][:1]  # the bars of all groups together
     for answer in answers:
         if answer.name != "counts" or answer in charted:
-            table.add_row(Text(safe(answer.name)), Text(_cell(answer)), Text(safe(answer.statement)))
+            table.add_row(Text(visible(answer.name)), Text(_cell(answer)), Text(visible(answer.statement)))
     console.print(table)
     if any(isinstance(answer.value, dict) for answer in answers):
         console.print(bar_chart(release, max(4, min(40, console.width - 40))))
 
 
 def _cell(answer: Answer) -> str:
-    return "below" if isinstance(answer.value, dict) else safe(short(answer.name, answer.value, _MOST_BARS))
+    return "below" if isinstance(answer.value, dict) else visible(short(answer.name, answer.value, _MOST_BARS))
 
 
 def show(value: Any) -> str:
-    """A key or a count as people write it, whole."""
+    """Return a key or a count as people write it, in full."""
     return key_text(value, sys.maxsize)
 
 
 def bar_chart(release: Release, width: int = 40) -> Any:
-    """The released histogram as lines of a terminal."""
+    """Return the released histogram as a bar chart for a terminal."""
     from rich.table import Table
     from rich.text import Text
 
@@ -211,12 +197,12 @@ def bar_chart(release: Release, width: int = 40) -> Any:
             chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
             break
         eighths = max(1, round(8 * width * records / tallest))
-        chart.add_row(Text(safe(show(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
+        chart.add_row(Text(visible(show(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
     return chart
 
 
 class AtomicFile:
-    """A file that is either written whole or not at all; the place is tried before anything is spent."""
+    """A file that is written whole or not at all; the path is tried before anything is spent."""
 
     def __init__(
         self, path: str | None, *, inputs: Sequence[str] = (), endings: Sequence[str] = (".json", ".csv", ".html")
@@ -224,27 +210,27 @@ class AtomicFile:
         self._path = None if path is None else Path(path_text("output", path))
         self._stream: TextIO | None = None
         if self._path is not None and any(_same(self._path, file) for file in inputs):
-            raise InputError(f"output {safe_repr(path)} is what is read here; name another file.")
+            raise InputError("output", f"{safe_repr(path)} is the input", remedy="Name another file.")
         if self._path is not None and self._path.suffix.lower() not in endings:
             *first, last = endings
             wanted = f"{', '.join(first)} or {last}" if first else last
-            raise InputError(f"output must end in {wanted}; got {safe_repr(path)}.")
+            raise InputError("output", f"must end in {wanted}", given=safe_repr(path))
 
     def __enter__(self) -> AtomicFile:
         if self._path is not None:
             given = safe_repr(str(self._path))
             try:
                 if self._path.is_dir():
-                    raise InputError(f"output {given} is a directory; name a file.")
+                    raise InputError("output", f"{given} is a directory", remedy="Name a file.")
                 if self._path.exists() and not os.access(self._path, os.W_OK):
-                    raise InputError(f"output {given} exists and is write-protected; name another file.")
+                    raise InputError("output", f"{given} is write-protected", remedy="Name another file.")
                 self._path = self._path.resolve()  # what a link points to is replaced, not the link
                 self._stream = tempfile.NamedTemporaryFile(
                     "w", encoding="utf-8", newline="", dir=self._path.parent, prefix=".flexdp-", delete=False
                 )  # type: ignore[assignment]
             except (OSError, RuntimeError):  # links that lead in a circle
                 raise InputError(
-                    f"output {given} cannot be written. Check its name, and that the folder is there and open to you."
+                    "output", f"{given} cannot be written", remedy="Check its name and the permissions of its folder."
                 ) from None
         return self
 
@@ -260,7 +246,7 @@ class AtomicFile:
                 raise AssertionError("refused before anything was spent")
             self._stream.write(release.to_html())
             return
-        # Texts are quoted, so that a spreadsheet which splits at semicolons does not find a formula inside one.
+        # Texts are quoted, so that a spreadsheet that splits at semicolons finds no formula inside one.
         writer = csv.writer(self._stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         several = isinstance(release, Releases)
         for place, one in enumerate(release.values() if isinstance(release, Releases) else [release]):
@@ -274,7 +260,7 @@ class AtomicFile:
                 writer.writerow([*([for_spreadsheet(one.column)] if several else []), *cells])
 
     def write_text(self, text: str) -> None:
-        """Write a page that was made elsewhere."""
+        """Write a text that was rendered elsewhere."""
         if self._stream is not None:
             self._stream.write(text)
 
@@ -294,7 +280,7 @@ class AtomicFile:
 
 
 def _same(path: Path, file: str) -> bool:
-    """Whether two names are of one file; what is not there, or cannot be looked at, is not."""
+    """Tell whether two paths name the same file; a missing or unreadable file is never the same."""
     try:
         return path.samefile(file)
     except (OSError, ValueError):

@@ -1,39 +1,38 @@
-"""`flexdp web` on the command line."""
+"""``flexdp web``: the planning page in a browser."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import click
 
 from flexdp._core.domains import integer
+from flexdp.cli.errors import Run
 from flexdp.errors import InputError
 
-__all__ = ["web_command"]
+__all__ = ["web"]
 
 _LAST_PORT = 65535
 
 
-@click.command("web")
+@click.command()
 @click.option("--port", default="8731", show_default=True, metavar="P", help="Port on this machine; 0: any free one.")
 @click.pass_obj
-def web_command(run: Any, /, port: str) -> int:
-    """Plan a release on a page in your browser: on this machine only, without data. Ctrl-C ends it."""
+def web(run: Run, /, port: str) -> int:
+    """Plan a release on a page in your browser, served on this machine only and without data. Ctrl-C stops it."""
     number = integer("port", port, at_least=0)
     if number > _LAST_PORT:
-        raise InputError(f"port must be at most {_LAST_PORT}; got {number}. Leave it out, or give 0.")
+        raise InputError("port", f"must be at most {_LAST_PORT}", given=str(number), remedy="Leave it out, or give 0.")
     try:
         from flexdp.web.server import listen, serve
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn"):
             raise
-        raise InputError("web needs starlette and uvicorn: run pip install 'flexdp[web]'.") from None
-    run.kept = "the page is closed."
+        raise InputError("web", "needs starlette and uvicorn", remedy="Run pip install 'flexdp[web]'.") from None
+    run.kept = "the page is closed"
     with listen(number) as listener:
         click.echo(f"http://127.0.0.1:{listener.getsockname()[1]}/")
-        click.echo("Open this address in a browser on this machine. Ctrl-C ends it.", err=True)
+        click.echo("Open this address in a browser on this machine. Press Ctrl-C to stop.", err=True)
         try:
             serve(listener)
-        except KeyboardInterrupt:  # the ordinary way to end it
+        except KeyboardInterrupt:  # the ordinary way to stop it
             return 0
     return 0

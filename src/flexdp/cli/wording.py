@@ -1,59 +1,87 @@
-"""A message of the library in the words of the command line: ``per_unit='max'`` becomes ``--per-unit max``."""
+"""Parameters as the command line spells them: ``kind='date'`` becomes ``--kind date``."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+import csv
+import io
+import shlex
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import click
 
-__all__ = ["in_options", "options_of"]
+from flexdp.errors import ABSENT, P
 
-_QUOTED = r"'[^']*'(?:(?:, | or )'[^']*')*"
-_VALUE = rf"(?:{_QUOTED}|\([^()]*\)|\[[^\[\]]*\]|[\w./+-]*\w)?"
-_TYPED = r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)"""  # what the user wrote is repeated as it is
+__all__ = ["speller"]
 
-
-def options_of(parameters: Iterable[click.Parameter]) -> dict[str, str]:
-    """The long option of each parameter of a command, by the name that the library has for it."""
-    found = {}
-    for parameter in parameters:
-        for option in parameter.opts if isinstance(parameter, click.Option) else ():
-            if option.startswith("--"):
-                found[option[2:].replace("-", "_")] = found[parameter.name or ""] = option
-    return found
+_PLACEHOLDER = "…"
 
 
-def in_options(message: str, options: Mapping[str, str]) -> str:
-    """The message with options for parameters: where it begins with one, gives a value to one, or names one that no
-    English word is.
+def speller(parameters: Iterable[click.Parameter]) -> Callable[[P], str]:
+    """Return a function that spells the library's parameters as options and arguments of a command.
 
-    >>> in_options("unit needs per_unit='max' or 'min', or bounds=(0, 9).", {n: f"--{n}" for n in ("unit", "bounds")})
-    "--unit needs per_unit='max' or 'min', or --bounds 0:9."
+    Parameters
+    ----------
+    parameters
+        The options and arguments of the command.
+
+    Returns
+    -------
+    Callable
+        Spells a :class:`P`; a parameter that the command does not have is spelled as in Python.
+
+    Examples
+    --------
+    >>> say = speller([click.Option(["--kind"]), click.Option(["--bounds"]), click.Argument(["column"])])
+    >>> print(say(P("kind", "date")), say(P("bounds", (0, 120))), say(P("column")), say(P("width", 5)))
+    --kind date --bounds 0:120 COLUMN width=5
     """
-    if not options:
-        return message
-    names = "|".join(sorted(options, key=len, reverse=True))
-    odd = "|".join(name for name in options if "_" in name) or "(?!)"
-    given = rf"(?<![^\s(])(?P<given>{names})=(?P<value>{_VALUE})"
-    named = rf"^(?P<first>{names})(?= )|(?<![^\s(])(?P<odd>{odd})\b(?!\.\w)"
+    known = {name: parameter for parameter in parameters for name in _names(parameter)}
 
-    def said(found: re.Match[str]) -> str:
-        if found["given"]:
-            return f"{options[found['given']]} {_written(found['value'])}".rstrip()
-        name = found["first"] or found["odd"]
-        return options[name] if name else found[0]
+    def spell(part: P) -> str:
+        parameter = known.get(part.name)
+        if isinstance(parameter, click.Option):
+            return _option(parameter, part)
+        if parameter is None:
+            return str(part)
+        label = (parameter.metavar or part.name.upper()).removesuffix("...").strip("[]")
+        return label if part.value is ABSENT else f"{label} {_text(part.value)}"
 
-    return re.sub(rf"{given}|{named}|{_TYPED}", said, message)
+    return spell
 
 
-def _written(value: str) -> str:
-    """A value as it is typed after its option: flags without one, no brackets, quotes only where they are needed."""
-    if value == "True":
-        return ""
-    if value.startswith("("):
-        return ":".join(part.strip().strip("'") for part in value[1:-1].split(","))
-    if value.startswith("["):
-        inner = re.sub(r"\(([^()]*)\)", lambda pair: _written(pair.group()), value[1:-1])
-        return ",".join(part.strip().strip("'") for part in inner.split(","))
-    return re.sub(r"'([\w./+-]+)'", r"\1", value)
+def _names(parameter: click.Parameter) -> Iterable[str]:
+    """The names by which the library may know an option or an argument."""
+    yield parameter.name or ""
+    for option in parameter.opts if isinstance(parameter, click.Option) else ():
+        if option.startswith("--"):
+            yield option[2:].replace("-", "_")
+
+
+def _option(option: click.Option, part: P) -> str:
+    long = next(name for name in option.opts if name.startswith("--"))
+    if part.value is ABSENT or (option.is_flag and part.value is True):
+        return long
+    if part.value is None or part.value is False or isinstance(part.value, dict):
+        return str(part)  # there is no way to write these
+    values = part.value if option.multiple and isinstance(part.value, list | tuple) else [part.value]
+    return " ".join(f"{long} {_text(value)}" for value in values)
+
+
+def _text(value: Any) -> str:
+    """A value as it is typed: pairs with a colon, lists with commas, quotes only where the shell needs them."""
+    if value is ...:
+        return _PLACEHOLDER
+    if isinstance(value, tuple):
+        return _quoted(":".join(map(str, value)))
+    if isinstance(value, list):
+        row = io.StringIO()
+        csv.writer(row, lineterminator="").writerow(
+            ":".join(map(str, each)) if isinstance(each, tuple) else each for each in value
+        )
+        return _quoted(row.getvalue())
+    return _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    return text if text == _PLACEHOLDER else shlex.quote(text)

@@ -346,4 +346,3 @@ def _reads_all(buckets: Buckets) -> bool:
     if buckets.bounds is not None:
         return buckets.outside != "drop"
     return not isinstance(buckets, Width) or buckets.whole
-

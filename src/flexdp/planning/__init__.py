@@ -1,18 +1,18 @@
-"""Choosing parameters before any data is read: from what is known, solve for the rest.
+"""Parameters chosen before any data is read: from what is known, solve for the rest.
 
 Three relations tie the parameters of a bucketed release together (paper, Sec. choosing-params, corrected):
 
-- **privacy**: q is the smallest reach for (ε, δ), or, where one unit may change k buckets, for the share of each
-  bucket, ε/k and 1 − (1 − δ)^{1/k};
+- **privacy**: q is the smallest reach for (ε, δ), or, if one unit may change k buckets, for the share of each bucket,
+  ε/k and 1 − (1 − δ)^{1/k};
 - **buckets**: T = ⌈B / 2β⌉ buckets of width 2β cover a public interval of length B;
 - **records left out**: of at least n records at most D·T are left out, D = q − 1, hence α = D·T / n.
 
-Whatever is given beyond need is a demand, and an error where it cannot be met; a plan states what is attained, which
-is at least as good as what was asked. All numbers are exact rationals. Where a relation has no rational solution
-(ε, δ), the solution is rounded to twelve digits on the private side and checked against the noise table itself.
+Parameters beyond those needed are demands, and an error if they cannot be met; a plan states what is attained, which is
+at least as good as what was asked. All numbers are exact rationals. Where a relation has no rational solution (ε, δ),
+the solution is rounded to twelve digits on the private side and checked against the noise table itself.
 
-:func:`plan` answers the questions that come before: which options there are, what each of them costs, which of them
-meet a target, and what to run. :func:`solve` completes one plan from exactly what determines it.
+:func:`plan` comes first: it lists options, the cost of each, which of them meet a target, and the command to run.
+:func:`solve` completes one plan from the parameters that determine it.
 
 Nothing here reads data: ``records_at_least`` is a public promise, and q follows from public numbers only. Where the
 paper lets q grow with the number of records present, its privacy theorem fails.

@@ -1,38 +1,70 @@
-"""Advice: options for a release, what each would cost, where the choice is senseless, and what to run."""
+"""Advice: options for a release, the cost of each, warnings, and the command to run."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from flexdp._core.display import card, code, from_report, sentence, table
-from flexdp._core.domains import LARGE_EPSILON, integer
+from flexdp._core.domains import integer
 from flexdp._core.exact import exact_text, number_text, upper_text
 from flexdp._core.text import plural, thousands
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
-from flexdp.errors import InputError
+from flexdp.errors import P, Phrase, spelled
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.drop import DropNoise
+from flexdp.planning.cautions import MOST_EXPECTED, cautions
 from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.options import FAR, Option, Setting, digits_up
-from flexdp.planning.target import Target, proposed_delta
+from flexdp.planning.target import Target
 
 __all__ = ["Advice"]
-
-_SIMULATED = 50_000  # a chosen option that may lose more from a bucket has no expectation
 
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """Options for a release, what each would cost, which of them meet the target, and what to run.
+    """Options for a release, the cost of each, warnings, and the command to run. All of it is public.
 
-    ``epsilon`` is the chosen one, None where neither ε nor a target was given. Everything in it is public.
+    Parameters
+    ----------
+    setting
+        Everything that the options have in common.
+    epsilon
+        The chosen ε; None if neither ε nor a target was given.
+    epsilon_origin
+        "given", "solved" from the target, or "open".
+    delta_origin
+        "given", "solved" from ε and the target, or "proposed".
+    by_unit
+        True if a unit with several records is protected, rather than one record.
+    partition
+        The buckets; None if at most their number is known.
+    target
+        The most that may be lost.
+    options
+        The usual ε and the chosen one, ascending.
+    counts
+        Simulated or public counts to compute expectations from.
+
+    Examples
+    --------
+    >>> from flexdp import plan
+    >>> advice = plan(lose_per_bucket=30, delta="1e-6", bounds=(0, 120), width=5)
+    >>> advice
+    <Advice: 10 options, ε = 0.861, 30 lost per bucket>
+    >>> advice.table()[0]
+    ['', 'ε', 'most lost per bucket', 'survives from', 'most lost in all', '50% sure becomes', 'target']
+    >>> advice.to_json() == plan(lose_per_bucket=30, delta="1e-6", bounds=(0, 120), width=5).to_json()
+    True
+    >>> advice.document()["epsilon"], advice.curve()[0], advice.text() == str(advice)
+    ('0.861', (0.05, 406), True)
     """
 
     setting: Setting
@@ -47,7 +79,7 @@ class Advice:
 
     @property
     def delta(self) -> Fraction:
-        """δ of everything that is planned."""
+        """δ of everything planned."""
         return self.setting.delta
 
     @property
@@ -57,7 +89,7 @@ class Advice:
 
     @property
     def privacy(self) -> Privacy | None:
-        """What a unit is promised by everything that is planned."""
+        """Privacy of one unit from everything planned; None unless an ε is chosen."""
         if self.epsilon is None:
             return None
         unit = "unit" if self.by_unit else "record"
@@ -67,29 +99,36 @@ class Advice:
 
     @cached_property
     def expectations(self) -> dict[Fraction, Expected]:
-        """What is to be expected at each ε, where a law or a public sample was given."""
+        """The expected losses at each ε, if a law or a public sample was given."""
         if self.counts is None:
             return {}
         found = {}
         for option in self.options:
-            if option.survives_from <= (_SIMULATED if option.epsilon == self.epsilon else FAR):
-                bar = self.setting.bar(option.epsilon)
-                found[option.epsilon] = expected(self.counts, DropNoise(bar.epsilon, bar.delta))
+            if option.survives_from <= (MOST_EXPECTED if option.epsilon == self.epsilon else FAR):
+                share = self.setting.bucket_privacy(option.epsilon)
+                found[option.epsilon] = expected(self.counts, DropNoise(share.epsilon, share.delta))
         return found
 
     @property
     def expected(self) -> Expected | None:
-        """What is to be expected at the chosen ε."""
+        """The expected losses at the chosen ε."""
         return None if self.epsilon is None else self.expectations.get(self.epsilon)
 
-    @cached_property
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """Where the choice is senseless, and what to do about it."""
-        return tuple(_warnings(self))
+        """Choices that make no sense, and what to do about them."""
+        return tuple(map(spelled, self.cautions))
+
+    @cached_property
+    def cautions(self) -> tuple[Phrase, ...]:
+        """The warnings in parts, so that a command line or a page can spell the parameters its own way."""
+        unexpected = self.counts is not None and self.expected is None
+        public = self.partition is not None and self.partition.count is not None
+        return tuple(cautions(self.setting, self.options, self.chosen, unexpected=unexpected, public=public))
 
     @property
     def command(self) -> str:
-        """The command line to run; FILE and COLUMN are yours to fill in, and E where no ε was chosen."""
+        """The command to run; replace FILE and COLUMN, and E if no ε is chosen."""
         epsilon = "E" if self.epsilon is None else exact_text(self.epsilon / self.setting.releases)
         words = ["flexdp release FILE COLUMN --epsilon", epsilon, "--delta"]
         words.append(exact_text(self.delta / self.setting.releases))
@@ -105,16 +144,39 @@ class Advice:
         return " ".join(words)
 
     def curve(self) -> list[tuple[float, int]]:
-        """ε against the most records that a bucket loses, as points of a smooth line."""
+        """Return the most records that a bucket loses as a function of ε.
+
+        Returns
+        -------
+        list of tuple
+            Points (ε, records) of a smooth line.
+        """
         return self.setting.curve()
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The plan as JSON: exact numbers as text, the options, the warnings, the command."""
+        """Return the plan as JSON, with exact numbers as text.
+
+        Parameters
+        ----------
+        indent
+            Spaces of indentation; one line unless given.
+
+        Returns
+        -------
+        str
+            The JSON of :meth:`document`.
+        """
         spaces = None if indent is None else integer("indent", indent, at_least=0, at_most=16)
         return json.dumps(self.document(), indent=spaces, ensure_ascii=False, allow_nan=False)
 
     def document(self) -> dict[str, Any]:
-        """What :meth:`to_json` writes, as plain values; charts are drawn from it."""
+        """Return the plan as plain JSON values, which charts are drawn from.
+
+        Returns
+        -------
+        dict
+            Setting, target, options, curve, expectations, warnings and command.
+        """
         setting = self.setting
         return {
             "schema": "flexdp.plan/1",
@@ -156,7 +218,13 @@ class Advice:
         }
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """The options as text: headings, and a row for each; the first cell marks the chosen one."""
+        """Return the options as a table of text.
+
+        Returns
+        -------
+        tuple
+            The headings, and a row for each option; the first cell marks the chosen one.
+        """
         columns = {
             "": [("→" if option.epsilon == self.epsilon else "") for option in self.options],
             "ε": [number_text(option.epsilon) for option in self.options],
@@ -177,7 +245,7 @@ class Advice:
 
     @property
     def heading(self) -> str:
-        """What the options are for, in a sentence."""
+        """The setting in one sentence."""
         setting = self.setting
         records = (
             "any number of records"
@@ -197,12 +265,24 @@ class Advice:
         origin = {"given": "", "solved": " (the smallest for this target)", "proposed": " (proposed)"}[
             self.delta_origin
         ]
-        return (
-            f"For {records} in {many}{spec}; δ = {upper_text(setting.delta)}{origin}{shared}; "
-            f"what is protected: {unit}."
-        )
+        return f"For {records} in {many}{spec}; δ = {upper_text(setting.delta)}{origin}{shared}; protects {unit}."
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, name: Callable[[P], str] = str) -> str:
+        """Return the plan as text.
+
+        Parameters
+        ----------
+        name
+            Spells a parameter in the warnings; as in Python unless given.
+
+        Returns
+        -------
+        str
+            The setting, the options as a table, the odds, the expected losses, the warnings and the command.
+        """
         headings, rows = self.table()
         upper, lower = zip(*map(_two_lines, headings), strict=True)
         listed = [upper, lower, *rows]
@@ -216,12 +296,12 @@ class Advice:
         if self.privacy is not None:
             lines += ["", f"At ε = {number_text(self.epsilon or 0)}: {self.odds}."]
         lines += ["", str(self.expected)] if self.expected is not None else []
-        lines += ["", *(f"Warning: {warning}" for warning in self.warnings)] if self.warnings else []
+        lines += ["", *(f"Warning: {spelled(caution, name)}" for caution in self.cautions)] if self.cautions else []
         return "\n".join([*lines, "", "Run:", f"  {self.command}"])
 
     @property
     def odds(self) -> str:
-        """ε in words, for the unit that is protected."""
+        """ε as odds, for the unit that is protected."""
         if self.privacy is None:
             return ""
         return f"{self.privacy.odds}, except with chance {upper_text(self.delta)}"
@@ -235,7 +315,7 @@ class Advice:
 
     def _repr_html_(self) -> str:
         headings, rows = self.table()
-        name = f"fd{zlib.crc32(str(self).encode()):x}"  # of its ids: a page may show several plans
+        name = f"fd{zlib.crc32(str(self).encode()):x}"  # for unique ids: a notebook may show several plans
         marked = next((place for place, row in enumerate(rows) if row[0]), None)
         said = [self.heading, *([f"Target: {self.target}."] if str(self.target) else [])]
         after = [f"{self.odds[0].upper()}{self.odds[1:]}."] if self.odds else []
@@ -252,80 +332,16 @@ class Advice:
 
 
 def _two_lines(heading: str) -> tuple[str, str]:
-    """A heading broken at the space that leaves the shorter lines."""
+    """A heading broken in two where the longer line is shortest."""
     words = heading.split(" ")
     breaks = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(len(words))]
     return min(breaks, key=lambda lines: max(map(len, lines)))
 
 
 def _point(text: str, kind: str) -> str:
-    """A width or a bound as one would write it: a decimal where that is exact."""
+    """A width or a bound as people write it: as a decimal if that is exact."""
     return exact_text(Fraction(text)) if kind in ("integer", "number") else text
 
 
 def _percent_up(share: Fraction) -> str:
     return f"{number_text(digits_up(100 * share))}%" if share else "0%"
-
-
-def _warnings(advice: Advice) -> list[str]:
-    setting, chosen, found = advice.setting, advice.chosen, []
-    records = setting.records_about
-    if records is not None and setting.delta * records >= 1:
-        found.append(
-            f"delta={number_text(setting.delta)} is not below one in {thousands(records)} records: a release that "
-            "published one record outright would keep such a promise. Choose at most "
-            f"{number_text(proposed_delta(records))}."
-        )
-    if setting.buckets is not None and setting.buckets_per_unit > setting.buckets:
-        found.append(
-            f"max_buckets_per_unit={setting.buckets_per_unit} is more than there are buckets: {setting.buckets} is as "
-            "good, and loses fewer records, unless groups multiply them."
-        )
-    if not advice.options:
-        found.append(
-            f"every usual epsilon lets a bucket lose more than {thousands(FAR)} records. Plan fewer releases, or fewer "
-            "buckets for a unit."
-        )
-    if chosen is None:
-        found.append(
-            "no epsilon was chosen: give epsilon, or what you can bear to lose (lose_per_bucket, for example)."
-        )
-        return found
-    if chosen.epsilon > LARGE_EPSILON:
-        found.append(
-            f"epsilon={number_text(chosen.epsilon)} is above {LARGE_EPSILON}: an observer who was 50% sure may become "
-            f"{chosen.certainty} sure. That is hardly a promise; allow a larger loss or wider buckets instead."
-        )
-    if advice.counts is not None and advice.expected is None:
-        found.append(f"nothing is computed where a bucket may lose more than {thousands(_SIMULATED)} records.")
-    if chosen.meets is False:
-        found.append(
-            f"epsilon={number_text(chosen.epsilon)} does not meet the target: a bucket can lose "
-            f"{plural(chosen.max_drop, 'record')}, and at most {setting.limit} may be lost. {_way_out(setting)}"
-        )
-    if records is not None and setting.buckets is not None and records < chosen.survives_from * setting.buckets:
-        average = records / setting.buckets
-        found.append(
-            f"a bucket needs {plural(chosen.survives_from, 'record')} to be sure to survive; "
-            f"{plural(records, 'record', thousands)} over {plural(setting.buckets, 'bucket', thousands)} hold "
-            f"{_about(average)} on average. Choose wider buckets or a larger epsilon."
-        )
-    if chosen.alpha == 1:
-        found.append("all records may be lost: nothing can be certified about the share that is left out.")
-    if setting.buckets is not None and (advice.partition is None or advice.partition.count is None):
-        found.append(
-            "a release certifies a share only where the buckets are public: give it bounds with width or relative "
-            f"for {plural(setting.buckets, 'bucket', thousands)}."
-        )
-    return found
-
-
-def _way_out(setting: Setting) -> str:
-    try:
-        return f"The smallest that does is {number_text(setting.smallest_epsilon())}."
-    except InputError:
-        return "No epsilon does at this delta; allow a larger loss."
-
-
-def _about(average: float) -> str:
-    return f"{average:.2g}" if average < 10 else str(int(average))

@@ -1,23 +1,22 @@
-"""`flexdp.plan`: which ε, how wide the buckets, what will be lost. It reads no data and spends nothing."""
+"""``flexdp.plan``: choose ε, δ and buckets, and see what will be lost, without reading data or spending budget."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._core.domains import DELTA, EPSILON, integer
+from flexdp._core.domains import DELTA, EPSILON, choice, integer
 from flexdp._core.exact import Number
-from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.width import Width
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.planning.advice import Advice
 from flexdp.planning.expected import Counts, law_counts, sample_counts
 from flexdp.planning.options import Setting, smallest_delta_for
 from flexdp.planning.target import Affordable, Target, partition_for, proposed_delta
-from flexdp.simulation.expected_laws import parse_law
+from flexdp.simulation.distributions import parse_distribution
 
 __all__ = ["plan"]
 
@@ -36,34 +35,46 @@ def plan(
     relative: Number | None = None,
     bounds: Any = None,
     buckets: Number | None = None,
-    kind: str = "number",
+    kind: Kind = "number",
     max_buckets_per_unit: Number | None = None,
     releases: Number = 1,
     simulate: str | None = None,
     public_sample: Any = None,
 ) -> Advice:
-    """Choose parameters before any data is read: give what you know, get the rest, with options beside it.
+    """Choose the parameters of a release before any data is read: give what you know, get the rest.
 
     Parameters
     ----------
     epsilon, delta
-        The privacy loss of everything that is planned. Left out, ε is the smallest that meets the target; δ is the
-        smallest that ε and the target allow, or else one that suits ``records_about``.
+        Privacy loss of everything planned. By default, ε is the smallest that meets the target, and δ the smallest
+        that ε and the target allow, or else one that suits ``records_about``.
     records_about
-        How many records there are, roughly, from public knowledge. It is never read from data.
+        Approximate number of records, from public knowledge; it is never read from data.
     lose_per_bucket, lose_in_all, lose_share
-        The target: the most records you can bear to lose from each bucket, in all, or as a share of all.
+        The target: the most records that may be lost from each bucket, in all, or as a share of all.
     width, relative, bounds, buckets, kind
-        As in :func:`flexdp.release`. Bounds and ``buckets`` give the width; bounds, ε and what may be lost in all give
-        the most buckets that can be afforded.
+        As in :func:`flexdp.release`. Bounds and ``buckets`` determine the width; bounds, ε and what may be lost in all
+        determine the largest number of buckets.
     max_buckets_per_unit
-        Where one person may be in several records: the most buckets that one person may count in.
+        Most buckets that one person may count in, if a person may have several records.
     releases
-        How many releases share ε and δ, equally.
+        Number of releases that share ε and δ equally.
     simulate, public_sample
-        A law, such as "normal" or "lognormal:median=30000,sigma=0.8", or values that are public already: shows what is
-        to be expected, by computation.
+        A law, such as "normal" or "lognormal:median=30000,sigma=0.8" (see :mod:`flexdp.simulation.grammar`), or values
+        that are public already: the expected losses are computed from them.
 
+    Returns
+    -------
+    Advice
+        The options, the chosen one, warnings, and the command to run.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, parameters contradict each other, or no ε meets the target.
+
+    Examples
+    --------
     >>> advice = plan(epsilon=1, delta="1e-6", bounds=(0, 120), width=5, records_about=50_000)
     >>> advice.chosen.max_drop, advice.chosen.survives_from, float(advice.chosen.alpha), advice.chosen.certainty
     (27, 28, 0.01296, '73.2%')
@@ -72,16 +83,17 @@ def plan(
     >>> plan(delta="1e-6", lose_per_bucket=30).epsilon
     Fraction(861, 1000)
     """
+    read_as: Any = choice("kind", kind, get_args(Kind))
     loss = None if epsilon is None else EPSILON.check(epsilon)
     chance = None if delta is None else DELTA.check(delta)
     records = None if records_about is None else integer("records_about", records_about, at_most=_MOST_RECORDS)
-    target = Target.read(lose_per_bucket, lose_in_all, lose_share)
+    target = Target.checked(lose_per_bucket, lose_in_all, lose_share)
     parts, units = integer("releases", releases), 1
     if max_buckets_per_unit is not None:
         units = integer("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
     affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
-        _kind(kind),
+        read_as,
         width=width,
         relative=relative,
         bounds=bounds,
@@ -114,33 +126,29 @@ def plan(
     )
 
 
-def _kind(kind: object) -> Kind:
-    given = plain_scalar(kind)
-    found: Kind | None = next((k for k in get_args(Kind) if isinstance(given, str) and k == given), None)
-    if found is None:
-        raise InputError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}; got {safe_repr(kind)}.")
-    return found
-
-
 def _counts(
     simulate: object, sample: Any, records: int | None, partition: Buckets | None, buckets: int | None
 ) -> Counts | None:
-    """Records by bucket to compute expectations with, if there is a law or a public sample."""
+    """Records by bucket, if there is a law or a public sample to compute expectations from."""
     if simulate is None and sample is None:
         return None
     if simulate is not None and sample is not None:
-        raise InputError("simulate and public_sample exclude each other; give one of them.")
+        raise InputError("simulate", ("and ", P("public_sample"), " exclude each other"), remedy="Give one of them.")
     if partition is None and buckets is None:
         partition = Exact("number")
-    elif partition is None:  # only their number is known: they are counted off from zero
+    elif partition is None:  # only their number is known: count them off from zero
         partition = Width("number", Fraction(1), (Fraction(0), Fraction(buckets or 1)))
     if simulate is None:
         return sample_counts(sample, records, partition)
     if partition.kind not in ("integer", "number"):
-        raise InputError(f"simulate makes numbers, and kind is {partition.kind!r}. Give a public sample instead.")
+        raise InputError(
+            "simulate",
+            ("makes numbers, which do not fit ", P("kind", partition.kind)),
+            remedy=("Give a public sample instead (", P("public_sample"), ")."),
+        )
     low, high = partition.bounds or (Fraction(0), 100 * (partition.width if isinstance(partition, Width) else 1))
     span = high - low + int(partition.kind == "integer")  # integers are numbers rounded down
-    law = parse_law(simulate, low=low, span=span, buckets=buckets)
+    law = parse_distribution(simulate, low=low, span=span, buckets=buckets)
     if records is None:
-        raise InputError("simulate needs the number of records; give also records_about.")
+        raise InputError("simulate", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
     return law_counts(law, records, partition)

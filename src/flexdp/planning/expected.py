@@ -1,4 +1,4 @@
-"""What a release may be expected to lose, computed exactly from simulated or public counts; nothing is drawn."""
+"""Expected losses of a release, computed from simulated or public counts without drawing anything."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
-from flexdp.simulation.expected_laws import Law
+from flexdp.simulation.distributions import Distribution
 
 __all__ = ["Counts", "Expected", "expected", "law_counts", "sample_counts"]
 
@@ -33,7 +33,7 @@ _SURE = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Records by bucket, ascending, simulated or public. ``ordered`` says whether a maximum makes sense."""
+    """Records by bucket, ascending, simulated or public. ``ordered`` is true if a maximum makes sense."""
 
     source: str
     keys: NDArray[Any]
@@ -42,17 +42,43 @@ class Counts:
 
     @property
     def records(self) -> int:
+        """The number of records."""
         return int(self.counts.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What dropping does to given counts, on average over its noise.
+    """The effect of the noise on given counts, on average.
 
-    ``lost`` records of ``records`` are left out, a share of ``share``; of ``filled`` buckets that hold any record,
-    ``vanishing`` disappear on average and ``sure`` are certain to stay. ``maximum`` is the bucket of the true maximum;
-    ``move`` is how far below it the released one lies on average, where anything survives; ``usual_maximum`` is
-    reached with a chance of 95%. The last three are None for keys without an order, or where nothing may survive.
+    The last three are None for keys without an order, or if everything may be lost.
+
+    Parameters
+    ----------
+    source
+        Origin of the counts: a law or a public sample.
+    records
+        Number of records.
+    lost, share
+        Records that are left out on average, and as a share of all.
+    filled
+        Number of buckets that hold any record.
+    vanishing
+        Number of them that vanish on average.
+    sure
+        Number of them that are certain to be released.
+    maximum
+        Bucket of the true maximum.
+    move
+        Distance of the released maximum below the true one, on average.
+    usual_maximum
+        Bucket that the released maximum reaches with a probability of 95%.
+
+    Examples
+    --------
+    >>> from flexdp import plan
+    >>> advice = plan(epsilon=1, delta="1e-6", bounds=(0, 120), width=5, records_about=50_000, simulate="normal")
+    >>> advice.expected.filled, round(advice.expected.lost), advice.expected.document()["maximum"]
+    (24, 324, 117.5)
     """
 
     source: str
@@ -67,7 +93,13 @@ class Expected:
     usual_maximum: Any
 
     def document(self) -> dict[str, Any]:
-        """The same as plain JSON values."""
+        """Return the fields as plain JSON values.
+
+        Returns
+        -------
+        dict
+            One entry for each field.
+        """
         ends = {name: json_value(getattr(self, name)) for name in ("maximum", "usual_maximum")}
         return {**asdict(self), **ends}
 
@@ -76,38 +108,41 @@ class Expected:
             f"Expected for {plural(self.records, 'record', thousands)} of {self.source}: {thousands(round(self.lost))} "
             f"of them ({_percent(self.share)}) are left out on average; of "
             f"{plural(self.filled, 'bucket', thousands)} that hold any, "
-            f"{_few(self.vanishing)} vanish on average and {thousands(self.sure)} are sure to stay."
+            f"{_few(self.vanishing)} vanish on average and {thousands(self.sure)} are certain to remain."
         ]
         if self.move is not None and self.usual_maximum is not None:
             unit = " days" if isinstance(self.maximum, dt.date) else ""
             lines.append(
-                f"The maximum, in truth in the bucket around {value_text(self.maximum)}, is read "
-                f"{_few(self.move)}{unit} too low on average, and in 95 of 100 runs as "
-                f"{value_text(self.usual_maximum)} or above."
+                f"The true maximum lies in the bucket around {value_text(self.maximum)}; the released one is "
+                f"{_few(self.move)}{unit} lower on average, and {value_text(self.usual_maximum)} or above in 95 of "
+                "100 runs."
             )
         return " ".join(lines)
 
 
-def law_counts(law: Law, records: int, partition: Buckets) -> Counts:
-    """How many of n records at the quantiles of a law lie in each bucket."""
+def law_counts(law: Distribution, records: int, partition: Buckets) -> Counts:
+    """Count n records at the quantiles of a law by bucket."""
     if isinstance(partition, Exact):
         if partition.kind != "integer":
             raise InputError(
-                f"simulate needs width, relative or buckets: without them every value of {law.text} is its own bar, "
-                "and all of them vanish."
-            )
+                "simulate",
+                (
+                    "needs ", P("width"), ", ", P("relative"), " or ", P("buckets"),
+                    f": without them every value of {law.text} is its own bucket, and all of them vanish",
+                ),
+            )  # fmt: skip
         partition = Width("integer", Fraction(1), partition.bounds, partition.outside)
     index = _indices(law, records, partition)
     lower = np.array([float(bucket.lower) for bucket in partition.edges_of(index)])
-    # Bounds clamp: what lies below the first bucket counts in it, and what lies above the last in that.
-    points = np.ceil(records * law.below(lower) - 0.5).astype(np.int64)  # as many quantiles lie below the edge
+    # Bounds clamp: values below the first bucket count in it, and values above the last in that.
+    points = np.ceil(records * law.below(lower) - 0.5).astype(np.int64)  # the number of quantiles below each edge
     points[0] = 0
     counts = np.diff(np.append(points, records))
     kept = counts > 0
     return Counts(source=law.text, keys=partition.centres(index)[kept], counts=counts[kept], ordered=True)
 
 
-def _indices(law: Law, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:
+def _indices(law: Distribution, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:
     if partition.count is not None:
         first, last = partition.first, partition.first + partition.count - 1
     else:
@@ -116,25 +151,34 @@ def _indices(law: Law, records: int, partition: Width | RelativeWidth | Any) -> 
             ends = np.floor(ends).astype(np.int64)
         found = partition.locate(ends)
         if len(found) < 2:
-            raise InputError("simulate needs a law whose values the buckets can hold; give bounds or other parameters.")
+            raise InputError(
+                "simulate",
+                "must be a law whose values the buckets can hold",
+                remedy=("Give ", P("bounds"), " or other arguments."),
+            )
         first, last = (int(place) for place in found)
     if last - first >= MOST_BUCKETS:
-        raise InputError(f"simulate would need more than {MOST_BUCKETS} buckets. Give wider ones.")
+        raise InputError("simulate", f"would need more than {MOST_BUCKETS} buckets", remedy="Give wider ones.")
     return np.arange(first, last + 1, dtype=np.int64)
 
 
 def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Counts:
-    """How many records of a public sample lie in each bucket, scaled to the number of records that is planned for."""
+    """Count a public sample by bucket, scaled to the number of records that is planned for."""
     values = _values(sample, partition)
     index, counts = np.unique(values, return_counts=True)
     size = int(counts.sum())
     if not size:
-        raise InputError("public_sample must hold values that the buckets can hold; it holds none.")
+        raise InputError("public_sample", "must hold at least one value that the buckets can hold")
     if records is not None:
         counts = np.floor(counts * (records / size) + 0.5).astype(np.int64)
         index, counts = index[counts > 0], counts[counts > 0]
         if not len(counts):
-            raise InputError("records_about is too small for public_sample: no bucket would hold a record. Raise it.")
+            raise InputError(
+                "records_about",
+                ("is too small for ", P("public_sample"), ": no bucket would hold a record"),
+                given=str(records),
+                remedy="Raise it.",
+            )
     scaled = "" if records in (None, size) else f", scaled from {thousands(size)}"
     ordered = partition.kind not in ("text", "boolean")
     return Counts(
@@ -152,10 +196,10 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
     elif isinstance(sample, np.ndarray) or (isinstance(sample, Sequence) and not isinstance(sample, str | bytes)):
         given = array(sample)
         if given is None or given.ndim != 1:
-            raise InputError("public_sample must be a flat list or array of values.")
+            raise InputError("public_sample", "must be a flat list or array of values")
         cells, times = given, np.ones(len(given), dtype=np.int64)
     else:
-        raise InputError(f"public_sample must be a list, an array or a Histogram of values; got {safe_repr(sample)}.")
+        raise InputError("public_sample", "must be a list, an array or a Histogram of values", given=safe_repr(sample))
     if partition.kind == "date":
         cells = np.array([_day(cell) for cell in cells.tolist()], dtype=np.int64)
     elif partition.kind == "datetime":
@@ -164,26 +208,30 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
         try:
             cells = cells.astype(np.float64 if partition.kind == "number" else np.int64)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"public_sample must hold values of kind {partition.kind}; say another kind.") from None
+            raise InputError(
+                "public_sample",
+                ("must hold values that fit ", P("kind", partition.kind)),
+                remedy=("Give another ", P("kind"), "."),
+            ) from None
         times, cells = times[np.isfinite(cells)], cells[np.isfinite(cells)]
     return partition.locate(np.repeat(cells, times))
 
 
 def _day(cell: Any) -> int:
     if not isinstance(cell, dt.date):
-        raise InputError("public_sample must hold dates where kind is 'date'.")
+        raise InputError("public_sample", ("must hold dates with ", P("kind", "date")))
     return cell.toordinal() - EPOCH
 
 
 def _moment(cell: Any) -> int:
     if not isinstance(cell, dt.datetime) or cell.tzinfo is not None:
-        raise InputError("public_sample must hold datetimes without a time zone where kind is 'datetime'.")
+        raise InputError("public_sample", ("must hold datetimes without a time zone with ", P("kind", "datetime")))
     return (cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
 
 
 def expected(counts: Counts, noise: DropNoise) -> Expected:
-    """The average over the noise: E[min(x, J)] records lost and Pr[J ≥ x] to vanish, for each bucket of x records."""
-    # Sums in doubles of a law that is exact: good to about twelve digits.
+    """Average over the noise J: a bucket of x records loses E[min(x, J)] and vanishes with probability Pr[J ≥ x]."""
+    # Sums in doubles of an exact law: good to about twelve digits.
     reported = np.concatenate(([0.0], np.cumsum(noise.pmf)))  # Pr[J < x]
     lost = np.concatenate(([0.0], np.cumsum(1 - reported[1:])))  # E[min(x, J)] = Σ_{i<x} Pr[J > i]
     height = np.minimum(counts.counts, noise.q)
@@ -205,11 +253,11 @@ def expected(counts: Counts, noise: DropNoise) -> Expected:
 
 
 def _maximum(counts: Counts, stays: NDArray[np.float64]) -> tuple[Any, float | None, Any]:
-    """The true maximum's bucket, how far below it the released one lies on average, and what 95% of runs reach."""
+    """The bucket of the true maximum, the mean distance of the released one below it, and the bucket 95% reach."""
     if not counts.ordered:
         return None, None, None
     keys = counts.keys.tolist()
-    gone = np.concatenate(([1.0], np.cumprod(1 - stays[::-1])))  # all of the top ones vanish
+    gone = np.concatenate(([1.0], np.cumprod(1 - stays[::-1])))  # the i highest all vanish
     chance = stays[::-1] * gone[:-1]  # the i-th from the top is the released maximum
     reached = np.cumsum(chance)
     if reached[-1] < _SURE:
@@ -225,7 +273,7 @@ def _position(key: Any) -> float:
 
 
 def _few(number: float) -> str:
-    """A mean for people: three digits."""
+    """A mean to three digits."""
     if number < 0.0005:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(number)))

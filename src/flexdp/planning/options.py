@@ -1,4 +1,4 @@
-"""Options: what each ε would cost, under one setting that is public before any data is read."""
+"""Options: the cost of each ε, in a setting that is public before any data is read."""
 
 from __future__ import annotations
 
@@ -8,29 +8,48 @@ from fractions import Fraction
 from functools import lru_cache
 
 from flexdp._core.domains import EPSILON
-from flexdp._core.exact import number_text
-from flexdp._core.text import plural
-from flexdp.errors import InputError
+from flexdp._core.text import plural, safe_repr
+from flexdp.calculus.loss import alpha_before
+from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import needed_reach, per_bucket, smallest_delta
 from flexdp.noise.table import SMALLEST_EPSILON, smallest_reach
 
-__all__ = ["FAR", "LADDER", "Option", "Setting", "digits_step", "digits_up", "smallest_delta_for"]
+__all__ = ["FAR", "LADDER", "Option", "Setting", "digits_step", "digits_up", "plain_number", "smallest_delta_for"]
 
 LADDER = tuple(Fraction(step) for step in ("0.05", "0.1", "0.2", "0.5", "1", "2", "3", "5", "10"))
-FAR = 10_000  # an option that nobody asked for, and that loses more than this from a bucket, is not listed
-_STEPS = 8  # of the curve, in each doubling of ε
+FAR = 10_000  # usual options that lose more than this from a bucket are not listed
+_STEPS = 8  # points of the curve for each doubling of ε
 _LESS, _MORE = 1 - Fraction(1, 10**9), 1 + Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One ε and what it gives.
+    """One ε, with its privacy and its cost.
 
-    ``epsilon`` is for everything that is planned, ``max_drop`` the most records a bucket loses, ``survives_from`` the
-    smallest bucket that is sure to be there. ``total`` bounds what all buckets lose together and ``alpha`` the share
-    that is, both None where the buckets, or the records, are not known in advance. ``certainty`` is how sure, in
-    percent, an observer can become who was 50% sure that a unit is in the data. ``meets`` is None without a target.
+    Parameters
+    ----------
+    epsilon
+        Privacy loss of everything planned.
+    max_drop
+        Most records that a bucket loses.
+    survives_from
+        Size from which a bucket is certain to be released.
+    total
+        Most records that all buckets together lose; None unless their number is known in advance.
+    alpha
+        Largest share of the records that is lost; None unless buckets and records are known in advance.
+    certainty
+        The most certain, in percent, that an observer can become who was 50% sure that a unit is in the data.
+    meets
+        True if the option meets the target; None without a target.
+
+    Examples
+    --------
+    >>> from flexdp import plan
+    >>> option = plan(epsilon=1, delta="1e-6", bounds=(0, 120), width=5, records_about=50_000).chosen
+    >>> option.max_drop, option.survives_from, option.total, option.certainty
+    (27, 28, 648, '73.2%')
     """
 
     epsilon: Fraction
@@ -44,11 +63,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What all options share: δ for everything, how the budget is divided, how many buckets and records there are.
+    """Everything that the options have in common.
 
-    The releases share (ε, δ) equally, by basic composition, which also holds where one is chosen after seeing another;
-    of its share each release gives every bucket what a unit in ``buckets_per_unit`` buckets needs.
-    ``limit`` is the most records that a bucket may lose, where a target was set.
+    The releases share (ε, δ) equally, by basic composition, which also holds if each is chosen after seeing the
+    others. Of its share, each release gives every bucket what a unit in ``buckets_per_unit`` buckets needs. ``limit``
+    is the most records that a bucket may lose, if a target was set.
     """
 
     delta: Fraction
@@ -58,38 +77,36 @@ class Setting:
     records_about: int | None
     limit: int | None
 
-    def bar(self, epsilon: Fraction) -> Privacy:
-        """The parameters of one bucket's noise."""
+    def bucket_privacy(self, epsilon: Fraction) -> Privacy:
+        """Return the parameters of the noise of one bucket."""
         return per_bucket(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
 
     def option(self, epsilon: Fraction, *, far: bool = True) -> Option | None:
-        """The option of one ε; None where a bucket would lose more than it is worth listing and ``far`` forbids it."""
+        """Return the option of one ε; None if ``far`` is false and a bucket would lose too much for it to be listed."""
         if far:
             reach: int | None = needed_reach(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
         else:
-            share = self.bar(epsilon)
+            share = self.bucket_privacy(epsilon)
             reach = smallest_reach(share.epsilon, share.delta, at_most=FAR)
         if reach is None:
             return None
         drop = reach - 1
-        total = None if self.buckets is None else drop * self.buckets
-        known = total is not None and self.records_about is not None
+        buckets, records = self.buckets, self.records_about
         return Option(
             epsilon=epsilon,
             max_drop=drop,
             survives_from=reach,
-            total=total,
-            # Of n records at least n − D·T are released, so the certificate D·T / (|y| + D·T) is at most D·T / n.
-            alpha=min(Fraction(1), Fraction(total or 0, self.records_about or 1)) if known else None,
+            total=None if buckets is None else drop * buckets,
+            alpha=None if buckets is None or records is None else alpha_before(drop, buckets, records),
             certainty=Privacy(epsilon=epsilon, delta=self.delta).certainty,
             meets=None if self.limit is None else drop <= self.limit,
         )
 
     def options(self, chosen: Fraction | None) -> tuple[Option, ...]:
-        """The ladder of usual ε, and the chosen one in its place."""
+        """Return the options of the usual ε, with the chosen one in its place."""
         steps = sorted({*LADDER} if chosen is None else {*LADDER, chosen}, reverse=True)
         found: list[Option] = []
-        far = False  # once an option is not worth listing, no smaller ε is; the chosen one is listed all the same
+        far = False  # below an ε that is not listed none is, except for the chosen one
         for step in steps:
             option = None if far and step != chosen else self.option(step, far=step == chosen)
             far = far or option is None
@@ -97,40 +114,49 @@ class Setting:
         return tuple(reversed(found))
 
     def curve(self) -> list[tuple[float, int]]:
-        """ε against the most records that a bucket loses: the points of a smooth line."""
+        """Return points (ε, most records that a bucket loses) of a smooth line."""
         return list(_curve(self.delta, self.releases, self.buckets_per_unit))
 
     def smallest_epsilon(self) -> Fraction:
-        """The smallest ε, to three digits, rounded up, that keeps to the limit."""
-        share = self.bar(Fraction(1)).delta
+        """Return the smallest ε that keeps to the limit, rounded up to three digits."""
+        share = self.bucket_privacy(Fraction(1)).delta
         least = (smallest_reach(EPSILON.high or 1, share) or 1) - 1
         if self.limit is None or self.limit < least:
             raise InputError(
-                f"the target lets a bucket lose {plural(self.limit or 0, 'record')}, and at "
-                f"delta={number_text(self.delta)} it must lose up to {least} whatever the epsilon. "
-                "Allow a larger loss, or a larger delta."
+                "target",
+                (
+                    f": a bucket may lose {plural(self.limit or 0, 'record')}, but at ",
+                    P("delta", plain_number(self.delta)),
+                    f" it loses up to {least}, whatever the value of ",
+                    P("epsilon"),
+                ),
+                remedy=("Allow a larger loss, or a larger ", P("delta"), "."),
             )
         parts = self.releases * self.buckets_per_unit
         found = digits_up(max(Fraction(_estimate(self.limit + 1, share)), SMALLEST_EPSILON) * parts * _LESS)
-        while not self._fits(found):  # at most a step or two: the estimate is good to many digits
+        while not self._fits(found):  # a step or two at most: the estimate is good to many digits
             found = digits_up(found * _MORE)
         while self._fits(below := digits_up(found * _LESS - digits_step(found * _LESS))):
             found = below
         return found
 
     def _fits(self, epsilon: Fraction) -> bool:
-        """Whether an ε keeps to the limit, by the noise itself."""
+        """Tell whether an ε keeps to the limit, by the noise itself."""
         if epsilon > (EPSILON.high or epsilon):
-            raise InputError(f"releases={self.releases} would need an epsilon above 10000. Allow a larger loss.")
+            raise InputError(
+                "releases",
+                (f"of {self.releases} would need ", P("epsilon"), " above 10000"),
+                remedy="Plan fewer releases, or allow a larger loss.",
+            )
         if epsilon < SMALLEST_EPSILON * self.releases * self.buckets_per_unit:
             return False
-        share = self.bar(epsilon)
+        share = self.bucket_privacy(epsilon)
         return smallest_reach(share.epsilon, share.delta, at_most=(self.limit or 0) + 1) is not None
 
 
 @lru_cache(maxsize=64)
 def _curve(delta: Fraction, releases: int, buckets_per_unit: int) -> tuple[tuple[float, int], ...]:
-    """The curve of every setting that shares these three: it stays the same while ε is being chosen."""
+    """The curve of every setting with these three values: it stays the same while ε is being chosen."""
     setting = Setting(
         delta=delta, releases=releases, buckets_per_unit=buckets_per_unit, buckets=None, records_about=None, limit=None
     )
@@ -168,16 +194,21 @@ def _log_expm1(x: float) -> float:
 
 
 def smallest_delta_for(epsilon: Fraction, reach: int, *, releases: int, buckets_per_unit: int) -> Fraction:
-    """The smallest δ of all releases together, to three digits, rounded up, for an ε and a reach."""
+    """Return the smallest δ of all releases together for an ε and a reach, rounded up to three digits."""
     each = smallest_delta(epsilon / releases, reach, buckets_per_unit=buckets_per_unit)
     found = digits_up(each * releases)
     if found >= 1:
-        raise InputError(f"epsilon={epsilon} is too small to lose so few records. Raise it, or allow a larger loss.")
+        raise InputError(
+            "epsilon",
+            "is too small to lose so few records",
+            given=safe_repr(epsilon),
+            remedy="Raise it, or allow a larger loss.",
+        )
     return found
 
 
 def digits_up(value: Fraction, digits: int = 3) -> Fraction:
-    """A positive number to a few digits, rounded up.
+    """Round a positive number up to a few digits.
 
     >>> float(digits_up(Fraction("0.972889")))
     0.973
@@ -187,5 +218,14 @@ def digits_up(value: Fraction, digits: int = 3) -> Fraction:
 
 
 def digits_step(value: Fraction, digits: int = 3) -> Fraction:
-    """The step from a number of a few digits to the next."""
+    """Return the distance between a number of a few digits and the next."""
     return Fraction(10) ** (math.floor(math.log10(value)) - digits + 1)
+
+
+def plain_number(value: Fraction) -> int | float:
+    """Return a number as a message repeats it: an integer where it is one, else a double.
+
+    >>> plain_number(Fraction(1)), plain_number(Fraction("1e-6"))
+    (1, 1e-06)
+    """
+    return int(value) if value.denominator == 1 else float(value)

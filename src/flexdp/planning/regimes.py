@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Literal, TypeAlias, get_args
 
 from flexdp._core.domains import TAU, Domain, choice, integer
 from flexdp._core.exact import Number
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.noise.calibration import DIGITS, smallest_delta
 from flexdp.noise.table import LARGEST_REACH
 from flexdp.planning.solving import Plan, solve
@@ -19,11 +20,12 @@ _EXPONENT = Domain(
     name="exponent", low=Fraction(0), high=Fraction(1), remedy="A bucket may lose a share n^-exponent of the records."
 )
 
-REGIMES = ("inverse-root", "polylog", "constant")
+Regime: TypeAlias = Literal["inverse-root", "polylog", "constant"]
+REGIMES: tuple[Regime, ...] = get_args(Regime)
 
 
 def regime(
-    name: str,
+    name: Regime,
     *,
     records_at_least: Number,
     buckets: Number | None = None,
@@ -32,10 +34,10 @@ def regime(
     tau: Number | None = None,
     exponent: Number | None = None,
 ) -> Plan:
-    """One of the paper's families of parameters (Rem. hist-params and Sec. choosing-params), as a plan.
+    """Plan with one of the paper's families of parameters (Rem. hist-params and Sec. choosing-params).
 
-    The paper writes q = τ|x|, which its privacy theorem does not survive (docs/errata.md); here q is fixed by the
-    public number n = ``records_at_least``, δ is the smallest for (ε, q), and buckets are counted or T = ⌈B / 2β⌉.
+    The paper writes q = τ|x|, for which its privacy theorem fails (docs/errata.md); here q is fixed by the public
+    number n = ``records_at_least``, δ is the smallest for (ε, q), and buckets are counted or T = ⌈B / 2β⌉.
 
     - ``"inverse-root"``: ε = 1/√(τn) and q = ⌊τn⌋, which must be at least 4. Without ``tau`` it is n^{-1/2}, so that
       ε ≈ n^{-1/4}. The share left out is at most T/√n, where the paper's remark has t/n^{1/4}.
@@ -44,22 +46,48 @@ def regime(
     - ``"constant"``: ε = 0.1 and q = ⌊n^{1−c}⌋, with c = ``exponent``, 1/2 without one. At most n^{1−c}·T records are
       left out; the paper has B/2β for T, which must be rounded up to a whole number.
 
-    δ is never below 1e-30, the smallest that the noise takes; where a regime would allow a smaller one, q is
-    smaller instead.
+    δ is never below 1e-30, the smallest that the noise takes; if a regime would allow a smaller one, q is smaller
+    instead.
 
+    Parameters
+    ----------
+    name
+        The family: "inverse-root", "polylog" or "constant".
+    records_at_least
+        n, the public number of records.
+    buckets, beta, span
+        T, the number of buckets, or two of them: half a bucket's width and the length of the interval, as in
+        :func:`solve`.
+    tau
+        Share of the records that a bucket may lose; "inverse-root" only.
+    exponent
+        c of that share n^−c; "constant" only.
+
+    Returns
+    -------
+    Plan
+        The complete plan.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range or belongs to another family, or n is too small.
+
+    Examples
+    --------
     >>> plan = regime("constant", records_at_least=10**6, span=100, beta=1)
     >>> float(plan.epsilon), plan.q, plan.buckets, float(plan.alpha)
     (0.1, 1000, 50, 0.04995)
     """
     records = integer("records_at_least", records_at_least, at_least=2, at_most=10**18)
-    name = choice("name", name, REGIMES)
+    choice("name", name, REGIMES)
     for option, value, owner in (("tau", tau, "inverse-root"), ("exponent", exponent, "constant")):
         if value is not None and name != owner:
-            raise InputError(f"{option} belongs to the regime {owner!r}; leave it out of {name!r}.")
+            raise InputError(option, ("applies to ", P("name", owner), " only"), remedy="Leave it out.")
     if name == "inverse-root":
         reach = math.isqrt(records) if tau is None else math.floor(TAU.check(tau) * records)
         if reach < 4:
-            raise InputError("tau and records_at_least must give τn of at least 4, so that ε is at most 1/2.")
+            raise InputError("tau", ("times ", P("records_at_least"), " must be at least 4, so that ε is at most 1/2"))
         loss = _digits_up(Context(prec=60).sqrt(Decimal(reach)))
     elif name == "polylog":
         context = Context(prec=60)
@@ -68,7 +96,7 @@ def regime(
     else:
         loss, reach = Fraction(1, 10), _floor_power(records, 1 - _exponent(exponent))
     if reach < 2:
-        raise InputError("records_at_least is too small for this regime: q would be below 2. Raise it.")
+        raise InputError("records_at_least", "is too small: q would be below 2", given=str(records), remedy="Raise it.")
     reach = min(reach, LARGEST_REACH)
     return solve(
         epsilon=loss,
@@ -81,10 +109,12 @@ def regime(
 
 
 def _exponent(exponent: Number | None) -> Fraction:
-    """c of τ = n^{−c}, with a denominator that roots can be taken of."""
+    """c of τ = n^{−c}, with a denominator small enough to take roots."""
     power = Fraction(1, 2) if exponent is None else _EXPONENT.check(exponent)
     if power.denominator > 1000:
-        raise InputError("exponent must be a fraction with a denominator of at most 1000; write it with three digits.")
+        raise InputError(
+            "exponent", "must be a fraction with a denominator of at most 1000", remedy="Give at most three digits."
+        )
     return power
 
 

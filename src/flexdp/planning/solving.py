@@ -1,18 +1,20 @@
-"""Completing a plan: three relations, and whatever they leave open must be given."""
+"""Completion of a plan: three relations tie its parameters together; what they leave open must be given."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from flexdp._core.display import card, facts, sentence
 from flexdp._core.domains import DELTA, EPSILON, POSITIVE_ALPHA, POSITIVE_BETA, SPAN, integer
 from flexdp._core.exact import Number, number_text, upper_text
 from flexdp._core.text import plural
-from flexdp.errors import InputError
+from flexdp.calculus.loss import alpha_before
+from flexdp.errors import InputError, P
 from flexdp.guarantees import Accuracy, AddRemove, Privacy
 from flexdp.noise.calibration import (
     most_buckets_per_unit,
@@ -23,6 +25,7 @@ from flexdp.noise.calibration import (
     smallest_epsilon,
 )
 from flexdp.noise.table import LARGEST_REACH
+from flexdp.planning.options import plain_number
 
 __all__ = ["Plan", "solve"]
 
@@ -32,16 +35,37 @@ _RELATIONS = (  # any one of a relation's quantities follows from the others
     frozenset({"alpha", "records_at_least", "buckets", "q"}),
 )
 _NEEDED = ("epsilon", "delta", "records_at_least", "buckets", "alpha", "q")  # in the order of asking
-_OPTIONAL = ("beta", "span")  # numbers only
+_OPTIONAL = ("beta", "span")  # for numbers only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A complete set of parameters, all public, and what they promise.
+    """A complete set of parameters, all public, and the guarantees that follow from them.
 
-    ``epsilon`` and ``delta`` are those of one unit, which may change ``buckets_per_unit`` buckets; ``q`` is the reach
-    of the noise in each of ``buckets`` buckets; ``alpha`` bounds the share left out wherever at least
-    ``records_at_least`` records are counted. ``beta`` and ``span`` are None where values are not numbers.
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy of one unit.
+    buckets_per_unit
+        Most buckets that one unit may change.
+    q
+        Reach of the noise in each bucket: a bucket loses fewer than q records.
+    buckets
+        T, the number of buckets.
+    records_at_least
+        n, the least number of records.
+    alpha
+        Largest share of at least n records that is left out.
+    beta
+        Half a bucket's width; None if values are not numbers.
+    span
+        Length of the public interval; None if values are not numbers.
+
+    Examples
+    --------
+    >>> plan = solve(epsilon=1, delta="1e-6", buckets=24, records_at_least=50_000)
+    >>> plan.q, plan.max_drop, float(plan.alpha), plan.width
+    (28, 27, 0.01296, None)
     """
 
     epsilon: Fraction
@@ -56,7 +80,7 @@ class Plan:
 
     @property
     def max_drop(self) -> int:
-        """D = q − 1, the most records that a bucket can lose."""
+        """D = q − 1, the most records that a bucket loses."""
         return self.q - 1
 
     @property
@@ -66,25 +90,25 @@ class Plan:
 
     @property
     def privacy(self) -> Privacy:
-        """What one unit is promised; a record, where a unit has one bucket."""
+        """Privacy of one unit, or of one record if a unit has one bucket."""
         unit = "record" if self.buckets_per_unit == 1 else "unit"
         return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AddRemove(unit, self.buckets_per_unit))
 
     @property
     def bucket_privacy(self) -> Privacy:
-        """What the noise of each bucket must provide: the parameters for ``DropNoise``."""
+        """Privacy that the noise of each bucket must provide: the parameters of ``DropNoise``."""
         return per_bucket(self.epsilon, self.delta, self.buckets_per_unit)
 
     @property
     def accuracy(self) -> Accuracy:
-        """What readers are promised, of data with at least ``records_at_least`` records."""
+        """Accuracy for readers, of data with at least ``records_at_least`` records."""
         return Accuracy(alpha=self.alpha, beta=self.beta or 0, max_drop=self.max_drop)
 
     def __str__(self) -> str:
         unit = "" if self.buckets_per_unit == 1 else f" for a unit in at most {plural(self.buckets_per_unit, 'bucket')}"
         width = "" if self.width is None else f" of width {number_text(self.width)}"
         share = (
-            "which may be all there are: nothing is promised about the share"
+            "possibly all of them: nothing is promised about the share"
             if self.alpha == 1
             else f"at most {upper_text(100 * self.alpha)}% of the records "
             f"where there are at least {self.records_at_least}"
@@ -99,8 +123,6 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        from flexdp._core.display import card, facts, sentence
-
         pairs = [
             ("ε, δ", f"{upper_text(self.epsilon, 6)}, {upper_text(self.delta)}"),
             ("most lost per bucket", self.max_drop),
@@ -123,19 +145,48 @@ def solve(
     span: Number | None = None,
     buckets_per_unit: Number | None = 1,
 ) -> Plan:
-    """Complete a plan from any subset of its parameters that determines the others.
+    """Complete a plan from any parameters that determine the others.
 
+    Parameters that leave room for several plans are completed at their best: the smallest ε, δ, n, α and β, the largest
+    q that α and n allow, the most buckets, the longest span.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy of one unit, at most.
+    q, max_drop
+        Reach of the noise, or the most records that a bucket loses, q − 1; at most.
+    buckets
+        T, the number of buckets.
+    records_at_least
+        n, the least number of records: public, never read from data.
+    alpha
+        Largest share of the records that may be left out, at most.
+    beta
+        Half a bucket's width, at most.
+    span
+        Length of the public interval that the buckets cover.
+    buckets_per_unit
+        Most buckets that one unit may change; None asks for the largest number that ε, δ and q allow.
+
+    Returns
+    -------
+    Plan
+        The complete plan. It states what is attained, which is at least as good as what was asked.
+
+    Raises
+    ------
+    InputError
+        If the parameters determine no plan, or exclude each other.
+
+    Examples
+    --------
     >>> print(solve(epsilon=1, delta="1e-6", span=120, beta="2.5", records_at_least=50_000))
     With ε = 1 and δ = 1e-06, each of 24 buckets of width 5 loses at most 27 records, together at most 648, at most \
 1.296% of the records where there are at least 50000. Values move by at most 2.5. An observer who was 50% sure that a \
 given record is in the data is at most 73.2% sure afterwards, except with chance 1e-06.
     >>> solve(epsilon=1, delta="1e-6", span=120, beta="2.5", alpha="0.01").records_at_least
     64800
-
-    ``epsilon``, ``delta``, ``q`` (or ``max_drop`` = q − 1), ``alpha`` and ``beta`` mean "at most". Where that
-    leaves room for several plans, unknowns are chosen at their best: the smallest ε, δ, n, α and β, the largest q that
-    α and n allow, the most buckets, the longest span. ``buckets_per_unit=None`` asks for the most buckets that one unit
-    may change, given ε, δ and q.
     """
     reach = _reach(q, max_drop)
     if buckets_per_unit is not None:
@@ -143,7 +194,12 @@ given record is in the data is at most 73.2% sure afterwards, except with chance
     elif epsilon is not None and delta is not None and reach is not None:
         units = most_buckets_per_unit(epsilon, delta, reach)
     else:
-        raise InputError("buckets_per_unit=None is solved from epsilon, delta and q (or max_drop); give all three.")
+        raise InputError(
+            "buckets_per_unit",
+            ("is solved from ", P("epsilon"), ", ", P("delta"), " and ", P("q"), " or ", P("max_drop")),
+            given="None",
+            remedy="Give all three.",
+        )
     asked: dict[str, Any] = {
         "epsilon": None if epsilon is None else EPSILON.check(epsilon),
         "delta": None if delta is None else DELTA.check(delta),
@@ -168,7 +224,7 @@ def _reach(q: Number | None, max_drop: Number | None) -> int | None:
     if drop is None:
         return reach
     if reach is not None and reach != drop + 1:
-        raise InputError(f"q and max_drop contradict each other: max_drop is q − 1; got q={reach}, max_drop={drop}.")
+        raise InputError("q", ("contradicts ", P("max_drop", drop), ", which is q − 1"), given=str(reach))
     return reach_given(drop + 1)
 
 
@@ -181,7 +237,7 @@ def _closure(known: frozenset[str]) -> frozenset[str]:
 
 
 def _refuse_incomplete(known: frozenset[str]) -> None:
-    """Name what else is needed, in the fewest words."""
+    """Refuse parameters that determine no plan, and name the fewest that are missing."""
     wanted = {*_NEEDED, *_OPTIONAL} if known & {*_OPTIONAL} else {*_NEEDED}
     if wanted <= _closure(known):
         return
@@ -189,16 +245,21 @@ def _refuse_incomplete(known: frozenset[str]) -> None:
     for size in range(1, len(candidates) + 1):
         choices = [more for more in combinations(candidates, size) if wanted <= _closure(known | set(more))]
         if choices and size == 1:
-            listed = " or ".join(name for (name,) in choices)
-            raise InputError(f"these parameters do not determine a plan; give also {listed}.")
+            raise _incomplete(_listed([name for (name,) in choices], " or "))
         if choices:
-            raise InputError(
-                f"these parameters do not determine a plan; give {size} more, for example {', '.join(choices[0])}."
-            )
+            raise _incomplete((f"{size} more, for example ", *_listed(choices[0], ", ")))
+
+
+def _incomplete(missing: tuple[str | P, ...]) -> InputError:
+    return InputError("parameters", "do not determine a plan", remedy=("Also give ", *missing, "."))
+
+
+def _listed(names: Sequence[str], between: str) -> tuple[str | P, ...]:
+    return tuple(part for name in names for part in (between, P(name)))[1:]
 
 
 def _step(known: dict[str, Any], units: int) -> bool:
-    """Derive one more quantity from a relation that lacks just one; False where there is none."""
+    """Derive one more quantity from a relation that lacks just one; return False if there is none."""
     derive: dict[tuple[int, str], Callable[[], Any]] = {
         (0, "q"): lambda: needed_reach(known["epsilon"], known["delta"], units),
         (0, "epsilon"): lambda: smallest_epsilon(known["q"], known["delta"], buckets_per_unit=units),
@@ -206,9 +267,7 @@ def _step(known: dict[str, Any], units: int) -> bool:
         (1, "buckets"): lambda: math.ceil(known["span"] / (2 * known["beta"])),
         (1, "beta"): lambda: known["span"] / (2 * known["buckets"]),
         (1, "span"): lambda: 2 * known["beta"] * known["buckets"],
-        (2, "alpha"): lambda: min(
-            Fraction(1), Fraction((known["q"] - 1) * known["buckets"], known["records_at_least"])
-        ),
+        (2, "alpha"): lambda: alpha_before(known["q"] - 1, known["buckets"], known["records_at_least"]),
         (2, "records_at_least"): lambda: math.ceil((known["q"] - 1) * known["buckets"] / known["alpha"]),
         (2, "buckets"): lambda: _affordable(known, "buckets", known["q"] - 1),
         (2, "q"): lambda: min(LARGEST_REACH, 1 + _affordable(known, "max_drop", known["buckets"])),
@@ -223,46 +282,64 @@ def _step(known: dict[str, Any], units: int) -> bool:
 
 
 def _settle_reach(known: dict[str, Any], units: int) -> None:
-    """Once ε and δ are known the reach is what the noise has, and a reach that was asked for must allow it."""
+    """Once ε and δ are known, set the reach to that of the noise; refuse if it exceeds the reach that was asked for."""
     if not _RELATIONS[0] <= known.keys():
         return
     reach = needed_reach(known["epsilon"], known["delta"], units)
     if reach > known["q"]:
+        at = (P("delta", plain_number(known["delta"])), " and ", P("epsilon", plain_number(known["epsilon"])))
         raise InputError(
-            f"q={known['q']} and delta={number_text(known['delta'])} exclude each other at "
-            f"epsilon={number_text(known['epsilon'])}: q would have to be {reach}. Raise one of the three."
+            "q",
+            ("is too small for ", *at, f": it would have to be {reach}"),
+            given=str(known["q"]),
+            remedy="Raise one of the three.",
         )
     known["q"] = reach
 
 
 def _affordable(known: dict[str, Any], name: str, each: int) -> int:
-    """⌊αn / each⌋: how many buckets can lose that many records, or how many records that many buckets can lose."""
+    """⌊αn / each⌋: buckets that can lose ``each`` records, or records that ``each`` buckets can lose."""
     found: int = math.floor(known["alpha"] * known["records_at_least"] / each)
     if found < 1:
+        product = number_text(known["alpha"] * known["records_at_least"])
         raise InputError(
-            f"alpha and records_at_least leave no room for {name}: αn = "
-            f"{number_text(known['alpha'] * known['records_at_least'])}, and {each} are needed. Raise either."
+            "alpha",
+            ("and ", P("records_at_least"), " leave no room for ", P(name), f": αn = {product}, and {each} are needed"),
+            remedy="Raise either.",
         )
     return found
 
 
 def _attained(known: dict[str, Any], units: int) -> Plan:
-    """The plan that the parameters really give, or the two of them that exclude each other."""
+    """Return the plan that the parameters attain; refuse two of them that exclude each other."""
     reach, buckets, records, beta = known["q"], known["buckets"], known["records_at_least"], known.get("beta")
     if beta is not None:
         width_needs = math.ceil(known["span"] / (2 * beta))
         if width_needs > buckets:
             raise InputError(
-                f"beta={number_text(beta)} and buckets={buckets} exclude each other: "
-                f"a span of {number_text(known['span'])} would need {width_needs} buckets. Raise either."
+                "beta",
+                (
+                    "and ",
+                    P("buckets", buckets),
+                    f" exclude each other: a span of {number_text(known['span'])} would need {width_needs} buckets",
+                ),
+                given=number_text(beta),
+                remedy="Raise either.",
             )
         if width_needs < buckets:
             beta = known["span"] / (2 * buckets)
-    alpha = min(Fraction(1), Fraction((reach - 1) * buckets, records))
+    alpha = alpha_before(reach - 1, buckets, records)
     if alpha > known["alpha"]:
         raise InputError(
-            f"alpha={number_text(known['alpha'])} and records_at_least={records} exclude each other: {buckets} buckets "
-            f"that lose up to {reach - 1} records each may lose a share of {upper_text(alpha)}. Raise either."
+            "alpha",
+            (
+                "and ",
+                P("records_at_least", records),
+                f" exclude each other: {buckets} buckets that lose up to {reach - 1} records each may lose a share of "
+                f"{upper_text(alpha)}",
+            ),
+            given=number_text(known["alpha"]),
+            remedy="Raise either.",
         )
     return Plan(
         epsilon=known["epsilon"],

@@ -1,4 +1,4 @@
-"""From what a planner was told to a setting: how many buckets, how much may be lost, which δ."""
+"""Targets: the number of buckets, the loss per bucket and the δ that follow from what a planner was told."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.noise.calibration import needed_reach
 from flexdp.noise.table import LARGEST_REACH
 from flexdp.planning.options import digits_up
@@ -31,14 +31,15 @@ _SHARE = Domain(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the planner can bear to lose: records of each bucket, records in all, a share of all records."""
+    """The most that may be lost: records of each bucket, records in all, a share of all records."""
 
     per_bucket: int | None
     in_all: int | None
     share: Fraction | None
 
     @classmethod
-    def read(cls, per_bucket: Number | None, in_all: Number | None, share: Number | None) -> Target:
+    def checked(cls, per_bucket: Number | None, in_all: Number | None, share: Number | None) -> Target:
+        """Check the targets that were given."""
         return cls(
             None if per_bucket is None else integer("lose_per_bucket", per_bucket),
             None if in_all is None else integer("lose_in_all", in_all),
@@ -46,28 +47,33 @@ class Target:
         )
 
     def total(self, records: int | None) -> int | None:
-        """The most records that all buckets may lose together."""
+        """Return the most records that all buckets together may lose; None without such a target."""
         if self.share is not None and records is None:
-            raise InputError("lose_share is a share of the records; give also records_about.")
+            raise InputError("lose_share", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
         parts = [] if self.in_all is None else [self.in_all]
         parts += [] if self.share is None or records is None else [math.floor(self.share * records)]
         return min(parts, default=None)
 
     def limit(self, records: int | None, buckets: int | None) -> int | None:
-        """The most records that one bucket may lose, so that every target is met."""
+        """Return the most records that one bucket may lose so that every target is met; None without a target."""
         total = self.total(records)
         limits = [] if self.per_bucket is None else [self.per_bucket]
         if total is not None:
             name = "lose_in_all" if self.share is None else "lose_share"
             if buckets is None:
                 raise InputError(
-                    f"{name} needs the number of buckets: give width (or relative) and bounds, or buckets, or bounds "
-                    "and epsilon."
-                )
+                    name,
+                    "needs the number of buckets",
+                    remedy=(
+                        "Give ", P("bounds"), " with ", P("width"), ", ", P("relative"), " or ", P("epsilon"),
+                        ", or give ", P("buckets"), ".",
+                    ),
+                )  # fmt: skip
             if total < buckets:
                 raise InputError(
-                    f"{name} leaves less than one record for each of {plural(buckets, 'bucket')}: {total} in all. "
-                    "Raise it, or choose fewer buckets."
+                    name,
+                    f"leaves less than one record for each of {plural(buckets, 'bucket')}: {total} in all",
+                    remedy="Raise it, or choose fewer buckets.",
                 )
             limits.append(total // buckets)
         return min((*limits, LARGEST_REACH - 1)) if limits else None  # no noise takes more
@@ -84,7 +90,7 @@ class Target:
 
 
 def proposed_delta(records: int | None) -> Fraction:
-    """A hundredth of one in the number of records, as a power of ten, and never above a millionth.
+    """Propose δ: a hundredth of one in the number of records, as a power of ten, and at most a millionth.
 
     >>> float(proposed_delta(50_000)), float(proposed_delta(10**6))
     (1e-07, 1e-08)
@@ -102,18 +108,20 @@ def partition_for(
     buckets: int | None,
     affordable: Affordable,
 ) -> Buckets | None:
-    """The partition that a release would use; None where nothing is said of it but the number of buckets.
+    """Return the partition that a release would use; None if at most the number of buckets is known.
 
-    Bounds and a number of buckets give the width. Bounds, ε and a total that may be lost give it too: as many buckets
-    as the total affords.
+    Bounds and a number of buckets determine the width. So do bounds, ε and a total that may be lost: there are then as
+    many buckets as the total affords.
     """
     if width is not None or relative is not None:
         found = make_buckets(kind, width=width, relative=relative, bounds=bounds)
         if buckets is not None and found.count is not None and found.count != buckets:
             named = "width" if width is not None else "relative"
             raise InputError(
-                f"buckets={buckets} and {named} contradict each other: the bounds hold {found.count} such buckets. "
-                "Leave one of them out."
+                "buckets",
+                ("contradicts ", P(named), f": there are {found.count} such buckets between ", P("bounds")),
+                given=str(buckets),
+                remedy="Leave one of them out.",
             )
         return found
     if bounds is None:
@@ -123,7 +131,11 @@ def partition_for(
     if many is None or bounded.bounds is None:
         return bounded
     if kind == "datetime":
-        raise InputError("width must be given on a column of datetimes, for example '1 day'; it is not solved for.")
+        raise InputError(
+            "width",
+            "must be given for datetimes, because it is not solved for",
+            remedy=("Give ", P("width", "1 day"), ", for example."),
+        )
     low, high = bounded.bounds
     step = (high - low + int(kind != "number")) / many
     if kind != "number":
@@ -135,7 +147,7 @@ def partition_for(
 
 @dataclass(frozen=True, slots=True)
 class Affordable:
-    """How many buckets a total affords, where ε, δ and the total are known."""
+    """Number of buckets that a total affords, if ε, δ and the total are known."""
 
     epsilon: Fraction | None
     delta: Fraction | None
@@ -144,12 +156,15 @@ class Affordable:
     buckets_per_unit: int
 
     def buckets(self) -> int | None:
+        """Return the number of buckets; None if something is unknown."""
         if self.epsilon is None or self.delta is None or self.total is None:
             return None
         drop = needed_reach(self.epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit) - 1
         if self.total < drop:
             raise InputError(
-                f"epsilon={number_text(self.epsilon)} lets one bucket lose {drop} records, more than the {self.total} "
-                "that may be lost in all. Raise either."
+                "epsilon",
+                f"lets one bucket lose {drop} records, more than the {self.total} that may be lost in all",
+                given=number_text(self.epsilon),
+                remedy="Raise either.",
             )
         return self.total // drop

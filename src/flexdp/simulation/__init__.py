@@ -1,3 +1,3 @@
-"""Simulated data: laws to draw it from, and seeded streams."""
+"""Simulated data: the grammar of laws, laws to draw from, laws to plan with, and seeded streams."""
 
 __all__: list[str] = []

@@ -1,40 +1,27 @@
-"""Laws of simulated data, as data: each draws a row of bars from a generator, and reads as one short text.
+"""Laws of simulated data, to draw from: each draws a row of bars, and reads as a short text.
 
-================  ===========================================================================================
-text              what a data set is
-================  ===========================================================================================
-cauchy:45,4       records drawn from the Cauchy law with that median and scale, and binned
-normal:50,10      the same with mean and standard deviation
-lognormal:3,0.5   the same with mean and standard deviation of the logarithm
-uniform:0,100     the same between two ends
-zipf:1.5          ranks 1, 2, … with chances ∝ rank^−1.5; rank r lies in bar r − 1
-poisson:250       every bar has a height of its own, from the Poisson law with that mean
-steps:540x50      bars in steps, each written height x width
-================  ===========================================================================================
-
-Records that fall outside the bars are discarded.
+The texts are those of :mod:`flexdp.simulation.grammar`. Records that fall outside the bars are discarded.
 """
 
 from __future__ import annotations
 
-import difflib
-import math
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import choice, integer
-from flexdp._core.domains import text as text_given
-from flexdp._core.exact import Number, exact, number_text
+from flexdp._core.domains import choice, instance, integer
+from flexdp._core.exact import Number, number_text
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
+from flexdp.simulation.distributions import zipf_shares
+from flexdp.simulation.grammar import parse_law_text
 from flexdp.simulation.streams import Generator
 
-__all__ = ["FAMILIES", "Binning", "Fixed", "Law", "PoissonBars", "Sampled", "StepNoise", "Steps", "parse_law"]
+__all__ = ["Binning", "Fixed", "Law", "PoissonBars", "Sampled", "StepNoise", "Steps", "parse_law"]
 
 Binning: TypeAlias = Literal["floor", "nearest"]
 _Draw: TypeAlias = Callable[[Generator, tuple[float, ...], int], NDArray[Any]]
@@ -43,36 +30,73 @@ _LARGEST = 10**9  # records, bars and heights of a simulated data set
 
 @runtime_checkable
 class Law(Protocol):
-    """Where data sets come from; write your own by having these two."""
+    """A source of data sets; any object with these two members will do."""
 
     @property
     def bars(self) -> int:
         """B, the number of bars, which is public."""
 
     def counts(self, rng: Generator) -> NDArray[np.int64]:
-        """One data set: how many records lie in each bar."""
+        """Draw one data set.
+
+        Parameters
+        ----------
+        rng
+            The generator that all randomness comes from.
+
+        Returns
+        -------
+        ndarray
+            The number of records in each bar.
+
+        Examples
+        --------
+        >>> from flexdp.simulation.streams import stream
+        >>> parse_law("steps:5x2,1x3").counts(stream(0, "data")).tolist()
+        [5, 5, 1, 1, 1]
+        """
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
-    takes: tuple[str, ...]
-    draw: _Draw
+def _zipf(rng: Generator, parameters: tuple[float, ...], records: int) -> NDArray[Any]:
+    if len(parameters) == 1:
+        return rng.zipf(parameters[0], records) - 1
+    return np.searchsorted(zipf_shares(int(parameters[1]), parameters[0])[1:], rng.random(records), side="right")
 
 
-FAMILIES: dict[str, _Family] = {
-    "cauchy": _Family(("median", "scale"), lambda rng, p, n: p[0] + p[1] * rng.standard_cauchy(n)),
-    "normal": _Family(("mean", "deviation"), lambda rng, p, n: rng.normal(p[0], p[1], n)),
-    "lognormal": _Family(("mean", "deviation"), lambda rng, p, n: rng.lognormal(p[0], p[1], n)),
-    "uniform": _Family(("low", "high"), lambda rng, p, n: rng.uniform(p[0], p[1], n)),
-    "zipf": _Family(("exponent",), lambda rng, p, n: rng.zipf(p[0], n) - 1),
+_DRAWS: dict[str, _Draw] = {
+    "cauchy": lambda rng, p, n: p[0] + p[1] * rng.standard_cauchy(n),
+    "normal": lambda rng, p, n: rng.normal(p[0], p[1], n),
+    "lognormal": lambda rng, p, n: rng.lognormal(p[0], p[1], n),
+    "uniform": lambda rng, p, n: rng.uniform(p[0], p[1], n),
+    "zipf": _zipf,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled:
-    """Independent records of one family, binned: bar i holds [i, i + 1) by floor, [i − ½, i + ½] by nearest.
+    """Independent records of one law of values, binned.
 
-    The last ``emptied`` bars are set to zero after counting.
+    Parameters
+    ----------
+    family
+        The name of the law: cauchy, normal, lognormal, uniform or zipf.
+    parameters
+        Its arguments, in the order of :mod:`flexdp.simulation.grammar`.
+    records
+        The number of records that are drawn; those outside the bars are discarded.
+    bars
+        B, the number of bars.
+    binning
+        Bar i holds [i, i + 1) by "floor", [i − ½, i + ½] by "nearest".
+    emptied
+        The number of bars at the end that are set to zero after counting.
+
+    Examples
+    --------
+    >>> from flexdp.simulation.streams import stream
+    >>> law = Sampled(family="uniform", parameters=(0, 4), records=1000, bars=3)
+    >>> str(law), law.counts(stream(0, "data")).shape
+    ('uniform:0,4', (3,))
     """
 
     family: str
@@ -86,8 +110,19 @@ class Sampled:
         return f"{self.family}:{','.join(map(number_text, self.parameters))}"
 
     def counts(self, rng: Generator) -> NDArray[np.int64]:
-        """One data set."""
-        values = FAMILIES[self.family].draw(rng, self.parameters, self.records)
+        """Draw one data set.
+
+        Parameters
+        ----------
+        rng
+            The generator that all randomness comes from.
+
+        Returns
+        -------
+        ndarray
+            The number of records in each bar.
+        """
+        values = _DRAWS[self.family](rng, self.parameters, self.records)
         places = np.floor(values) if self.binning == "floor" else np.rint(values)
         inside = places[(places >= 0) & (places < self.bars)].astype(np.int64)
         out = np.bincount(inside, minlength=self.bars).astype(np.int64)
@@ -97,27 +132,72 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class StepNoise:
-    """What is added to each bar of a step: nothing, a whole number from −``spread`` to ``spread``, or Poisson noise."""
+    """Noise on each bar of a step.
+
+    Parameters
+    ----------
+    kind
+        "none"; "uniform", a whole number from −``spread`` to ``spread``; or "poisson".
+    spread
+        The largest uniform noise.
+
+    Examples
+    --------
+    >>> StepNoise.parse("uniform:5"), str(StepNoise("poisson"))
+    (StepNoise(kind='uniform', spread=5), 'poisson')
+    >>> from flexdp.simulation.streams import stream
+    >>> StepNoise().apply(np.array([3, 1]), stream(0, "noise")).tolist()
+    [3, 1]
+    """
 
     kind: Literal["none", "uniform", "poisson"] = "none"
     spread: int = 0
 
     @classmethod
     def parse(cls, text: object) -> StepNoise:
-        """none, uniform:5 or poisson."""
+        """Parse "none", "uniform:5" or "poisson".
+
+        Parameters
+        ----------
+        text
+            The text.
+
+        Returns
+        -------
+        StepNoise
+            The noise.
+
+        Raises
+        ------
+        InputError
+            If the text is none of these.
+        """
         given = plain_scalar(text)
         kind, _, spread = given.partition(":") if isinstance(given, str) else ("", "", "")
         if kind == "uniform":
-            return cls("uniform", integer("step-noise", spread or 5, at_most=_LARGEST))
+            return cls("uniform", integer("step_noise", spread or 5, at_most=_LARGEST))
         if kind in ("none", "poisson") and kind == given:
             return cls("none" if kind == "none" else "poisson")
-        raise InputError(f"step-noise must be none, uniform:N or poisson; got {safe_repr(text)}.")
+        raise InputError("step_noise", "must be none, uniform:N or poisson", given=safe_repr(text))
 
     def __str__(self) -> str:
         return f"uniform:{self.spread}" if self.kind == "uniform" else self.kind
 
     def apply(self, heights: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
-        """The heights with their noise, never below zero."""
+        """Add the noise.
+
+        Parameters
+        ----------
+        heights
+            The heights of the bars.
+        rng
+            The generator that all randomness comes from.
+
+        Returns
+        -------
+        ndarray
+            The heights with their noise, never below zero.
+        """
         if self.kind == "none":
             return heights
         if self.kind == "poisson":
@@ -128,7 +208,21 @@ class StepNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """A histogram in steps of (height, width), with noise on each bar."""
+    """A histogram in steps, with noise on each bar.
+
+    Parameters
+    ----------
+    steps
+        (height, width) of each step.
+    noise
+        The noise on each bar; none unless given.
+
+    Examples
+    --------
+    >>> from flexdp.simulation.streams import stream
+    >>> Steps(steps=((3, 2), (0, 1))).counts(stream(0, "data")).tolist()
+    [3, 3, 0]
+    """
 
     steps: tuple[tuple[int, int], ...]
     noise: StepNoise = StepNoise()
@@ -139,18 +233,43 @@ class Steps:
 
     @property
     def bars(self) -> int:
-        """The widths in all."""
+        """The sum of the widths."""
         return sum(width for _, width in self.steps)
 
     def counts(self, rng: Generator) -> NDArray[np.int64]:
-        """One data set."""
+        """Draw one data set.
+
+        Parameters
+        ----------
+        rng
+            The generator that all randomness comes from.
+
+        Returns
+        -------
+        ndarray
+            The number of records in each bar.
+        """
         heights, widths = np.array(self.steps, dtype=np.int64).T
         return self.noise.apply(np.repeat(heights, widths), rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoissonBars:
-    """Bars whose heights are independent Poisson numbers."""
+    """Bars with independent Poisson heights.
+
+    Parameters
+    ----------
+    mean
+        The expected height of each bar.
+    bars
+        B, the number of bars.
+
+    Examples
+    --------
+    >>> from flexdp.simulation.streams import stream
+    >>> PoissonBars(mean=250, bars=30).counts(stream(0, "data")).shape
+    (30,)
+    """
 
     mean: float
     bars: int
@@ -159,13 +278,38 @@ class PoissonBars:
         return f"poisson:{number_text(self.mean)}"
 
     def counts(self, rng: Generator) -> NDArray[np.int64]:
-        """One data set."""
+        """Draw one data set.
+
+        Parameters
+        ----------
+        rng
+            The generator that all randomness comes from.
+
+        Returns
+        -------
+        ndarray
+            The number of records in each bar.
+        """
         return rng.poisson(self.mean, self.bars).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixed:
-    """The same row of bars every time, such as a public data set."""
+    """The same row of bars every time, such as a public data set.
+
+    Parameters
+    ----------
+    row
+        The number of records in each bar.
+    label
+        The name of the data in tables and figures.
+
+    Examples
+    --------
+    >>> from flexdp.simulation.streams import stream
+    >>> Fixed(np.array([5, 0, 900])).counts(stream(0, "data")).tolist()
+    [5, 0, 900]
+    """
 
     row: NDArray[np.int64]
     label: str = "data"
@@ -179,7 +323,18 @@ class Fixed:
         return len(self.row)
 
     def counts(self, rng: Generator) -> NDArray[np.int64]:  # noqa: ARG002
-        """The row."""
+        """Return the row.
+
+        Parameters
+        ----------
+        rng
+            Unused.
+
+        Returns
+        -------
+        ndarray
+            The row.
+        """
         return self.row
 
 
@@ -191,65 +346,51 @@ def parse_law(
     binning: Binning = "floor",
     noise: StepNoise | None = None,
 ) -> Law:
-    """The law that a short text names; ``records`` and ``bars`` are not used by laws that bring their own.
+    """Return the law that a short text names.
 
+    Parameters
+    ----------
+    text
+        A law in the grammar of :mod:`flexdp.simulation.grammar`. Arguments left out follow from the interval [0, B].
+    records
+        Number of records in a data set; unused by ``poisson`` and ``steps``.
+    bars
+        B, the number of bars; unused by ``steps``.
+    binning
+        Rounding of values to bars: down, or to the nearest.
+    noise
+        Noise on the bars of ``steps``; none unless given.
+
+    Returns
+    -------
+    Law
+        Draws rows of bars.
+
+    Raises
+    ------
+    InputError
+        If there is no such law, or a number is out of range.
+
+    Examples
+    --------
     >>> parse_law("normal:50,10").bars, str(parse_law("steps:540x50,490x50"))
     (100, 'steps:540x50,490x50')
     """
-    name, _, rest = text_given("law", text, "'normal:50,10'").partition(":")
-    if noise is not None and not isinstance(noise, StepNoise):
-        raise InputError(f"noise must be a StepNoise; got {safe_repr(noise)}.")
+    law = parse_law_text(text, parameter="law")
+    if noise is not None:
+        instance("noise", noise, StepNoise, "a StepNoise")
     rounded: Any = choice("binning", binning, get_args(Binning))
-    drawn, width = _moderate("records", records), _moderate("bars", bars)
-    if name == "steps":
-        return _steps(rest, noise)
-    if name == "poisson":
-        return PoissonBars(mean=_positive("poisson", "mean", rest), bars=width)
-    if name not in FAMILIES:
-        known = [*FAMILIES, "poisson", "steps"]
-        near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]}?" if near else f"Choose one of {', '.join(known)}."
-        raise InputError(f"law {safe_repr(name)} does not exist. {hint}")
-    takes = FAMILIES[name].takes
-    given = [part for part in rest.split(",") if part]
-    if name == "uniform" and not given:
-        given = ["0", str(width)]
-    if len(given) != len(takes):
-        raise InputError(
-            f"law {name} takes {' and '.join(takes)}; got {len(given)} numbers. Write {name}:{','.join(takes)}."
-        )
-    parameters = tuple(float(exact(word, part)) for word, part in zip(takes, given, strict=True))
-    _check(name, parameters)
-    return Sampled(family=name, parameters=parameters, records=drawn, bars=width, binning=rounded)
-
-
-def _check(name: str, parameters: tuple[float, ...]) -> None:
-    if name == "zipf" and parameters[0] <= 1:
-        raise InputError(f"law zipf needs an exponent above 1; got {number_text(parameters[0])}. Try zipf:1.5.")
-    if name == "uniform" and parameters[0] >= parameters[1]:
-        raise InputError("law uniform needs a low end below its high end. Try uniform:0,100.")
-    if name in ("cauchy", "normal", "lognormal") and parameters[1] <= 0:
-        raise InputError(f"law {name} needs a positive second number; got {number_text(parameters[1])}.")
-
-
-def _moderate(name: str, value: object) -> int:
-    number = integer(name, value)
-    if number > _LARGEST:
-        raise InputError(f"{name} must be at most 10^9; got {safe_repr(value)}.")
-    return number
-
-
-def _positive(law: str, name: str, text: str) -> float:
-    number = float(exact(name, text or "nothing"))
-    if not 0 < number <= _LARGEST or not math.isfinite(number):
-        raise InputError(f"law {law} needs a {name} above 0 and at most 10^9; got {safe_repr(text)}.")
-    return number
-
-
-def _steps(text: str, noise: StepNoise | None) -> Steps:
-    parts = [re.fullmatch(r"(\d{1,10})x(\d{1,10})", part.strip()) for part in text.split(",")]
-    steps = tuple((int(part[1]), int(part[2])) for part in parts if part)
-    if len(steps) != len(parts) or sum(width for _, width in steps) < 1:
-        raise InputError(f"law steps is written height x width; got {safe_repr(text)}. Try steps:540x50,490x50.")
-    _moderate("bars", sum(width for _, width in steps))
-    return replace(Steps(steps=steps), noise=noise or StepNoise())
+    drawn, width = integer("records", records, at_most=_LARGEST), integer("bars", bars, at_most=_LARGEST)
+    if law.family == "steps":
+        integer("bars", sum(step for _, step in law.steps), at_most=_LARGEST)
+        return Steps(steps=law.steps, noise=noise or StepNoise())
+    if law.family == "poisson":
+        mean = law.given.get("mean")
+        if mean is None or mean > _LARGEST:
+            raise law.error("needs a mean of at most 10^9", given=None if mean is None else number_text(mean))
+        return PoissonBars(mean=float(mean), bars=width)
+    arguments = law.arguments(Fraction(0), Fraction(width))
+    if law.family == "zipf" and len(arguments) == 1 and arguments[0] <= 1:
+        raise law.error("needs an exponent above 1, or values", given=number_text(arguments[0]))
+    parameters = tuple(map(float, arguments))
+    return Sampled(family=law.family, parameters=parameters, records=drawn, bars=width, binning=rounded)

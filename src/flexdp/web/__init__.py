@@ -1,16 +1,15 @@
-"""The planning page: `flexdp web`, on this machine alone. It reads no data, takes no file and keeps nothing.
+"""The planning page of ``flexdp web``, for this machine only. It reads no data, takes no file and stores nothing.
 
 ==============  =============================================================================
-``entries``     what the form asks, and what was entered, in the words of ``flexdp.plan``
+``entries``     the fields of the form, and what was entered, as parameters of ``flexdp.plan``
 ``controls``    the fields as HTML
-``example``     flights that are public, released by fixed numbers, beside their truth
+``example``     public flights, released with fixed random numbers, beside the truth
 ``pictures``    the odds and the example as SVG
-``page``        everything as one HTML page, which works without a script
-``server``      answers on the loopback address, to browsers that mean this host
-``command``     the command line
+``page``        everything as one HTML page, which works without JavaScript
+``server``      the server, on the loopback address, for browsers that address this host
 ==============  =============================================================================
 
-The numbers are those of ``flexdp plan``: the same functions make them.
+The numbers are those of ``flexdp plan``, computed by the same functions.
 """
 
 from __future__ import annotations

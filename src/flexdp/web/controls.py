@@ -1,4 +1,4 @@
-"""The controls of the form as HTML: each has a name, and a place beside it for what is wrong with it."""
+"""The controls of the form as HTML, each with a label and a place for its error message."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ __all__ = ["dial", "setting"]
 
 
 def setting(entries: Entries, errors: dict[str, str]) -> str:
-    """What is known before: statistic, records, bounds, buckets, δ, and what is protected."""
-    both = errors | ({"high": errors["low"]} if "low" in errors else {})  # a message about bounds is about either
+    """Return the fields for what is known beforehand: statistic, records, bounds, buckets, δ, and the unit."""
+    both = errors | ({"high": errors["low"]} if "low" in errors else {})  # a message about bounds concerns both
     bounds = (
         '<div class="pair">'
         f"{_input(entries, 'low', both, label='lowest value')}<span aria-hidden='true'>to</span>"
         f"{_input(entries, 'high', both, label='highest value', described='e-low')}</div>"
     )
     return (
-        '<fieldset class="setting"><legend>What is to be published</legend>'
+        '<fieldset class="setting"><legend>What to publish</legend>'
         f"{_row('Statistic', 'stat', _select(entries, 'stat', errors), errors)}"
-        f"{_row('Records, about', 'records_about', _input(entries, 'records_about', errors), errors)}"
+        f"{_row('Number of records, about', 'records_about', _input(entries, 'records_about', errors), errors)}"
         f'<div class="row" role="group" aria-labelledby="l-bounds"><span id="l-bounds">Public bounds</span>{bounds}'
         f"{_error('low', errors)}</div>"
         f'<div class="row"><label for="size">Buckets</label><div class="pair">{_input(entries, "size", errors)}'
-        f"{_select(entries, 'sizing', errors, label='how buckets are measured', described='e-size e-sizing')}</div>"
+        f"{_select(entries, 'sizing', errors, label='unit of the bucket size', described='e-size e-sizing')}</div>"
         f"{_error('size', errors)}{_error('sizing', errors)}</div>"
-        f"{_row('Chance δ that the promise fails', 'delta', _input(entries, 'delta', errors), errors)}"
+        f"{_row('Probability δ that the promise fails', 'delta', _input(entries, 'delta', errors), errors)}"
         + _row(
-            "Buckets that one person may count in",
+            "Most buckets that one person may count in",
             "max_buckets_per_unit",
             _input(entries, "max_buckets_per_unit", errors, described="h-unit e-max_buckets_per_unit"),
             errors,
-            hint="Empty: what is protected is one record.",
+            hint="If empty, one record is protected rather than one person.",
             hint_id="h-unit",
         )
         + "</fieldset>"
@@ -39,9 +39,9 @@ def setting(entries: Entries, errors: dict[str, str]) -> str:
 
 
 def dial(entries: Entries, errors: dict[str, str], said: str) -> str:
-    """The one switch: ε is fixed, or what may be lost is. The slider is for those whose browser runs the script.
+    """Return the switch between a fixed ε and a fixed loss, with a slider for browsers that run JavaScript.
 
-    ``said`` is the plan in a line. Its place is never empty: a browser that had to make room for it while the slider is
+    ``said`` is the plan in one line. It is never empty: a browser that had to make room for it while the slider is
     dragged would let go of the slider.
     """
     switch = "".join(
@@ -49,16 +49,16 @@ def dial(entries: Entries, errors: dict[str, str], said: str) -> str:
         f"{' checked' if entries['fix'] == value else ''}>{markup(label)}</label>"
         for value, label in CHOICES["fix"].items()
     )
-    share = _select(entries, "lose", errors, label="of what", described="e-loss e-lose")
+    share = _select(entries, "lose", errors, label="unit of the loss", described="e-loss e-lose")
     loss = f"{_input(entries, 'loss', errors)}{share}"
     return (
-        f'<fieldset class="dial"><legend>What is fixed</legend><div class="switch">{switch}</div>'
+        f'<fieldset class="dial"><legend>What to fix</legend><div class="switch">{switch}</div>'
         f'{_error("fix", errors)}<div class="row if-epsilon"><label for="epsilon">Privacy loss ε</label>'
         f'<div class="pair">{_input(entries, "epsilon", errors)}'
-        '<input type="range" id="slider" class="with-script" min="0" max="230" step="1" aria-label="ε, by sliding">'
+        '<input type="range" id="slider" class="with-script" min="0" max="230" step="1" aria-label="ε, as a slider">'
         "</div>"
         f"{_error('epsilon', errors)}</div>"
-        f'<div class="row if-loss"><label for="loss">I can bear to lose</label><div class="pair">{loss}</div>'
+        f'<div class="row if-loss"><label for="loss">I can afford to lose</label><div class="pair">{loss}</div>'
         f"{_error('loss', errors)}{_error('lose', errors)}</div>"
         '<button type="submit" class="without-script">Plan</button><p role="status" class="status">'
         f"{markup(said)}</p></fieldset>"
@@ -71,7 +71,7 @@ def _row(label: str, name: str, control: str, errors: dict[str, str], *, hint: s
 
 
 def _input(entries: Entries, name: str, errors: dict[str, str], *, label: str = "", described: str = "") -> str:
-    """A text field. Numbers are taken as they are written ("1e-6", "1/3"), so that it is no number field."""
+    """A text field, because numbers are taken as they are written ("1e-6", "1/3")."""
     return (
         f'<input id="{name}" name="{name}" value="{markup(entries[name])}" spellcheck="false" maxlength="60"'
         f"{_marked(name, errors, label, described)}>"
@@ -87,7 +87,7 @@ def _select(entries: Entries, name: str, errors: dict[str, str], *, label: str =
 
 
 def _marked(name: str, errors: dict[str, str], label: str, described: str) -> str:
-    """What a control says to those who do not see it: its name, where its error stands, that it has one."""
+    """Attributes for screen readers: the label, the id of the error message, and whether there is one."""
     invalid = ' aria-invalid="true"' if name in errors else ""
     named = f' aria-label="{markup(label)}"' if label else ""
     return f'{named} aria-describedby="{described or f"e-{name}"}"{invalid}'

@@ -1,41 +1,44 @@
-"""What the form asks, and what was entered, in the words of :func:`flexdp.plan`; no number is computed here."""
+"""The fields of the form, and what was entered as parameters of :func:`flexdp.plan`; nothing is computed here."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flexdp._core.text import safe_repr
-from flexdp.errors import InputError
+from flexdp.errors import ABSENT, InputError, P
 from flexdp.planning import Advice, plan
-from flexdp.statistics import Max, Median, Min, Mode, Quantile, Range, Statistic
+from flexdp.statistics import Statistic
+from flexdp.statistics.parse import parse_statistic
 
-__all__ = ["CHOICES", "DEFAULTS", "STATISTICS", "Entries", "in_words"]
+__all__ = ["CHOICES", "DEFAULTS", "STATISTICS", "Entries", "sentence"]
 
+_LABELS = {
+    "max": "Maximum",
+    "min": "Minimum",
+    "range": "Range",
+    "median": "Median",
+    "q0.9": "90th percentile",
+    "q0.99": "99th percentile",
+    "mode": "Most frequent bucket",
+    "counts": "All counts",
+}
 STATISTICS: dict[str, tuple[str, Statistic | None]] = {
-    "max": ("Maximum", Max()),
-    "min": ("Minimum", Min()),
-    "range": ("Range", Range()),
-    "median": ("Median", Median()),
-    "q0.9": ("90th percentile", Quantile("0.9")),
-    "q0.99": ("99th percentile", Quantile("0.99")),
-    "mode": ("Most frequent bucket", Mode()),
-    "counts": ("All counts", None),
+    word: (label, None if word == "counts" else parse_statistic(word)) for word, label in _LABELS.items()
 }
 CHOICES: dict[str, dict[str, str]] = {
     "stat": {word: label for word, (label, _) in STATISTICS.items()},
     "sizing": {"width": "units wide", "relative": "share of the value, ±"},
-    "fix": {"epsilon": "I fix ε", "loss": "I fix what I can lose"},
+    "fix": {"epsilon": "Fix ε", "loss": "Fix the loss"},
     "lose": {
         "lose_per_bucket": "records per bucket",
         "lose_in_all": "records in all",
         "lose_share": "as a share of all",
     },
 }
-DEFAULTS = {  # a place to begin: the page spends nothing, and a release has no default ε
+DEFAULTS = {  # a starting point only: the page spends nothing, and a release has no default ε
     "stat": "max",
     "records_about": "50000",
     "low": "0",
@@ -49,18 +52,26 @@ DEFAULTS = {  # a place to begin: the page spends nothing, and a release has no 
     "loss": "0.02",
     "lose": "lose_share",
 }
-_WORDS = {
+_WORDS = {  # the page's names for parameters
     "epsilon": "ε",
     "delta": "δ",
     "records_about": "the number of records",
     "lose_per_bucket": "the loss per bucket",
     "lose_in_all": "the loss in all",
     "lose_share": "the share lost",
+    "target": "the loss",
     "max_buckets_per_unit": "the number of buckets per person",
     "buckets_per_unit": "the number of buckets per person",
+    "width": "the width",
     "relative": "the relative width",
+    "bounds": "the bounds",
+    "buckets": "the number of buckets",
+    "stat": "the statistic",
+    "sizing": "the unit of the bucket size",
+    "fix": "what to fix",
+    "lose": "the unit of the loss",
 }
-_FIELDS = {  # where the message about a parameter belongs
+_FIELDS = {  # the field of each parameter
     "epsilon": "epsilon",
     "delta": "delta",
     "records_about": "records_about",
@@ -70,59 +81,58 @@ _FIELDS = {  # where the message about a parameter belongs
     "target": "loss",
     "width": "size",
     "relative": "size",
+    "buckets": "size",
     "bounds": "low",
     "max_buckets_per_unit": "max_buckets_per_unit",
     "buckets_per_unit": "max_buckets_per_unit",
 } | {name: name for name in CHOICES}
-_NAME = re.compile(rf"\b({'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
-_RENAMED = re.compile(rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The texts in the fields, as they were entered."""
+    """The contents of the fields, as they were entered."""
 
     texts: Mapping[str, str]
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Entries:
-        """What a request says; a field that it does not name begins as on a fresh page."""
+        """Read a request; a field that it does not name has its default."""
         return cls({name: query.get(name, default).strip() for name, default in DEFAULTS.items()})
 
     def __getitem__(self, name: str) -> str:
         return self.texts[name]
 
     def chosen(self, name: str) -> str:
-        """The answer to a question with listed answers."""
+        """Return the choice in a field that offers a list."""
         if self[name] not in CHOICES[name]:
-            raise InputError(f"{name} must be one of {', '.join(CHOICES[name])}; got {safe_repr(self[name])}.")
+            raise InputError(name, "must be one of the options offered", given=safe_repr(self[name]))
         return self[name]
 
     @property
     def buckets(self) -> dict[str, Any]:
-        """Bounds and width, as mechanisms and plans take them; without what was left empty."""
+        """Bounds and width, as mechanisms and plans take them; empty fields are left out."""
         ends = (self["low"], self["high"])
         if any(ends) and not all(ends):
-            raise InputError("bounds need both ends, or neither. Fill in the other one.")
+            raise InputError("bounds", "need both ends or neither", remedy="Fill in the other one.")
         found: dict[str, Any] = {"bounds": ends} if all(ends) else {}
         return found | ({self.chosen("sizing"): self["size"]} if self["size"] else {})
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What :func:`flexdp.plan` is asked."""
+        """The parameters of :func:`flexdp.plan`."""
         fixed = "epsilon" if self.chosen("fix") == "epsilon" else self.chosen("lose")
         texts = {name: self[name] for name in ("records_about", "delta", "max_buckets_per_unit")}
         texts[fixed] = self["epsilon" if fixed == "epsilon" else "loss"]
         return {name: text for name, text in texts.items() if text} | self.buckets
 
     def plan(self) -> Advice:
-        """The plan for what was entered."""
+        """Return the plan for what was entered."""
         self.chosen("stat")
         return plan(**self.parameters)
 
     @property
     def plan_line(self) -> str:
-        """The same question to the command line."""
+        """The command that prints the same plan."""
         asked = {**self.parameters}
         if "bounds" in asked:
             asked["bounds"] = ":".join(asked["bounds"])
@@ -131,22 +141,32 @@ class Entries:
         return " ".join(["flexdp plan", *options])
 
     def release_line(self, advice: Advice) -> str:
-        """The command of a plan, with the statistic that was asked for."""
+        """Return the command of a plan, with the statistic that was chosen."""
         return f"{advice.command} --stat {self.chosen('stat')}"
 
     def field_of(self, refusal: InputError) -> str:
-        """The field beside which a message belongs: that of the first parameter it names."""
+        """Return the field that an error belongs to; the switch, if its parameter has no field."""
         fixed = "epsilon" if self["fix"] == "epsilon" else "loss"
-        name = _NAME.search(str(refusal))
-        field = fixed if name is None else _FIELDS[name.group()]
+        field = _FIELDS.get(refusal.parameter, fixed)
         return fixed if field in ("epsilon", "loss") else field
 
+    def spell(self, part: P) -> str:
+        """Spell a parameter in the words of the page.
 
-def in_words(message: str) -> str:
-    """A message of the planner in the words of the page.
+        >>> Entries.read({}).spell(P("delta", 1e-6))
+        'δ = 1e-06'
+        """
+        word = _WORDS.get(part.name, part.name.replace("_", " "))
+        if part.value is ABSENT:
+            return word
+        value = "–".join(map(str, part.value)) if isinstance(part.value, tuple) else str(part.value)
+        return f"{word} = {value}"
 
-    >>> in_words("delta must be in (0, 1); got '2'.")
-    "δ must be in (0, 1); got '2'."
+
+def sentence(text: str) -> str:
+    """Capitalise a message; a Greek letter at its start stays small.
+
+    >>> sentence("the width must be positive."), sentence("δ must be in (0, 1).")
+    ('The width must be positive.', 'δ must be in (0, 1).')
     """
-    said = _RENAMED.sub(lambda name: _WORDS[name.group()], message)
-    return said[:1].upper() + said[1:] if said[:1].isascii() else said  # ε and δ stay small
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text

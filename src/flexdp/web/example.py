@@ -1,8 +1,8 @@
-"""An example to look at: public flights, released by fixed numbers, beside their truth.
+"""The example on the page: public flights, released with fixed random numbers, beside the truth.
 
-The table is public, so its truth may be shown. The numbers that stand in for chance are fixed, one for each bucket, and
-go through the real law of the noise: as ε moves, each bucket's loss moves along with it instead of being drawn anew.
-Nothing here protects anybody, and no release is made this way.
+The table is public, so the truth may be shown. The random numbers are fixed, one for each bucket, and go through the
+real law of the noise: as ε changes, the loss of each bucket follows it instead of being drawn anew. Nothing here
+protects anybody, and no release is made this way.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from flexdp.tables import count
 
 __all__ = ["MOST_LOST", "Flights", "Simulated", "flights", "simulate"]
 
-MOST_LOST = 5000  # the noise of an example that loses more from a bucket is not worked out
+MOST_LOST = 5000  # from a bucket: beyond it, the example is not computed
 _BUCKETS = Width("integer", Fraction(15), (Fraction(-60), Fraction(1440)))
 
 
 @dataclass(frozen=True, slots=True)
 class Flights:
-    """The departure delays of the shipped flights in minutes: each one, and by buckets of a quarter of an hour."""
+    """Departure delays of the shipped flights in minutes: one by one, and in buckets of 15 minutes."""
 
     delays: Histogram
     index: NDArray[np.int64]
@@ -43,22 +43,23 @@ class Flights:
 
     @property
     def centres(self) -> NDArray[Any]:
+        """The centre of each bucket."""
         return _BUCKETS.centres(self.index)
 
     @property
     def spans(self) -> list[tuple[float, float]]:
-        """Where each bucket begins and ends on the scale of minutes."""
+        """The ends of each bucket, in minutes."""
         return [(float(bucket.lower), float(bucket.upper) + 1) for bucket in _BUCKETS.edges_of(self.index)]
 
     @property
     def within(self) -> Fraction:
-        """How far a bucket's middle may be from a value in it."""
+        """The greatest distance of a value from the centre of its bucket."""
         return _BUCKETS.beta
 
 
 @lru_cache(maxsize=1)
 def flights() -> Flights:
-    """The delays, counted once."""
+    """Return the delays, which are counted once."""
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
         question = prepare(path, "departure_delay").questions[0]
         counted = count(question.table, [question.counting])[0]
@@ -71,7 +72,7 @@ def flights() -> Flights:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What is left of each bucket, in the order of :attr:`Flights.index`."""
+    """Records left in each bucket, in the order of :attr:`Flights.index`."""
 
     flights: Flights
     left: NDArray[np.int64]
@@ -79,42 +80,44 @@ class Simulated:
 
     @property
     def histogram(self) -> Histogram:
-        """What would be published."""
+        """The histogram that would be published."""
         there = self.left > 0
         return Histogram(self.flights.centres[there], self.left[there])
 
     @property
     def lost(self) -> int:
+        """The number of flights left out."""
         return int((self.flights.counts - self.left).sum())
 
     @property
     def vanished(self) -> int:
+        """The number of buckets that lost all their flights."""
         return int((self.left == 0).sum())
 
     def published(self, statistic: Statistic) -> Any:
-        """The statistic of what is left; None where nothing is."""
+        """Return the statistic of the flights that are left; None if there are none."""
         histogram = self.histogram
         return statistic(histogram) if len(histogram) else None
 
     def truth(self, statistic: Statistic) -> Any:
-        """The statistic of all flights; the most frequent value among the buckets' middles."""
+        """Return the statistic of all flights; for the mode, of the centres of their buckets."""
         if statistic.ordered:
             return statistic(self.flights.delays)
         return statistic(Histogram(self.flights.centres, self.flights.counts))
 
 
-def simulate(bar: Privacy) -> Simulated:
-    """The flights under the noise of one bucket that ``bar`` allows, at fixed quantiles of it.
+def simulate(privacy: Privacy) -> Simulated:
+    """Release the flights at fixed quantiles of the noise that gives each bucket this privacy.
 
     >>> simulate(Privacy(epsilon=1, delta="1e-6")).max_drop
     27
     """
-    public, noise = flights(), DropNoise(bar.epsilon, bar.delta)
+    public, noise = flights(), DropNoise(privacy.epsilon, privacy.delta)
     sums = list(accumulate(noise.weights))
     drops = [bisect_right(sums, _fixed(place) << (noise.bits - 64)) for place in public.index.tolist()]
     return Simulated(public, np.maximum(public.counts - np.array(drops, dtype=np.int64), 0), noise.max_drop)
 
 
 def _fixed(bucket: int) -> int:
-    """64 bits that belong to a bucket, spread evenly and without a pattern to see."""
+    """64 fixed bits for each bucket, evenly spread and without a visible pattern."""
     return int.from_bytes(hashlib.sha256(f"flexdp web {bucket}".encode()).digest()[:8], "big")

@@ -1,4 +1,4 @@
-"""The page: a form, and what follows from it. It works without a script; with one, it follows every change."""
+"""The page: a form and its result. It works without JavaScript; with it, the result follows every change."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from collections.abc import Callable
 from flexdp._core.display import key_text, table
 from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import markup, plural, thousands
-from flexdp.errors import InputError
+from flexdp.errors import InputError, spelled
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
 from flexdp.report.charts.plans import tradeoff
 from flexdp.statistics import Statistic
 from flexdp.web.controls import dial, setting
-from flexdp.web.entries import STATISTICS, Entries, in_words
+from flexdp.web.entries import STATISTICS, Entries, sentence
 from flexdp.web.example import MOST_LOST, Simulated, flights, simulate
 from flexdp.web.pictures import comparison, icons
 
 __all__ = ["page"]
 
-_WIDE, _NARROW = 640, 340  # pictures are drawn for either; the style shows one
+_WIDE, _NARROW = 640, 340  # pictures are drawn in both widths; the style sheet shows one
 
 
 def page(entries: Entries) -> str:
-    """The whole page for what was entered; a refusal stands beside its field, and the fields keep their texts."""
+    """Return the whole page; an error is shown beside its field, and the fields keep what was entered."""
     try:
         advice = entries.plan()
         errors, result, said = {}, _result(entries, advice), _said(advice)
     except InputError as refusal:
-        errors = {entries.field_of(refusal): in_words(str(refusal))}
-        result = "<p>There is nothing to show until the field that is marked is corrected.</p>"
-        said = "A field needs to be corrected."
+        errors = {entries.field_of(refusal): sentence(refusal.message(entries.spell))}
+        result = "<p>Correct the highlighted field to see the plan.</p>"
+        said = "Correct the highlighted field."
     return "".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>flexdp: plan a release</title>',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<link rel="icon" href="/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/page.css">',
             '<script src="/page.js" defer></script></head>\n<body><a class="skip" href="#result">To the plan</a>',
-            "<header><h1>Plan a release</h1><p>Which ε, how wide the buckets, what will be lost? This page runs on "
+            "<header><h1>Plan a release</h1><p>Choose ε and the buckets, and see what will be lost. This page runs on "
             "your machine, reads no data and spends nothing.</p></header>\n<main>",
             f'<form action="/" method="get" autocomplete="off">{setting(entries, errors)}{dial(entries, errors, said)}',
             f'<div id="result" data-errors="{len(errors)}" data-said="{markup(said)}">{result}</div>',
@@ -52,7 +52,9 @@ def _result(entries: Entries, advice: Advice) -> str:
     curve = _twice(lambda name, width: tradeoff(document, name=name, alone=False, width=width, height=260), "curve")
     parts = [
         "" if chosen is None else _figures(advice, headings, rows),
-        "".join(f'<p class="warning">{markup(in_words(warning))}</p>' for warning in advice.warnings),
+        "".join(
+            f'<p class="warning">{markup(sentence(spelled(caution, entries.spell)))}</p>' for caution in advice.cautions
+        ),
         _command(entries, advice),
         "" if chosen is None else f"<p>{markup(_promise(entries, advice))}</p>",
         '<section class="two"><figure><h2>Records lost against privacy</h2>',
@@ -61,15 +63,15 @@ def _result(entries: Entries, advice: Advice) -> str:
         "</section>",
         "" if chosen is None else _example(entries, advice, chosen),
         "<details><summary>All options</summary>"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Options, scrolls sideways if narrow">',
+        '<div class="scroll" tabindex="0" role="region" aria-label="Options; scrolls sideways if narrow">',
         table(headings, rows, marked=next((place for place, row in enumerate(rows) if row[0]), None)),
-        f"</div><p>The same in a terminal: <code>{_line(entries.plan_line)}</code></p></details>",
+        f"</div><p>In a terminal: <code>{_line(entries.plan_line)}</code></p></details>",
     ]
     return "".join(parts)
 
 
 def _said(advice: Advice) -> str:
-    """The plan in a line, for the one who moves the slider."""
+    """The plan in one line, shown beside the slider."""
     chosen, many = advice.chosen, len(advice.warnings)
     warned = "" if not many else f" {plural(many, 'warning')}."
     if chosen is None:
@@ -81,7 +83,7 @@ def _said(advice: Advice) -> str:
 
 
 def _twice(draw: Callable[[str, int], str], name: str) -> str:
-    """A picture for wide and one for narrow screens; the style hides one of them from everybody."""
+    """A picture for wide and one for narrow screens; the style sheet hides one of them."""
     return "".join(
         f'<div class="{kind}">{draw(f"{name}-{kind}", width)}</div>'
         for kind, width in (("wide", _WIDE), ("narrow", _NARROW))
@@ -89,12 +91,12 @@ def _twice(draw: Callable[[str, int], str], name: str) -> str:
 
 
 def _figures(advice: Advice, headings: list[str], rows: list[list[str]]) -> str:
-    """The row of the chosen option, large."""
+    """The row of the chosen option in large type."""
     row = next(row for row in rows if row[0])
     said = dict(zip(headings, row, strict=True))
     said.pop("")
     if advice.epsilon_origin == "solved":
-        said = {"smallest ε that fits": said.pop("ε"), **said}
+        said = {"smallest ε for this loss": said.pop("ε"), **said}
     items = "".join(f"<div><dt>{markup(name)}</dt><dd>{markup(value)}</dd></div>" for name, value in said.items())
     return f'<dl class="figures">{items}</dl>'
 
@@ -109,20 +111,20 @@ def _command(entries: Entries, advice: Advice) -> str:
 
 
 def _line(command: str) -> str:
-    """A command whose words are not broken at their hyphens."""
+    """A command that is not broken at hyphens."""
     return " ".join(f"<span>{markup(word)}</span>" for word in command.split(" "))
 
 
 def _promise(entries: Entries, advice: Advice) -> str:
-    """What will be true of the statistic, derived from the mechanism that the command runs."""
+    """The accuracy of the statistic, derived from the mechanism that the command runs."""
     label, statistic = STATISTICS[entries["stat"]]
     if statistic is None or advice.epsilon is None:
         drop = advice.chosen.max_drop if advice.chosen else 0
-        return f"Every count will be at most {drop} too low, and never too high; no bucket is invented."
-    bar, records = advice.setting.bar(advice.epsilon), advice.setting.records_about
-    mechanism = Bucketing(**entries.buckets) >> Dropping(bar.epsilon, bar.delta) >> ReadOff(statistic)
+        return f"Every count is at most {drop} too low and never too high, and no bucket is invented."
+    share, records = advice.setting.bucket_privacy(advice.epsilon), advice.setting.records_about
+    mechanism = Bucketing(**entries.buckets) >> Dropping(share.epsilon, share.delta) >> ReadOff(statistic)
     known = mechanism.accuracy(records_at_least=records) if records else mechanism.accuracy()
-    sentence = str(known)
+    promise = str(known)
     given = (
         f"If there are at least {plural(records or 0, 'record', thousands)}, the"
         if known.alpha is not None and known.alpha < 1
@@ -131,24 +133,22 @@ def _promise(entries: Entries, advice: Advice) -> str:
     limited = f" limited to {entries['low']}–{entries['high']}" if "bounds" in entries.buckets else ""
     unit = " Here a record is one person in one bucket." if advice.by_unit else ""
     subject = f"{given} {label.lower()} of the readable values{limited}"
-    return f"{subject} that you publish is {sentence[:1].lower()}{sentence[1:]}{unit}"
+    return f"{subject} that you publish is {promise[:1].lower()}{promise[1:]}{unit}"
 
 
 def _odds(advice: Advice, chosen: Option) -> str:
     return (
-        f"<figure><h2>What one can learn</h2>{icons(chosen.certainty, name='odds')}"
+        f"<figure><h2>What an observer can learn</h2>{icons(chosen.certainty, name='odds')}"
         f"<figcaption>{markup(advice.odds[:1].upper() + advice.odds[1:])}.</figcaption></figure>"
     )
 
 
 def _example(entries: Entries, advice: Advice, chosen: Option) -> str:
-    title = f"<h2>How it looks: {thousands(int(flights().counts.sum()))} flights that are public</h2>"
+    title = f"<h2>Example: {thousands(int(flights().counts.sum()))} public flights</h2>"
     if chosen.max_drop > MOST_LOST:
-        words = (
-            f"Not drawn where a bucket may lose more than {thousands(MOST_LOST)} records: it would keep you waiting."
-        )
+        words = f"Not drawn if a bucket may lose more than {thousands(MOST_LOST)} records: it would take too long."
         return f'<section class="example">{title}<p>{markup(words)}</p></section>'
-    example = simulate(advice.setting.bar(chosen.epsilon))
+    example = simulate(advice.setting.bucket_privacy(chosen.epsilon))
     statistic = STATISTICS[entries["stat"]][1]
     drawn = _twice(lambda name, width: comparison(example, statistic, name=name, width=width), "flights")
     rows = [
@@ -170,12 +170,12 @@ def _told(example: Simulated, statistic: Statistic | None) -> str:
     total, within = int(example.flights.counts.sum()), example.flights.within
     share = number_text(float(f"{100 * example.lost / total:.2g}"))
     said = (
-        "Departure delays from New York in 2013, in buckets of 15 minutes, heights logarithmic. "
+        "Departure delays from New York in 2013, in buckets of 15 minutes, on a logarithmic scale. "
         f"{thousands(example.lost)} of {thousands(total)} flights ({share}%) are left out, at most {example.max_drop} "
         "from each bucket."
     )
     if statistic is None:
-        return f"{said} Every bar that is left is at most {example.max_drop} too low."
+        return f"{said} Every count that is left is at most {example.max_drop} too low."
     value = example.published(statistic)
     if value is None:
         return f"{said} Nothing is left."
@@ -183,11 +183,11 @@ def _told(example: Simulated, statistic: Statistic | None) -> str:
     margin = (
         f"to within {upper_text(moved, 6)} minutes"
         if moved < float("inf")
-        else f"after moving every delay by at most {upper_text(within, 6)} minutes"
+        else f"once every delay is moved by at most {upper_text(within, 6)} minutes"
     )
     return (
-        f"{said} The published {statistic.name}, {number_text(value)}, is exactly that of the flights that remain, "
-        f"{margin}: that is flexible accuracy. The draw is fixed, so that only your choices move it."
+        f"{said} The published {statistic.name}, {number_text(value)}, is exact for the flights that remain, "
+        f"{margin}: this is flexible accuracy. The random numbers are fixed, so that only your choices change it."
     )
 
 

@@ -1,4 +1,4 @@
-"""The page's own pictures: the odds as a hundred icons, and the example, published beside true."""
+"""The pictures of the page: the odds as a hundred icons, and the example, published and true."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["comparison", "icons"]
 
 
 def icons(certainty: str, *, name: str) -> str:
-    """A hundred icons: fifty are how sure an observer was, and those beside them how sure one can become.
+    """Draw a hundred icons: fifty for the certainty of an observer before, and more for the certainty after.
 
     ``certainty`` is a percentage that is rounded up, and so is the number of icons.
     """
@@ -30,7 +30,7 @@ def icons(certainty: str, *, name: str) -> str:
 
 
 def comparison(example: Simulated, statistic: Statistic | None, *, name: str, width: int, height: int = 280) -> str:
-    """The example's bars: what is published, and hatched above it what was left out; the statistic of both."""
+    """Draw the bars of the example: published, and hatched above them left out, with the statistic of both."""
     spans, counts = example.flights.spans, example.flights.counts
     left, right, top, bottom = 46.0, width - 8.0, 44.0, height - 42.0
     across = Scale(spans[0][0], spans[-1][1], left, right)
@@ -61,12 +61,12 @@ def comparison(example: Simulated, statistic: Statistic | None, *, name: str, wi
 
 
 def _marks(example: Simulated, statistic: Statistic | None, across: Scale, top: float, bottom: float) -> list[str]:
-    """Where the statistic lies, published and in truth; of the range, its two ends."""
+    """Marks at the statistic, published and true; for the range, at both ends."""
     if statistic is None:
         return []
     parts: tuple[Statistic, ...] = (Min(), Max()) if isinstance(statistic, Range) else (statistic,)
     lines, captions = [], []
-    for row, (kind, said) in enumerate((("mark", "published"), ("mark dash", "in truth"))):
+    for row, (kind, said) in enumerate((("mark", "published"), ("mark dash", "true"))):
         y = top - 8 - 15 * (1 - row)
         for part in parts:
             value: Any = example.published(part) if row == 0 else example.truth(part)

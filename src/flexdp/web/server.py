@@ -1,7 +1,7 @@
-"""Answers on the loopback address alone, and only to browsers that mean this host.
+"""The server of the page: on the loopback address only, and only for browsers that address this host.
 
-A page elsewhere may make a browser ask this server under another name (DNS rebinding); such a request carries that name
-and is refused. Nothing is stored, set or logged, and the policy lets the page load from here only.
+Another web page may make a browser send requests to this server under another name (DNS rebinding); such a request
+carries that name and is refused. Nothing is stored, set or logged, and the policy lets the page load from here only.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ICON = (
 
 
 def application(port: int) -> ASGIApp:
-    """The page and its parts, for requests that name the loopback host and this port."""
+    """Return the page and its parts as an application for requests that name the loopback host and this port."""
     static = files("flexdp") / "web" / "static"
     style = PALETTE + STYLE + (static / "page.css").read_text(encoding="utf-8")
     script = (static / "page.js").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def application(port: int) -> ASGIApp:
         return Response(content, media_type=kind)
 
     def failed(_request: Request, failure: Exception) -> Response:
-        return PlainTextResponse(f"an unexpected {type(failure).__name__} stopped this page.", status_code=500)
+        return PlainTextResponse(f"An unexpected {type(failure).__name__} stopped this page.", status_code=500)
 
     routes = [
         Route("/", planned),
@@ -70,7 +70,7 @@ def application(port: int) -> ASGIApp:
 
 
 class _Guard:
-    """Refuses requests that mean another host, and puts the security headers on every answer."""
+    """Refuse requests that address another host, and set the security headers of every answer."""
 
     def __init__(self, inner: ASGIApp, hosts: set[str]) -> None:
         self._inner, self._hosts = inner, hosts
@@ -86,12 +86,12 @@ class _Guard:
         if len(named) == 1 and named[0] in self._hosts:
             await self._inner(scope, receive, dressed)
             return
-        refusal = PlainTextResponse("this page answers to 127.0.0.1 and localhost only.", status_code=403)
+        refusal = PlainTextResponse("This page answers to 127.0.0.1 and localhost only.", status_code=403)
         await refusal(scope, receive, dressed)
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on the loopback address; port 0 takes any that is free."""
+    """Open a socket on the loopback address; port 0 takes any free one."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -100,13 +100,13 @@ def listen(port: int) -> socket.socket:
     except OSError:
         listener.close()
         raise InputError(
-            f"port {port} cannot be used: it is taken, or not allowed. Choose another, or 0 for any that is free."
+            "port", f"{port} is in use or not allowed", remedy="Choose another, or 0 for any free one."
         ) from None
     return listener
 
 
 def serve(listener: socket.socket) -> None:
-    """Answer until told to stop; the flights are counted first, so that no request waits for them."""
+    """Serve until interrupted; the flights are counted first, so that no request waits for them."""
     flights()
     config = uvicorn.Config(
         application(listener.getsockname()[1]),

@@ -1,5 +1,5 @@
-// Follows every change of the form: asks for the same page again and puts its new parts in place. One request is under
-// way at a time; whatever changed meanwhile is asked for next, so that the last entry is what stays.
+// Follows every change of the form: requests the same page again and puts its new parts in place. There is one request
+// at a time; changes made meanwhile are requested next, so that the last entry wins.
 "use strict";
 {
   const form = document.querySelector("form");
@@ -12,7 +12,7 @@
   let again = false;
   let copied = 0;
 
-  // The slider is logarithmic, from 0.05 to 10, a hundred steps for a factor of ten; ε to two digits.
+  // The slider is logarithmic, from 0.05 to 10, with a hundred steps for a factor of ten; ε has two digits.
   const toEpsilon = (place) => String(Number((0.05 * 10 ** (place / 100)).toPrecision(2)));
   const toPlace = (value) => Math.round(100 * Math.log10(value / 0.05));
 
@@ -36,7 +36,7 @@
     const wrong = other.dataset.errors !== "0";
     result.classList.toggle("stale", wrong);
     if (wrong) {
-      status.textContent = "These numbers are from before: a field needs to be corrected.";
+      status.textContent = "Correct the highlighted field; the numbers shown are from before.";
       return;
     }
     const held = result.contains(document.activeElement) ? document.activeElement.id : "";
@@ -62,7 +62,7 @@
       put(new DOMParser().parseFromString(await answer.text(), "text/html"));
       history.replaceState(null, "", address);
     } catch {
-      status.textContent = "No answer: is flexdp web still running in its terminal?";
+      status.textContent = "No answer. Is flexdp web still running in its terminal?";
     }
     busy = false;
     if (again) {
@@ -96,7 +96,7 @@
   slider.addEventListener("input", () => {
     epsilon.value = toEpsilon(slider.value);
     slider.setAttribute("aria-valuetext", "ε = " + epsilon.value);
-    timer ||= setTimeout(update, 20); // while it is dragged, not only when it rests
+    timer ||= setTimeout(update, 20); // while it is dragged, not only once it rests
   });
   epsilon.addEventListener("input", placeSlider);
   form.addEventListener("input", (event) => event.target !== slider && typed());

@@ -1,0 +1,206 @@
+"""Options that several commands share, and the request that they describe."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from flexdp._core.text import safe_repr
+from flexdp.errors import InputError, P
+
+__all__ = [
+    "AS_JSON",
+    "DELIMITER",
+    "FORMAT",
+    "IN_DATABASE",
+    "all_of",
+    "bounds_pair",
+    "comma_separated",
+    "pair_of",
+    "prepared",
+    "source_of",
+    "table_options",
+]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
+_TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
+
+
+def comma_separated(_context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
+    """Split values at commas; a value that contains a comma or begins with a blank is written in double quotes."""
+    if value is None:
+        return None
+    try:
+        (row,) = csv.reader([value], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        row = []
+    if not row or "" in row:
+        raise InputError(
+            parameter.name or "", "must be values separated by commas, none of them empty", given=safe_repr(value)
+        )
+    return [part if f'"{part}"' in value else part.strip() for part in row]
+
+
+def bounds_pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    """Parse LO:HI as an option's callback."""
+    return None if value is None else pair_of(value)
+
+
+def pair_of(value: str) -> tuple[str, str]:
+    """Split LO:HI, where either may be a date with a time of day, which has colons of its own."""
+    times = _TIMES.fullmatch(value)
+    low, high = times.groups() if times else map(str.strip, value.split(":")) if value.count(":") == 1 else ("", "")
+    if not low or not high:
+        raise InputError(
+            "bounds",
+            "must be written LO:HI",
+            given=safe_repr(value),
+            remedy=(
+                "For example ", P("bounds", (0, 120)), " or ", P("bounds", ("2024-01-01", "2024-12-31T18:30")), ".",
+            ),
+        )  # fmt: skip
+    return low, high
+
+
+def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    return "\t" if value in ("\\t", "tab") else value
+
+
+FORMAT = click.option(
+    "--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="File format; default: by the file's name."
+)
+DELIMITER = click.option(
+    "--delimiter", metavar="C", callback=_tab, help="Delimiter of CSV files; default: taken from the header."
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+IN_DATABASE = click.option(
+    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db or .sqlite file."
+)
+_TABLE = (
+    click.argument("source", metavar="FILE...", nargs=-1),
+    click.argument("column"),
+    click.option("--also", multiple=True, metavar="COLUMN", help="Another column, released together with COLUMN."),
+    click.option(
+        "--separately", is_flag=True, help="Release COLUMN and the --also columns one by one, in one pass over FILE."
+    ),
+    click.option("--width", metavar="W", help="Bucket width in the column's unit; for times '1 day', '15 minutes', …"),
+    click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
+    click.option("--edges", metavar="E,E,…", callback=comma_separated, help="Bucket edges, ascending."),
+    click.option("--beta", metavar="B", help="With --also: greatest distance of a point from its bucket's centre."),
+    click.option("--bounds", metavar="LO:HI", help="Public bounds of the values."),
+    click.option(
+        "--outside",
+        type=click.Choice(["clamp", "drop"]),
+        default="clamp",
+        show_default=True,
+        help="Treatment of values outside the bounds.",
+    ),
+    click.option(
+        "--kind",
+        type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
+        help="Type of a column that declares none.",
+    ),
+    click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin."),
+    click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
+    click.option(
+        "--by-kind",
+        metavar="K,K,…",
+        callback=comma_separated,
+        help="Type of group columns that declare none: text (default), integer, date or boolean; one for all or each.",
+    ),
+    click.option(
+        "--groups",
+        metavar="G,G,…",
+        callback=comma_separated,
+        help="Groups to publish, which are public; for several group columns A:1,B:2; quoted: '\"A, B\",C'.",
+    ),
+    click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
+    click.option(
+        "--unit-kind",
+        type=click.Choice(["text", "integer", "date"]),
+        help="Type of a unit column that declares none; default: text.",
+    ),
+    click.option(
+        "--max-buckets-per-unit", metavar="K", help="Most buckets that one unit may count in; required with --unit."
+    ),
+    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
+    IN_DATABASE,
+    DELIMITER,
+    FORMAT,
+    AS_JSON,
+)
+
+
+def all_of(options: tuple[Callable[[_F], _F], ...]) -> Callable[[_F], _F]:
+    """Return one decorator that adds several options, in their order."""
+    return lambda function: reduce(lambda wrapped, option: option(wrapped), reversed(options), function)
+
+
+table_options: Callable[[Any], Any] = all_of(_TABLE)
+
+
+def source_of(files: tuple[str, ...], table: str | None) -> Any:
+    """Return what the library takes as a source: a path, several, or an address with a table."""
+    from flexdp.tables import is_database
+
+    if not files:
+        raise click.UsageError(
+            "FILE or COLUMN is missing. Name the file, then its column (flexdp columns FILE lists them)."
+        )
+    if table is None:
+        if is_database(files[0]):
+            raise InputError("table", ("is missing: ", P("source"), " is a database"), remedy="Name a table in it.")
+        return files[0] if len(files) == 1 else [Path(file) for file in files]
+    if len(files) > 1:
+        raise InputError("table", "needs exactly one database", remedy="Give one address or file.")
+    if not is_database(files[0]):
+        raise InputError(
+            "table",
+            "applies to databases only",
+            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.",
+        )
+    return files[0], table
+
+
+def prepared(source: tuple[str, ...], column: str, table: str | None, **options: Any) -> Any:
+    """Check everything that was asked against what the table declares, and return the request."""
+    from flexdp._release.api import prepare
+
+    also, by = options.pop("also"), options.pop("by")
+    if options["separately"] and not also:
+        raise InputError("separately", "needs several columns", remedy=("Name the others with ", P("also"), "."))
+    names = [column, *also]
+    if options["by_kind"] and len(options["by_kind"]) == 1:
+        (options["by_kind"],) = options["by_kind"]
+    if options["groups"] and len(by) > 1:
+        options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
+    for name in ("width", "bounds"):
+        options[name] = _each(name, options[name], names)
+    return prepare(
+        source_of(source, table),
+        names if also else column,
+        by=list(by) or None,
+        **options,
+    )
+
+
+def _each(name: str, value: Any, columns: list[str]) -> Any:
+    """One value for all columns, or one for each, separated by commas."""
+    if value is None or len(columns) == 1:
+        return value if name == "width" or value is None else pair_of(value)
+    parts = value.split(",")
+    if len(parts) not in (1, len(columns)):
+        raise InputError(
+            name,
+            f"must be one value for all columns, or one for each of the {len(columns)}, separated by commas",
+            given=safe_repr(value),
+        )
+    read = [part.strip() if name == "width" else pair_of(part) for part in parts]
+    return read if len(parts) > 1 else read[0]

@@ -1,0 +1,26 @@
+"""``flexdp query``: the SQL that a release would run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from flexdp.cli.options import prepared, table_options
+
+__all__ = ["query"]
+
+
+@click.command()
+@table_options
+@click.option("--dialect", metavar="D", help="Show the query in another dialect: postgres, sqlite, spark, snowflake, …")
+def query(
+    source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any
+) -> int:
+    """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
+    request = prepared(source, column, table, **options)
+    text = request.query(dialect)
+    own = getattr(getattr(request.questions[0].table, "dialect", None), "name", "duckdb")
+    click.echo(json.dumps({"dialect": dialect or own, "sql": text}) if as_json else text)
+    return 0

@@ -1,0 +1,99 @@
+"""Statistics by name: the words of ``--stat`` and of the planning page, parsed once.
+
+==================  ===================================
+word                statistic
+==================  ===================================
+max, min, range     :class:`Max`, :class:`Min`, :class:`Range`
+median              :class:`Median`
+q0.99               :class:`Quantile` at level 0.99
+mode, support       :class:`Mode`, :class:`Support`
+max_at_least:500    :class:`MaxAtLeast` with count 500
+top:10              :class:`Top` with count 10
+==================  ===================================
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+
+from flexdp._core.text import plain_scalar, safe_repr
+from flexdp.errors import InputError
+from flexdp.statistics.base import Statistic
+from flexdp.statistics.frequency import MaxAtLeast, Mode, Support, Top
+from flexdp.statistics.order import Max, Median, Min, Quantile, Range
+
+__all__ = ["EXAMPLES", "parse_statistic"]
+
+_PLAIN: dict[str, Statistic] = {
+    "max": Max(),
+    "min": Min(),
+    "range": Range(),
+    "median": Median(),
+    "mode": Mode(),
+    "support": Support(),
+}
+_COUNTED: dict[str, Callable[[str], Statistic]] = {"max_at_least": MaxAtLeast, "top": Top}
+EXAMPLES = (*_PLAIN, "q0.99", "max_at_least:500", "top:10")  # one word of each form
+_NOT_OFFERED = ("mean", "average", "sum", "std", "var")  # no small error can be promised; suggest nothing similar
+
+
+def parse_statistic(word: object, *, parameter: str = "statistic", also: Sequence[str] = ()) -> Statistic:
+    """Return the statistic that a word names.
+
+    Parameters
+    ----------
+    word
+        For example ``"max"``, ``"q0.99"`` or ``"top:10"``; see the table above.
+    parameter
+        The parameter that holds the word, to be named in error messages.
+    also
+        Words that the caller understands itself, to be listed among the known ones.
+
+    Returns
+    -------
+    Statistic
+        The statistic.
+
+    Raises
+    ------
+    InputError
+        If the word names no statistic, or its number is out of range.
+
+    Examples
+    --------
+    >>> parse_statistic("q0.99"), parse_statistic("max_at_least:500")
+    (Quantile(level=Fraction(99, 100)), MaxAtLeast(count=500))
+    >>> parse_statistic("medain")
+    Traceback (most recent call last):
+    flexdp.errors.InputError: statistic: invalid statistic 'medain'. Did you mean median?
+    """
+    given = plain_scalar(word)
+    if not isinstance(given, str):
+        raise InputError(parameter, "must be the name of a statistic, such as 'max' or 'q0.99'", given=safe_repr(word))
+    name, _, number = given.partition(":")
+    if given in _PLAIN:
+        return _PLAIN[given]
+    if name in _COUNTED and number:
+        return _made(given, _COUNTED[name], number, parameter)
+    if given[:1] == "q" and given[1:2] in "0123456789." and len(given) > 1:
+        return _made(given, Quantile, given[1:], parameter)
+    raise InputError(parameter, f": invalid statistic {safe_repr(word)}", remedy=_hint(given, [*EXAMPLES, *also]))
+
+
+def _made(word: str, statistic: Callable[[str], Statistic], number: str, parameter: str) -> Statistic:
+    try:
+        return statistic(number)
+    except InputError as refusal:
+        raise InputError(parameter, f": invalid statistic {safe_repr(word)}", remedy=_sentence(str(refusal))) from None
+
+
+def _hint(word: str, known: Sequence[str]) -> str:
+    if "," in word:
+        return "Give one statistic at a time."
+    near = [] if word in _NOT_OFFERED else difflib.get_close_matches(word.lower(), known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(known)}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
