@@ -1,4 +1,4 @@
-"""The compared mechanisms: stability against brute force, privacy by exact laws, runs against those laws.
+"""The compared mechanisms: stability against brute force, privacy from exact distributions, runs against those.
 
 The statistical checks compare 20 000 runs with an exact law by the inequality of Dvoretzky, Kiefer, Wolfowitz and
 Massart at 1e-8 a check. There are fewer than 50 of them, so that correct code fails with a chance below 5e-7
@@ -232,7 +232,7 @@ def esa_divergence(epsilon: float, moved: float) -> float:
 
 
 def bns_law(x: int, edges: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """The chance of reporting nothing (below the first edge), then of each cell; an empty bar reports nothing."""
+    """Return the probability of no report (below the first edge), then of each cell; empty buckets report nothing."""
     if x == 0:
         return np.eye(1, len(edges))[0]
     return laplace_cells(np.concatenate(([-1e9], edges)), x, scale)
@@ -282,7 +282,7 @@ def test_noisy_bars_are_private_and_no_more_than_needed(epsilon: float, delta: f
     assert esa_divergence(epsilon, moved) <= delta * SLACK
     assert esa_divergence(epsilon, moved) == pytest.approx(delta * math.exp(-epsilon / 2), rel=1e-6)
     assert bns_divergence(epsilon, 1 / epsilon, least) == pytest.approx(delta, rel=1e-9)
-    # Mis-calibrated: the same checks must fail.
+    # With a wrong calibration the same checks must fail.
     assert stlap_divergence(epsilon, q - 0.1) > delta * SLACK
     assert esa_divergence(epsilon, moved - 0.6) > delta * SLACK
     assert bns_divergence(epsilon, 1 / epsilon, least - 0.1) > delta * SLACK
@@ -305,7 +305,7 @@ def test_the_swap_calibration_is_private_for_replacing_a_record(epsilon: float) 
         q = np.outer(bns_law(x - 1, edges, 1 / epsilon), bns_law(y + 1, edges, 1 / epsilon)).ravel()
         plain = max(plain, both_ways(p, q, epsilon))
     assert worst <= DELTA * SLACK
-    assert plain > DELTA * SLACK  # the other calibration does not promise this much
+    assert plain > DELTA * SLACK  # the other calibration does not claim this
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -601,7 +601,7 @@ def test_ties_of_the_mode_go_where_they_are_told() -> None:
     assert read_off(rows, asked(1, "zero", ties="largest")).tolist() == [3, 3, 0]
     many_rows = np.repeat([[3, 1, 3, 3]], 6000, axis=0)
     drawn = np.bincount(read_off(many_rows, asked(None, "zero", ties="random")).astype(int), minlength=4)
-    assert drawn[1] == 0 and drawn[[0, 2, 3]].min() > 1700  # 2000 expected: below that with a chance under 1e-14
+    assert drawn[1] == 0 and drawn[[0, 2, 3]].min() > 1700  # 2000 expected: probability below 1e-14
     x = counted(5, 0, 5)
     assert [answers(x, None, ties).tolist() for ties in ("smallest", "largest", "random")] == [[0], [2], [0, 2]]
     assert answers(x, 1, "random").tolist() == [2]
@@ -660,7 +660,7 @@ def test_an_empty_output_is_zero_or_a_random_bar() -> None:
     for level in (None, 1, 3):
         assert set(read_off(rows, asked(level, "zero")).tolist()) == {0.0}
         drawn = np.bincount(read_off(rows, asked(level, "random")).astype(int), minlength=4)
-        assert drawn.min() > 800  # 1000 expected: below that with a chance under 1e-10
+        assert drawn.min() > 800  # 1000 expected: probability below 1e-10
     for name in NAMES:
         out = baseline(name).run(
             counted(0, 0, 0), Mode(), 50, np.random.default_rng(0), epsilon=1, delta=DELTA, empty="random"
@@ -676,7 +676,7 @@ def test_the_same_seed_gives_the_same_bytes(name: str, statistic: Any) -> None:
         return baseline(name).run(X, statistic, 300, rng, epsilon="0.3", delta=DELTA, empty="random").tobytes()
 
     assert outputs(11) == outputs(11)
-    assert outputs(11) != outputs(12) or name in ("dropping", "stlap", "bns")  # these may well be certain
+    assert outputs(11) != outputs(12) or name in ("dropping", "stlap", "bns")  # these may be deterministic here
 
 
 def test_the_registry_has_every_mechanism_under_its_name() -> None:
@@ -737,7 +737,7 @@ def test_bad_input_is_named(name: str, change: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("epsilon", "delta"), [("1e-3", "1e-6"), (4, "1e-30"), (5, 0.5), ("1e4", "1e-20")])
 def test_extreme_parameters_give_outputs_on_the_bars(name: str, epsilon: Any, delta: Any) -> None:
-    epsilon = 5 if name == "ss" and epsilon == "1e4" else epsilon  # beyond 5 it is refused
+    epsilon = 5 if name == "ss" and epsilon == "1e4" else epsilon  # larger ε are refused
     for counts, statistic in product(
         (counted(7), counted(0, 2**50, 3), counted(0, 0)), (Max(), MaxAtLeast(2**51), Mode())
     ):

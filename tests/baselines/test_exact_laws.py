@@ -1,4 +1,4 @@
-"""Exact laws and exact errors, against enumeration of every noisy histogram and of every way to leave records out."""
+"""Exact distributions and errors, against enumeration of all noisy histograms and of all ways to drop records."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def density(name: str, z: float) -> float:
 
 
 def bar_law(name: str, x: int, short: int = 0) -> dict[int, float]:
-    """The chance of each height that a bar of x records can show; ``short`` spoils the noise by that many records."""
+    """Return the probability of each height that a bucket of x records can report; ``short`` plants a fault."""
     if x == 0:
         return {0: 1.0}
     if name == "dropping":
@@ -65,7 +65,7 @@ def bar_law(name: str, x: int, short: int = 0) -> dict[int, float]:
 def enumerated(
     name: str, counts: tuple[int, ...], level: int | None, empty: str, ties: str, short: int = 0
 ) -> NDArray[np.float64]:
-    """The law of the answer, one noisy histogram after the other."""
+    """Compute the distribution of the answer by enumerating noisy histograms."""
     out = np.zeros(len(counts))
     for shown in product(*(bar_law(name, x, short).items() for x in counts)):
         heights = [height for height, _ in shown]

@@ -65,7 +65,7 @@ def normal(weights: list[Any]) -> list[Fraction]:
 
 
 def assert_couples(found: Transport, cost: np.ndarray, a: list[Fraction], b: list[Fraction]) -> None:
-    """The coupling is one: positive, within the marginals, and what is left is what it says, exactly."""
+    """Check that the coupling is valid: positive masses, within the marginals, with the stated remainder, exactly."""
     sent, got, mass = [Fraction(0)] * len(a), [Fraction(0)] * len(b), Fraction(0)
     for i, j, piece in found.coupling:
         assert piece > 0
@@ -243,7 +243,7 @@ def test_masses_decide_exactly() -> None:
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_flows_beyond_32_bits_are_exact(extra: int) -> None:
-    """scipy's flow wraps silently at 2^31; masses far beyond it must still decide to the last unit."""
+    """scipy's flow wraps silently at 2^31; far larger masses must still be exact to the last unit."""
     generator = np.random.default_rng(8)
     huge = 10**30
     a = [int(k) * huge + int(k) for k in generator.integers(1, 9, 6)]
@@ -502,7 +502,7 @@ def test_the_loss_can_be_put_on_either_side(p: list[int], q: list[int], gamma: F
     lost = sum(left_p.values(), Fraction(0))
     assert lost == sum(left_q.values(), Fraction(0)) <= gamma
     share = min(Fraction(1), first / lost) if lost else Fraction(0)
-    for key in {*p, *q}:  # of what is left, P′ takes a share from Q, and Q′ the rest from P
+    for key in {*p, *q}:  # P′ takes part of the remainder from Q, and Q′ the rest from P
         stays = (1 - share) * left_p[key] + share * left_q[key]
         one[key], two[key] = one.get(key, Fraction(0)) + stays, two.get(key, Fraction(0)) + stays
 

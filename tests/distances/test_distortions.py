@@ -1,4 +1,4 @@
-"""Distortions: the closed forms against brute force, the laws of a quasi-metric, witnesses that do what they say."""
+"""Distortions: closed forms against brute force, the axioms of a quasi-metric, and valid witnesses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def histogram(values: tuple[int, ...]) -> Histogram:
 
 @st.composite
 def chains(draw: st.DrawFn) -> list[Histogram]:
-    """Three data sets, often reachable one from the other: a few records dropped, a few moved."""
+    """Draw three data sets, often obtained from one another by dropping and moving a few records."""
     values = list(draw(records))
     chain = [histogram(tuple(values))]
     for _ in range(2):
@@ -45,7 +45,7 @@ def chains(draw: st.DrawFn) -> list[Histogram]:
 
 
 def carried_out(x: Histogram, witness: Witness) -> Counter[Any]:
-    """What x becomes when the witness is followed."""
+    """Apply a witness to x."""
     result = Counter(dict(x.items()))
     for key, count in witness.dropped:
         assert 0 < count <= result[key]

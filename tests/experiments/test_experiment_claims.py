@@ -1,4 +1,4 @@
-"""Verdicts on planted numbers: every claim can hold, every claim can fail, and doubt is called doubt."""
+"""Verdicts on planted numbers: every statement can hold, can fail, and can be undecided."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USUAL = {(one, two, "actual"): 2.0 for one in "1456" for two in ("bns", "bns_swa
 
 
 def planted(changes: dict[tuple[str, str, str], float] | None = None, at: Fraction | None = None) -> Study:
-    """All err as a blind guess does, BNS and SanPoints a little more where they should, and as the changes say."""
+    """Give all mechanisms the error of a random guess, BNS and SanPoints slightly more, and apply the changes."""
     cells = []
     for experiment in EXPERIMENTS:
         for name in NAMES:
@@ -125,7 +125,7 @@ def test_outcomes_follow_the_t_quantile() -> None:
 
 
 def test_standard_errors_are_paired() -> None:
-    """A spread that both mechanisms share does not blur their difference."""
+    """Variation common to both mechanisms does not affect the paired difference."""
     shared = np.array([5.0, 40.0, 17.0, 60.0, 31.0])
     check = Check(about="", values=(shared + 2.0) - shared, bound=VISIBLE)
     assert check.error < 1e-12 and check.outcome == "fails"

@@ -216,7 +216,7 @@ def test_a_table_must_be_called_public_before_it_is_opened(tmp_path: Path) -> No
         "97 is alone in bar 19 of 21, and always left out: 11 is next"
     )
     unbounded = flexdp("compare", table, "age", "--kind", "integer", *TINY, "--data-is-public")
-    assert unbounded.returncode == 2 and "bounds and width" in unbounded.stderr
+    assert unbounded.returncode == 2 and "width are required" in unbounded.stderr
 
 
 def test_help_of_all_commands_loads_no_experiment() -> None:

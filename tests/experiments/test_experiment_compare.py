@@ -1,4 +1,4 @@
-"""Comparing on one's own: all forms of mechanisms and data, and what is wrong with them."""
+"""Comparisons: all forms of mechanisms and data, and errors in them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_functions_are_called_as_documented() -> None:
 
 
 def test_errors_by_hand() -> None:
-    """The maximum is 4; with a fiftieth of 494 records left out, 9 of them, also 3 if bar 4 goes: F = {3, 4}."""
+    """The maximum is 4; dropping a fiftieth of 494 records, 9 of them, empties bucket 4: F = {3, 4}."""
     found = compare(lambda _counts, _rng: 1, ROW, "max", alpha="0.02", **QUICK)
     (row,) = found.rows
     assert (row.actual, row.flexible, row.beta_50, row.actual_se) == (60.0, 40.0, 40.0, 0.0)

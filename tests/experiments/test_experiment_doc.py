@@ -1,4 +1,4 @@
-"""docs/experiments.md says what the code computes: its tables from the files beside it, those files from the code."""
+"""docs/experiments.md agrees with the code: its tables with the files next to it, those files with the code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read(name: str) -> list[dict[str, str]]:
 
 
 def verdict_lines() -> Iterator[str]:
-    """A line for each claim and verdict, with the readings under which it is that."""
+    """Yield one line per statement and verdict, with the readings that lead to it."""
     says = {claim.name: claim.says for claim in CLAIMS}
     outcomes: dict[tuple[str, str], dict[Fraction, Any]] = {}
     against: dict[tuple[str, str], tuple[float, str]] = {}
@@ -58,7 +58,7 @@ def verdict_lines() -> Iterator[str]:
 
 
 def number_lines() -> Iterator[str]:
-    """Actual / flexible error at a few ε."""
+    """Yield actual / flexible errors at a few ε."""
     found = {(r["experiment"], r["mechanism"], Fraction(r["epsilon"])): r for r in read("results.csv")}
     yield "| experiment | mechanism | " + " | ".join(f"ε = {float(e):g}" for e in SHOWN) + " |"
     yield "|---|---|" + "--:|" * len(SHOWN)
@@ -70,7 +70,7 @@ def number_lines() -> Iterator[str]:
 
 
 def switch_lines() -> Iterator[str]:
-    """A line for each switch and claim that it turns round."""
+    """Yield one line per switch and statement that it reverses."""
     turned: dict[tuple[str, str, str], dict[str, list[Fraction]]] = {}
     for row in read("sensitivity.csv"):
         reading = ", ".join(word for word in (row["ours"], row["bns"]) if word)
@@ -90,7 +90,7 @@ def test_every_table_is_that_of_the_files(lines: Any) -> None:
 
 
 def test_the_files_are_what_the_code_computes() -> None:
-    """One ε of each experiment and mechanism, all 100 × 100 runs of it, again."""
+    """Recompute one ε of each experiment and mechanism, with all 100 × 100 runs."""
     settings = Settings(seed=SEED)
     known = {(row["experiment"], row["mechanism"], Fraction(row["epsilon"])): row for row in read("results.csv")}
     assert len(known) == 6 * 9 * 12
@@ -107,7 +107,7 @@ def test_the_files_are_what_the_code_computes() -> None:
 
 
 def test_the_verdicts_are_what_the_code_finds() -> None:
-    """All claims at one ε, at which some hold, some fail and some are undecided: 54 cells of 100 × 100 runs."""
+    """Judge all statements at one ε, where some hold, some fail and some are undecided: 54 cells of 100 × 100 runs."""
     epsilon = Fraction(3, 10)
     study = run(tuple(EXPERIMENTS.values()), chosen_mechanisms([]), [epsilon], Settings(seed=SEED))
     found = {(each.claim.name, each.ours or "", each.bns or ""): each for each in judge(study)}

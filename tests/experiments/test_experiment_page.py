@@ -1,4 +1,4 @@
-"""The figure and the page: the same bytes, all lines drawn, nothing loaded, every table labelled."""
+"""The figure and the page: reproducible bytes, all lines drawn, nothing loaded, every table labelled."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_without_matplotlib_it_says_what_to_install(study: Study, monkeypatch: p
 
 
 class Reader(HTMLParser):
-    """Tags must nest; what is collected is looked at below."""
+    """Check that tags nest, and collect them with the text."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Studies: every number against loops written out, the same whatever else is asked for, resumed and refused."""
+"""Studies: numbers against plain loops, independence of what else is run, resumption and errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def study(names: str = "256", mechanisms: tuple[str, ...] = ("dropping", "ss"), 
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_errors_are_those_of_the_measure_module(name: str) -> None:
-    """Data, runs, means and quantiles again, through the library's own attainable sets and curves."""
+    """Recompute data, runs, means and quantiles from the library's own attainable sets and curves."""
     experiment, settings = EXPERIMENTS[name], Settings(seed=2, runs=20, datasets=2)
     cell = measure(experiment, named(BASELINES["bns"]), Fraction(1, 10), settings)
     percent, everything = 100 / experiment.bars, []
@@ -55,7 +55,7 @@ def test_errors_are_those_of_the_measure_module(name: str) -> None:
 
 
 def test_quantiles_are_those_of_an_accuracy_curve() -> None:
-    experiment = EXPERIMENTS["4"]  # its data sets are all alike, so that one curve holds all runs
+    experiment = EXPERIMENTS["4"]  # its data sets are identical, so one curve holds all runs
     settings = Settings(seed=1, runs=50, datasets=2)
     cell = measure(experiment, named(BASELINES["em"]), Fraction(1), settings)
     outputs = np.concatenate(
@@ -145,7 +145,7 @@ def test_an_interruption_keeps_what_is_finished(tmp_path: Path) -> None:
         study(journal=journal, progress=stop)
     text = (tmp_path / NAME).read_text()
     assert len(text.splitlines()) == 1 + 3
-    (tmp_path / NAME).write_text(text[:-40])  # and a crash cuts the last line off
+    (tmp_path / NAME).write_text(text[:-40])  # a crash truncates the last line
     with Journal(tmp_path, SMALL) as journal:
         assert len(journal.cells) == 2
         resumed = study(journal=journal)

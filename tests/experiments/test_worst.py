@@ -1,4 +1,4 @@
-"""The search for worst cases, against all histograms of a tiny case, and with mechanisms that must be found out."""
+"""The search for worst cases, against all histograms of a tiny case, and with planted faults that it must find."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def place_of(heights: tuple[int, ...], level: int | None) -> int:
 
 
 def brute_force(name: str, statistic: Any, gamma: Fraction) -> int:
-    """The worst β over all histograms, with attainable sets from all ways to leave records out."""
+    """Return the worst β over all histograms, with attainable sets from all ways to drop records."""
     level, worst = level_of(statistic), 0
     allowed = DropNoise(EPSILON, DELTA).max_drop * BARS
     for x in product(range(RECORDS + 1), repeat=BARS):
@@ -63,7 +63,7 @@ def brute_force(name: str, statistic: Any, gamma: Fraction) -> int:
 
 
 class Spoiled:
-    """Dropping, but every bar loses ``more`` records than it should: −1 is a mechanism that may add one."""
+    """Dropping with a planted fault: every bucket loses ``more`` records than it should; −1 may add one."""
 
     name = "spoiled"
     citation = baseline("dropping").citation
@@ -77,7 +77,7 @@ class Spoiled:
 
     def law(self, counts: Any, statistic: Any, *, epsilon: Any, delta: Any, empty: str, ties: str) -> Any:
         noise = DropNoise(epsilon, delta)
-        fewer = np.concatenate(([0.0], np.cumsum(noise.pmf)[:-1], [1.0]))  # surely, not up to rounding
+        fewer = np.concatenate(([0.0], np.cumsum(noise.pmf)[:-1], [1.0]))  # exactly 1, without rounding
 
         def exceeds(x: Any, h: Any) -> Any:
             return fewer[np.clip(x - h - self.more, 0, noise.q)]
@@ -111,7 +111,7 @@ DROP = DropNoise(EPSILON, DELTA).max_drop
 
 @pytest.mark.parametrize(("more", "statistic"), [(-1, MaxAtLeast(3)), (DROP, Max()), (DROP, MaxAtLeast(3))])
 def test_control_a_spoiled_dropping_is_found_out(more: int, statistic: Any) -> None:
-    """A record too many lifts a bar to k; losing twice as much hides more than the budget explains."""
+    """One record too many lifts a bucket to k; losing twice as much exceeds the budget."""
     for evaluations in (ALL, ALL - 1):
         (row,) = search([Spoiled(more)], [statistic], **TINY | {"gammas": [0]}, evaluations=evaluations).rows
         assert row.exhaustive == (evaluations == ALL)

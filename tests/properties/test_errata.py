@@ -1,4 +1,4 @@
-"""Where the paper errs, computed: each section of docs/errata.md has its check here."""
+"""The errata of the paper, computed: each section of docs/errata.md has a check here."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_tau_needs_the_rounded_up_number_of_buckets() -> None:
 
 
 def test_the_last_centre_stays_within_the_bound() -> None:
-    """The paper's last centre, w·(t − ½), may lie beyond B; ours is cut."""
+    """The paper's last centre, w·(t − ½), may lie beyond B; ours does not."""
     assert 3 * (4 - 0.5) > 10
     x = Histogram.from_values([9.9])
     assert Bucketing(width=3, bounds=(0, 10))(x).keys.tolist() == [9.5]
@@ -173,7 +173,7 @@ def test_histogram_parameters() -> None:
 
 
 def test_choosing_parameters() -> None:
-    """ε = 1/√(τn): dropped are (1/ε²)·B/(2β) records, more for finer buckets; the paper has it upside down."""
+    """ε = 1/√(τn): (1/ε²)·B/(2β) records are dropped, more for finer buckets; the paper has the inverse ratio."""
     n, span, tau = 10**6, 100, Fraction(1, 10**4)
     lost = {}
     for beta in (1, 5):
@@ -193,7 +193,7 @@ def test_the_distance_of_supports_is_hausdorffs() -> None:
 
 
 def test_not_every_distortion_is_an_output() -> None:
-    """Outputs are α-distortions; but one that takes the whole allowance from a single tall bar never occurs."""
+    """Outputs are α-distortions, but one that takes the whole budget from a single tall bucket never occurs."""
     mech = Dropping(epsilon=1, delta="1e-6")
     x = Histogram.from_counts({0: 1000, 1: 1000, 2: 1000})
     alpha = mech.accuracy(records_at_least=x.size, bars=3).alpha
@@ -206,7 +206,7 @@ def test_not_every_distortion_is_an_output() -> None:
 
 
 def test_integer_histograms_of_different_sizes_do_not_round_together() -> None:
-    """x and 2x are at histogram distance zero, yet dropping one record from x leaves what no drop of 2x matches."""
+    """x and 2x are at histogram distance zero, yet one record dropped from 2x cannot be matched by dropping from x."""
     x, twice = {1: 1, 2: 2}, {1: 2, 2: 4}
     normalise = lambda h: {k: Fraction(v, sum(h.values())) for k, v in h.items()}  # noqa: E731
     assert normalise(x) == normalise(twice)
@@ -251,14 +251,14 @@ def test_the_maximum_margin_direction_flips_at_any_beta() -> None:
 
 
 def test_the_evaluated_alpha_is_not_the_guaranteed_one() -> None:
-    """At ε = 1, δ = 2^−20 a hundred bars of 10 000 records may lose far more than the .005 that is evaluated."""
+    """At ε = 1, δ = 2^−20, a hundred buckets of 10 000 records may lose far more than the .005 evaluated."""
     noise = DropNoise(1, Fraction(1, 2**20))
     assert noise.max_drop * 100 / 10_000 == pytest.approx(0.27)
     assert Max().sensitivity(0) == 0
 
 
 def test_the_two_forms_of_the_condition_agree() -> None:
-    """Claim equiv-ineq_claim-hist is algebra, and right: both forms change over at the same n."""
+    """Claim equiv-ineq_claim-hist is correct algebra: both forms switch at the same n."""
     for epsilon, tau, nu in [(0.5, 0.05, 0.0), (1.0, 0.01, 0.1), (0.1, 0.2, 0.01)]:
         bound = 2 / (epsilon * tau) * math.log1p(-math.expm1(-epsilon * tau / 2) / math.expm1(epsilon * (nu + tau / 2)))
         for n in (bound * 0.999, bound * 1.001):

@@ -61,13 +61,13 @@ def experiments() -> dict[int, tuple[NDArray[np.int64], Any]]:
 
 @dataclass(frozen=True)
 class Cell:
-    """What 2000 runs gave, and what a law says of one."""
+    """Outputs of 2000 runs, with the exact distribution of one."""
 
     outputs: NDArray[np.int64]
     exact: ExactErrors
 
     def event(self) -> tuple[int, float]:
-        """How often the event of a chance nearest to one half happened, and that chance."""
+        """Count of the event whose probability is nearest to one half, and that probability."""
         below = np.cumsum(self.exact.law)
         c = int(np.argmin(np.abs(below - 0.5)))
         return int((self.outputs <= c).sum()), float(np.clip(below[c], 0, 1))
@@ -98,7 +98,7 @@ def cells(names: list[str], numbers: range) -> list[Cell]:
 
 
 def unlikely_events(found: list[Cell]) -> int:
-    """Cells whose count is too far out in the tail of its binomial law, or which are sure and yet differ."""
+    """Return the cells whose count is too far in the tail of its binomial distribution, or that should be certain."""
     wrong = 0
     for cell in found:
         if (place := cell.sure()) is not None:
@@ -111,7 +111,7 @@ def unlikely_events(found: list[Cell]) -> int:
 
 
 def unlikely_means(found: list[Cell]) -> int:
-    """Mean errors further off than Bernstein's inequality allows."""
+    """Return the mean errors that deviate by more than Bernstein's inequality allows."""
     strength = math.log(2 * 2 * len(found) / FALSE_ALARM)
     wrong = 0
     for cell in found:
@@ -155,12 +155,14 @@ def test_runs_agree_with_the_exact_laws_in_every_cell() -> None:
     assert unlikely_means(found) == 0
     total, low, high, informative = squares(found)
     assert informative > 200
-    assert 0.75 < math.sqrt(low / informative) < 1 < math.sqrt(high / informative) < 1.25  # a bound that bites
+    assert (
+        0.75 < math.sqrt(low / informative) < 1 < math.sqrt(high / informative) < 1.25
+    )  # the bounds are tight enough to matter
     assert low <= total <= high, math.sqrt(total / informative)
 
 
 def under(ties: Any, empty: Any, name: str, epsilon: float, law_ties: Any, law_empty: Any) -> Cell:
-    """A small histogram with tied bars, which often come out empty."""
+    """A small histogram with tied buckets that are often empty after noise."""
     counts, asked = np.array([4, 15, 2, 15, 0, 14, 15, 1]), {"epsilon": epsilon, "delta": 0.01}
     rng = np.random.default_rng([32, len(ties), len(empty), LAWS.index(name), int(100 * epsilon)])
     seen = baseline(name).run(counts, Mode(), RUNS, rng, **asked, empty=empty, ties=ties).astype(np.int64)
@@ -189,7 +191,7 @@ def test_control_the_wrong_rule_is_rejected(name: str) -> None:
 
 
 def reaching_one_further(number: int, epsilon: float) -> ExactErrors:
-    """Dropping, if every bar lost one record more."""
+    """Dropping with a planted fault: every bucket loses one record more."""
     counts, statistic = experiments()[number]
     right = claimed("dropping", number, epsilon)
     noise = DropNoise(epsilon, DELTA)

@@ -18,6 +18,7 @@ from flexdp.baselines.base import Empty, Readable, Ties
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Settings, epsilon_grid
 from flexdp.experiments.contenders import contenders, is_a, labelled
+from flexdp.experiments.figure import png, svg
 from flexdp.experiments.files import write_whole
 from flexdp.experiments.paper import ALPHA, DELTA, EPSILONS, Experiment
 from flexdp.experiments.results import Row, results_csv, rows, short_table
@@ -118,8 +119,6 @@ class Comparison:
         InputError
             If the ending is another, matplotlib is not installed, or the file cannot be written.
         """
-        from flexdp.experiments.figure import png, svg
-
         target = Path(path_text("path", path))
         kinds = {".svg": svg, ".png": png}
         if target.suffix.lower() not in kinds:

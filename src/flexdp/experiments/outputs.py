@@ -13,6 +13,7 @@ from typing import Any
 from flexdp._core.exact import number_text
 from flexdp.experiments.checks import Check
 from flexdp.experiments.claims import CLAIMS, Judgement
+from flexdp.experiments.figure import png, svg
 from flexdp.experiments.files import write_whole
 from flexdp.experiments.page import command, page
 from flexdp.experiments.results import datasets_csv, results_csv, rows, short_table, timings_csv
@@ -47,8 +48,6 @@ class Finished:
         for name, text in texts.items():
             write_whole(folder / name, text)
         if figures:
-            from flexdp.experiments.figure import png, svg
-
             drawing = svg(self.study)
             write_whole(folder / "figure.svg", drawing)
             write_whole(folder / "figure.png", png(self.study))
