@@ -19,27 +19,28 @@ from flexdp.errors import InputError
 
 __all__ = [
     "DAYS_FROM_MARCH_0",
+    "EPOCH",
+    "FIRST_DATETIME",
     "FIRST_DAY",
-    "FIRST_MOMENT",
+    "LAST_DATETIME",
     "LAST_DAY",
-    "LAST_MOMENT",
     "MICROS_PER_DAY",
     "check_zone",
     "date_at",
     "datetime_at",
-    "day_number",
+    "days_since_epoch",
     "first_day",
-    "micro_number",
+    "micros_since_epoch",
     "month_numbers",
     "offsets",
 ]
 
 _EPOCH = dt.datetime(1970, 1, 1)
-_EPOCH_DAY = _EPOCH.toordinal()
+EPOCH = _EPOCH.toordinal()
 _MICROSECOND = dt.timedelta(microseconds=1)
 MICROS_PER_DAY = dt.timedelta(days=1) // _MICROSECOND
-FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - _EPOCH_DAY, dt.date.max.toordinal() - _EPOCH_DAY
-FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROS_PER_DAY, (LAST_DAY + 1) * MICROS_PER_DAY - 1
+FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - EPOCH, dt.date.max.toordinal() - EPOCH
+FIRST_DATETIME, LAST_DATETIME = FIRST_DAY * MICROS_PER_DAY, (LAST_DAY + 1) * MICROS_PER_DAY - 1
 DAYS_FROM_MARCH_0 = 719468  # from 1 March of the year 0 to 1970-01-01
 
 _FIRST_OFFSET, _LAST_OFFSET = dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
@@ -47,19 +48,19 @@ _STEP = dt.timedelta(days=5)  # no zone has changed its clocks and back within l
 _SECOND = dt.timedelta(seconds=1)
 
 
-def day_number(day: dt.date) -> int:
+def days_since_epoch(day: dt.date) -> int:
     """Return the number of days since 1970-01-01.
 
-    >>> day_number(dt.date(1970, 1, 2)), day_number(dt.datetime(1969, 12, 31, 18))
+    >>> days_since_epoch(dt.date(1970, 1, 2)), days_since_epoch(dt.datetime(1969, 12, 31, 18))
     (1, -1)
     """
-    return day.toordinal() - _EPOCH_DAY
+    return day.toordinal() - EPOCH
 
 
-def micro_number(moment: dt.datetime) -> int:
+def micros_since_epoch(moment: dt.datetime) -> int:
     """Return the number of microseconds since 1970-01-01 on the clock that the datetime shows.
 
-    >>> micro_number(dt.datetime(1970, 1, 1, 0, 0, 1))
+    >>> micros_since_epoch(dt.datetime(1970, 1, 1, 0, 0, 1))
     1000000
     """
     return (moment.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
@@ -67,12 +68,12 @@ def micro_number(moment: dt.datetime) -> int:
 
 def date_at(day: int) -> dt.date:
     """Return the date of a day number, or the nearest one of the years 1 to 9999."""
-    return dt.date.fromordinal(min(max(day, FIRST_DAY), LAST_DAY) + _EPOCH_DAY)
+    return dt.date.fromordinal(min(max(day, FIRST_DAY), LAST_DAY) + EPOCH)
 
 
 def datetime_at(micros: int) -> dt.datetime:
     """Return the datetime of a microsecond number, or the nearest one of the years 1 to 9999."""
-    return _EPOCH + dt.timedelta(microseconds=min(max(micros, FIRST_MOMENT), LAST_MOMENT))
+    return _EPOCH + dt.timedelta(microseconds=min(max(micros, FIRST_DATETIME), LAST_DATETIME))
 
 
 def month_numbers(days: NDArray[Any]) -> NDArray[Any]:
@@ -80,7 +81,7 @@ def month_numbers(days: NDArray[Any]) -> NDArray[Any]:
 
     The arithmetic is that of the query: eras of 400 years of 146097 days, in years that begin in March.
 
-    >>> month_numbers(np.array([day_number(dt.date(2024, 2, 29))])).tolist() == [12 * 2024 + 1]
+    >>> month_numbers(np.array([days_since_epoch(dt.date(2024, 2, 29))])).tolist() == [12 * 2024 + 1]
     True
     """
     days = days + DAYS_FROM_MARCH_0
@@ -100,7 +101,7 @@ def first_day(month: int) -> int:
     year = month // 12
     if not 1 <= year <= 9999:
         return FIRST_DAY if year < 1 else LAST_DAY + 1
-    return day_number(dt.date(year, month % 12 + 1, 1))
+    return days_since_epoch(dt.date(year, month % 12 + 1, 1))
 
 
 def check_zone(zone: object) -> str:
@@ -129,7 +130,7 @@ def offsets(zone: str) -> tuple[tuple[int, int], ...]:
     ((-2208988800000000, 0),)
     """
     if zone == "UTC":
-        return ((micro_number(_FIRST_OFFSET), 0),)
+        return ((micros_since_epoch(_FIRST_OFFSET), 0),)
     clock = ZoneInfo(zone)
 
     def ahead(moment: dt.datetime) -> dt.timedelta:
@@ -147,4 +148,4 @@ def offsets(zone: str) -> tuple[tuple[int, int], ...]:
                 low, high = (middle, high) if ahead(middle) == found[-1][1] else (low, middle)
             found.append((high, ahead(high)))
         moment = later
-    return tuple((micro_number(at), by // _MICROSECOND) for at, by in found)
+    return tuple((micros_since_epoch(at), by // _MICROSECOND) for at, by in found)

@@ -1,7 +1,7 @@
-"""Small HTML cards for notebooks: a title, a few facts, a sentence; at home in light and dark.
+"""Small HTML cards for notebooks: a title, a few facts, a sentence; for light and dark themes.
 
-A card carries its own style, asks for nothing from outside and runs no script. It takes its colours from JupyterLab or
-VS Code where they are, else from the browser.
+A card contains its own style, loads nothing and runs no script. It takes its colours from JupyterLab or VS Code if it
+is shown there, otherwise from the browser.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ __all__ = [
     "table",
 ]
 
-_WRAPPED = 40  # characters of a cell that is a sentence
+_WRAPPED = 40  # characters of a cell beyond which it wraps
+_LONGEST_KEY = 120  # characters of a key that is shown in full
 STYLE = """
 .flexdp-card{--fd-ink:var(--jp-content-font-color1,var(--vscode-foreground,CanvasText));
 --fd-soft:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#767676));
@@ -56,27 +57,27 @@ color:var(--fd-ink)}
 
 
 def card(title: object, *parts: str) -> str:
-    """A card; ``parts`` is markup that has been escaped already."""
+    """Build a card; ``parts`` are markup, already escaped."""
     return f'<div class="flexdp-card"><style>{STYLE}</style><b class="t">{markup(title)}</b>{"".join(parts)}</div>'
 
 
 def facts(pairs: Iterable[tuple[object, object]]) -> str:
-    """Names and values, one below the other."""
+    """List names and values, one below the other."""
     return "<dl>" + "".join(f"<dt>{markup(name)}</dt><dd>{markup(value)}</dd>" for name, value in pairs) + "</dl>"
 
 
 def sentence(text: object) -> str:
-    """A paragraph."""
+    """Build a paragraph."""
     return f"<p>{markup(text)}</p>"
 
 
 def code(line: object) -> str:
-    """A line to copy."""
+    """Build a line of code to copy."""
     return f"<p><code>{markup(line)}</code></p>"
 
 
 def table(headings: Sequence[object], rows: Iterable[Sequence[object]], *, marked: int | None = None) -> str:
-    """A table, one of its rows set off."""
+    """Build a table, with one row highlighted."""
     head = "".join(f'<th scope="col">{markup(cell)}</th>' for cell in headings)
     body = "".join(
         ('<tr class="on">' if place == marked else "<tr>")
@@ -88,12 +89,12 @@ def table(headings: Sequence[object], rows: Iterable[Sequence[object]], *, marke
 
 
 def answer_card(name: str, value: Any, words: str) -> str:
-    """An answer: its value, and the sentence that is true of it."""
+    """Build the card of an answer: its value and its sentence."""
     return card(f"{name}: {short(name, value)}", sentence(words))
 
 
 def short(name: str, value: Any, most: int = 8) -> str:
-    """An answer's value in a line: of many keys the first; counts with their keys, of the most frequent the keys."""
+    """Print an answer's value in one line: the first of many keys, counts with their keys, the most frequent keys."""
     if value is None or value == () or value == {}:
         return "nothing survived"
     if isinstance(value, dict):
@@ -106,24 +107,21 @@ def short(name: str, value: Any, most: int = 8) -> str:
 
 
 def listed(items: Iterable[str], most: int) -> str:
-    """Words in a line, the first of many; apart by semicolons where some hold commas themselves."""
+    """Join the first of many words, by semicolons if any of them contains a comma."""
     words = list(items)
     between = "; " if any("," in word for word in words) else ", "
     return between.join(words[:most]) + (f"{between}… ({len(words)} in all)" if len(words) > most else "")
 
 
-def key_text(value: Any, longest: int = 120) -> str:
-    """A key or a count as people write it; a point in brackets."""
-    if isinstance(value, tuple | list):
-        return f"({', '.join(key_text(part, longest) for part in value)})"
-    words = value_text(value)
-    return words if len(words) <= longest else words[: longest - 1] + "…"
+def key_text(value: Any, longest: int = _LONGEST_KEY) -> str:
+    """Print a key or a count for people, a very long one shortened."""
+    return value_text(value, longest)
 
 
 def from_report(place: str) -> Callable[..., str]:
     """Return a function of a module of :mod:`flexdp.report`, such as "html.page.page", loaded on first use.
 
-    The one place where values lower in the house reach up to the room that draws them.
+    The only place where values of lower layers reach up to the one that draws them.
     """
     module, _, name = place.rpartition(".")
     found: Callable[..., str] = getattr(importlib.import_module(f"flexdp.report.{module}"), name)

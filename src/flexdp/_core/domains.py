@@ -20,10 +20,10 @@ from flexdp._core.text import is_short, plain_scalar, safe_repr, thousands
 from flexdp.errors import InputError, P, Phrase
 
 __all__ = [
-    "ALPHA", "BETA", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL", "OPEN_GAMMA", "POSITIVE_ALPHA",
-    "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY", "SMALL_DELTA", "SPAN", "TAU", "TRIM", "WIDTH", "Domain",
-    "array", "attribute", "choice", "elements", "flag", "function", "instance", "integer", "pairs", "path_text",
-    "sequence", "text",
+    "ALPHA", "BETA", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL", "OPEN_ALPHA", "OPEN_GAMMA",
+    "POSITIVE_ALPHA", "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY", "SMALL_DELTA", "SPAN", "TAU", "TRIM",
+    "WIDTH", "Domain", "array", "attribute", "choice", "elements", "flag", "function", "instance", "integer", "pairs",
+    "path_text", "sequence", "text",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -182,6 +182,7 @@ ALPHA = Domain(
     remedy="Give a fraction of the records: 5% is 0.05.",
 )
 POSITIVE_ALPHA = replace(ALPHA, low_included=False)
+OPEN_ALPHA = replace(ALPHA, low_included=False, high_included=False)
 BETA = Domain(
     name="beta",
     low=Fraction(0),

@@ -26,6 +26,7 @@ __all__ = [
     "exact",
     "exact_text",
     "float_up",
+    "json_value",
     "lower_text",
     "next_below",
     "number_text",
@@ -153,8 +154,8 @@ def _double_up(binary: Fraction, decimal: Fraction) -> float:
     return found
 
 
-def root_up(square: Fraction | int) -> Fraction:
-    """Return a square root, exactly if it is rational, otherwise rounded up in the thirtieth decimal.
+def root_up(square: Fraction | int, decimals: int = 30) -> Fraction:
+    """Return a square root, exactly if it is rational, otherwise rounded up in its last decimal.
 
     >>> root_up(Fraction(9, 4)), root_up(2) ** 2 > 2
     (Fraction(3, 2), True)
@@ -163,7 +164,7 @@ def root_up(square: Fraction | int) -> Fraction:
     top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
     if top * top == number.numerator and bottom * bottom == number.denominator:
         return Fraction(top, bottom)
-    scale = 10**30
+    scale = 10**decimals
     return Fraction(math.isqrt(math.ceil(number * scale * scale)) + 1, scale)
 
 
@@ -245,18 +246,37 @@ def lower_text(value: Fraction | float, digits: int = 3) -> str:
     return text[1:] if text.startswith("-") else f"-{text}" if text != "0" else "0"
 
 
-def value_text(value: Any) -> str:
-    """Print a key, a count or an answer with all its digits; a point in brackets.
+def value_text(value: Any, longest: int | None = None) -> str:
+    """Print a key, a count or an answer with all its digits, or its first ``longest`` characters; a point in brackets.
 
     >>> value_text(2.0), value_text((51.5, 4.25)), value_text("a"), value_text(dt.timedelta(days=3))
     ('2', '(51.5, 4.25)', 'a', '3 days')
     """
-    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
-        return number_text(value)
     if isinstance(value, tuple | list):
-        return f"({', '.join(map(value_text, value))})"
+        return f"({', '.join(value_text(part, longest) for part in value)})"
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        text = number_text(value)
+    elif isinstance(value, dt.timedelta) and value == dt.timedelta(days=value.days):
+        text = f"{value.days} days"
+    else:
+        text = str(value)
+    return text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def json_value(value: Any) -> Any:
+    """Convert a key or an answer to JSON without loss: a fraction as "p/q", a date in ISO format, a tuple as a list.
+
+    >>> json_value((Fraction(1, 3), dt.date(2024, 12, 31), 2.5)), json_value(dt.timedelta(days=3))
+    (['1/3', '2024-12-31', 2.5], 3)
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return [json_value(part) for part in value]
+    if isinstance(value, dt.date):
+        return value.isoformat()
     if isinstance(value, dt.timedelta) and value == dt.timedelta(days=value.days):
-        return f"{value.days} days"
+        return value.days
     return str(value)
 
 

@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used, with the command that installs them where they are missing."""
+"""Optional dependencies: imported on first use, with an error that says how to install a missing one."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ def extra(name: str, package: str, use: str) -> Iterator[None]:
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] != package:
             raise
-        raise InputError(f"{use} needs {package}: run pip install 'flexdp[{name}]'.") from None
+        raise InputError(use, f"needs {package}: run pip install 'flexdp[{name}]'") from None

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexdp._core.calendar import check_zone, day_number
+from flexdp._core.calendar import check_zone, days_since_epoch
 from flexdp._core.domains import Domain, choice, elements, integer, pairs, sequence, text
+from flexdp._core.exact import root_up
 from flexdp._core.text import is_unicode, plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
@@ -220,13 +221,7 @@ def per_column(
 
 def _side(beta: Fraction, dimensions: int) -> Fraction:
     """The side of a cube whose half-diagonal is at most β: 2β/√d, rounded down."""
-    scale = 10**15
-    root = next(
-        r
-        for r in (Fraction(int((dimensions * scale * scale) ** 0.5) + step, scale) for step in range(-2, 4))
-        if r * r >= dimensions
-    )
-    return 2 * beta / root
+    return 2 * beta / root_up(dimensions, decimals=15)
 
 
 def _by(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:
@@ -325,7 +320,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
 
 def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
     """A group as the engine numbers it: dates as days since 1970-01-01."""
-    return tuple(day_number(part) if isinstance(part, dt.date) else part for part in group)
+    return tuple(days_since_epoch(part) if isinstance(part, dt.date) else part for part in group)
 
 
 def _units(

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from flexdp._core.calendar import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, day_number, micro_number
+from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY, days_since_epoch, micros_since_epoch
 from flexdp._core.domains import RELATIVE, WIDTH, Domain, choice, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar, safe_repr
@@ -214,7 +214,7 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
 
 def bound_given(kind: Kind, upper: Fraction) -> Fraction:
     """Return the upper bound as given: for datetimes, the last microsecond before it is stored."""
-    return min(upper + 1, Fraction(LAST_MOMENT)) if kind == "datetime" else upper
+    return min(upper + 1, Fraction(LAST_DATETIME)) if kind == "datetime" else upper
 
 
 def _point_text(kind: Kind, point: Fraction) -> str:
@@ -241,7 +241,7 @@ def _point(name: str, kind: Kind, value: Any) -> Fraction:
             raise wrong from None
     if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
         raise wrong
-    return Fraction(day_number(value))
+    return Fraction(days_since_epoch(value))
 
 
 def _moment(name: str, value: Any) -> Fraction:
@@ -259,7 +259,7 @@ def _moment(name: str, value: Any) -> Fraction:
         value = dt.datetime(value.year, value.month, value.day)
     if not isinstance(value, dt.datetime) or value.tzinfo is not None:
         raise wrong
-    return Fraction(micro_number(value))
+    return Fraction(micros_since_epoch(value))
 
 
 def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
@@ -272,7 +272,7 @@ def _bounds(kind: Kind, bounds: Sequence[Any]) -> tuple[Fraction, Fraction]:
         given = f"{order} bounds, {safe_repr(pair[0])} and {safe_repr(pair[1])}"
         raise InputError("bounds", "must be a lower bound and a larger upper bound", given=given, remedy=remedy)
     if kind == "datetime":  # the upper bound is excluded
-        return max(lower, Fraction(FIRST_MOMENT)), upper - 1
+        return max(lower, Fraction(FIRST_DATETIME)), upper - 1
     if kind == "integer":  # the integers inside
         lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
         if lower > upper:

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from flexdp._core.domains import array as array_given
 from flexdp._core.domains import elements
 from flexdp._core.exact import exact
-from flexdp._core.keys import canonical_keys, object_keys
 from flexdp._core.text import plain_scalar
 from flexdp.errors import InputError
-from flexdp.histogram import Histogram
+from flexdp.histogram import Histogram, canonical_keys, object_keys
 
 __all__ = [
     "Coupling",

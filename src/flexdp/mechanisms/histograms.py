@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import day_number, micro_number
-from flexdp._core.domains import EPSILON, Domain, instance, integer
+from flexdp._core.calendar import days_since_epoch, micros_since_epoch
+from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA, TAU, instance, integer
 from flexdp._core.exact import Number, float_up, root_up, said, sum_up
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind, Outside
@@ -36,9 +36,6 @@ __all__ = ["BucketHistogram", "Bucketing", "Dropping", "Emptiness", "STLap"]
 
 _MOST_DIMENSIONS = 1000
 _MOST_RECORDS = 10**18
-TAU = Domain(name="tau", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of all records a bar may lose.")
-ALPHA = Domain(name="alpha", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of records left out.")
-BETA = Domain(name="beta", low=Fraction(0), remedy="It is how far values may be moved.")
 
 
 def _dimensions(given: object) -> int:
@@ -171,11 +168,11 @@ def _coordinates(histogram: Histogram, buckets: Buckets, dimensions: int) -> NDA
     if buckets.kind == "date":
         if not all(isinstance(key, dt.date) for key in keys):
             raise InputError("histogram must have dates for keys.")
-        return np.array([day_number(key) for key in keys], dtype=np.int64)
+        return np.array([days_since_epoch(key) for key in keys], dtype=np.int64)
     if buckets.kind == "datetime":
         if not all(isinstance(key, dt.datetime) for key in keys):
             raise InputError("histogram must have datetimes for keys.")
-        return np.array([micro_number(key) for key in keys], dtype=np.int64)
+        return np.array([micros_since_epoch(key) for key in keys], dtype=np.int64)
     if buckets.kind in ("text", "boolean"):
         return keys
     if not all(isinstance(key, Real) for key in keys.ravel()[:1]) or keys.dtype.kind == "b":
@@ -281,7 +278,7 @@ def BucketHistogram(  # noqa: N802
     records, and δ is the smallest that allows. The errata are applied: T is rounded up, w has the √d, and the reach is
     fixed by the public n, not by the data.
     """
-    share, distance = ALPHA.check(alpha), BETA.check(beta)
+    share, distance = OPEN_ALPHA.check(alpha), POSITIVE_BETA.check(beta)
     least = integer("records_at_least", records_at_least, at_most=_MOST_RECORDS)
     dimensions = _dimensions(dimensions)
     width = 2 * distance / (Fraction(1) if dimensions == 1 else root_up(dimensions))

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import day_number, micro_number
 from flexdp._core.domains import array
 from flexdp._core.exact import value_text
 from flexdp._core.text import plural, safe_repr, thousands
+from flexdp.buckets.base import EPOCH
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
@@ -172,13 +172,13 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
 def _day(cell: Any) -> int:
     if not isinstance(cell, dt.date):
         raise InputError("public_sample must hold dates where kind is 'date'.")
-    return day_number(cell)
+    return cell.toordinal() - EPOCH
 
 
 def _moment(cell: Any) -> int:
     if not isinstance(cell, dt.datetime) or cell.tzinfo is not None:
         raise InputError("public_sample must hold datetimes without a time zone where kind is 'datetime'.")
-    return micro_number(cell)
+    return (cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
 
 
 def expected(counts: Counts, noise: DropNoise) -> Expected:

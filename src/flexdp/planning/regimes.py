@@ -6,7 +6,7 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from flexdp._core.domains import Domain, choice, integer
+from flexdp._core.domains import TAU, Domain, choice, integer
 from flexdp._core.exact import Number
 from flexdp.errors import InputError
 from flexdp.noise.calibration import DIGITS, smallest_delta
@@ -15,12 +15,6 @@ from flexdp.planning.solving import Plan, solve
 
 __all__ = ["REGIMES", "regime"]
 
-_TAU = Domain(
-    name="tau",
-    low=Fraction(0),
-    high=Fraction(1),
-    remedy="It is the share of the records that a bucket may lose.",
-)
 _EXPONENT = Domain(
     name="exponent", low=Fraction(0), high=Fraction(1), remedy="A bucket may lose a share n^-exponent of the records."
 )
@@ -63,7 +57,7 @@ def regime(
         if value is not None and name != owner:
             raise InputError(f"{option} belongs to the regime {owner!r}; leave it out of {name!r}.")
     if name == "inverse-root":
-        reach = math.isqrt(records) if tau is None else math.floor(_TAU.check(tau) * records)
+        reach = math.isqrt(records) if tau is None else math.floor(TAU.check(tau) * records)
         if reach < 4:
             raise InputError("tau and records_at_least must give τn of at least 4, so that ε is at most 1/2.")
         loss = _digits_up(Context(prec=60).sqrt(Decimal(reach)))

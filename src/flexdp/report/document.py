@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import day_number, micro_number
+from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.exact import value_text
 from flexdp._core.keys import canonical_keys
 from flexdp.buckets.exact import Exact
@@ -61,7 +61,7 @@ class Axis:
     def position(self, key: Any) -> float:
         """Where a key lies on the scale: numbers as they are, days and datetimes since 1970."""
         if self.kind == "date":
-            return float(day_number(dt.date.fromisoformat(key)))
+            return float(days_since_epoch(dt.date.fromisoformat(key)))
         if self.kind == "datetime":
             return _seconds(dt.datetime.fromisoformat(key))
         return float(key)
@@ -202,12 +202,12 @@ class Document:
 def _plain(end: Any) -> float:
     if isinstance(end, dt.datetime):
         return _seconds(end)
-    return float(day_number(end)) if isinstance(end, dt.date) else float(end)
+    return float(days_since_epoch(end)) if isinstance(end, dt.date) else float(end)
 
 
 def _seconds(moment: dt.datetime) -> float:
     """Seconds since 1970, of the clock that was read."""
-    return micro_number(moment) / 10**6
+    return micros_since_epoch(moment) / 10**6
 
 
 def label(key: Any) -> str:

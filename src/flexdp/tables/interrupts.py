@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from flexdp._core.keys import object_keys
 from flexdp.errors import DataError
+from flexdp.histogram import object_keys
 from flexdp.tables.counting import Counted, Counting
 
 __all__ = ["columns_of", "counted", "counted_together", "run", "run_here", "silenced"]

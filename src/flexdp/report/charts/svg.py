@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import date_at, day_number
+from flexdp._core.calendar import date_at, days_since_epoch
 from flexdp._core.exact import number_text, said
 from flexdp._core.text import markup, safe_repr
 from flexdp.errors import InputError
@@ -220,7 +220,7 @@ def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
         found = [
             (day := first + dt.timedelta(days=int(step)), day.isoformat()) for step in ticks(0, span, 6, whole=True)
         ]
-    return [(float(day_number(day)), name) for day, name in found if first <= day <= last]
+    return [(float(days_since_epoch(day)), name) for day, name in found if first <= day <= last]
 
 
 def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from flexdp._core.calendar import FIRST_MOMENT, LAST_MOMENT
-from flexdp.buckets.base import Kind
+from flexdp.buckets.base import FIRST_MOMENT, LAST_MOMENT, Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.sql.query import Reading

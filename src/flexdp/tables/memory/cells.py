@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import MICROS_PER_DAY, day_number, micro_number
-from flexdp._core.keys import canonical_keys, object_keys
-from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
+from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, MICROS_PER_DAY, Kind
+from flexdp.histogram import canonical_keys, object_keys
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -195,7 +194,7 @@ def _day(cell: Any) -> int | None:
             return None
     if isinstance(cell, np.datetime64):
         return _tick(cell, "date")
-    return day_number(cell) if isinstance(cell, dt.date) and cell == cell else None
+    return cell.toordinal() - EPOCH if isinstance(cell, dt.date) and cell == cell else None
 
 
 def _boolean(cell: Any) -> bool | None:
@@ -218,8 +217,8 @@ def _moment(cell: Any) -> int | None:
     if isinstance(cell, dt.datetime):
         plain = dt.datetime(cell.year, cell.month, cell.day, cell.hour, cell.minute, cell.second, cell.microsecond)
         same = cell == cell and cell.tzinfo is None
-        return micro_number(plain) if same else None
-    return day_number(cell) * MICROS_PER_DAY if isinstance(cell, dt.date) and cell == cell else None
+        return (plain - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1) if same else None
+    return (cell.toordinal() - EPOCH) * MICROS_PER_DAY if isinstance(cell, dt.date) and cell == cell else None
 
 
 def _tick(cell: np.datetime64, kind: Kind) -> int | None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, MICROS_PER_DAY, offsets
-from flexdp.buckets.base import Kind
+from flexdp._core.calendar import offsets
+from flexdp.buckets.base import FIRST_DAY, FIRST_MOMENT, LAST_DAY, LAST_MOMENT, MICROS_PER_DAY, Kind
 
 __all__ = ["to_clock_ticks", "to_ticks"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from flexdp._core.calendar import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY
-from flexdp.buckets.base import Kind
+from flexdp.buckets.base import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.query import Reading
 

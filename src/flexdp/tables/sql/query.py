@@ -21,8 +21,8 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from flexdp._core.calendar import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, offsets
-from flexdp.buckets.base import Kind
+from flexdp._core.calendar import offsets
+from flexdp.buckets.base import FIRST_MOMENT, LAST_MOMENT, MICROS_PER_DAY, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.width import Width
 from flexdp.tables.counting import Axis, Counting, Units

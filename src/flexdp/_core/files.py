@@ -1,0 +1,51 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["replacing", "write_whole"]
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary file beside ``path`` that takes its place at the end, or is removed if anything is raised.
+
+    A link is followed: the file that it points to is replaced, not the link.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "a.txt")) as draft:
+    ...         _ = draft.write_text("text")
+    ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
+    [('a.txt', 'text')]
+    """
+    target = path.resolve()
+    descriptor, name = tempfile.mkstemp(prefix=".flexdp-", dir=target.parent)
+    os.close(descriptor)
+    draft = Path(name)
+    try:
+        yield draft
+        draft.chmod(0o666 & ~_umask())
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all; a device or a pipe, which nothing can replace, is written directly."""
+    octets = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file():
+        path.write_bytes(octets)
+        return
+    with replacing(path) as draft:
+        draft.write_bytes(octets)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
