@@ -1,3 +1,3 @@
-"""What everything may import, and what knows nothing of privacy."""
+"""Tools that every room may import, and that know nothing of privacy."""
 
 __all__: list[str] = []

@@ -22,9 +22,8 @@ from flexdp.errors import InputError, P, Phrase
 __all__ = [
     "ALPHA", "BETA", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL", "OPEN_ALPHA", "OPEN_GAMMA",
     "POSITIVE_ALPHA", "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY", "SMALL_DELTA", "SPAN", "TAU", "TRIM",
-    "WIDTH", "Domain",
-    "array", "attribute", "choice", "elements", "flag", "function", "instance", "integer", "pairs", "path_text",
-    "sequence", "text",
+    "WIDTH", "Domain", "array", "attribute", "choice", "elements", "flag", "function", "instance", "integer", "pairs",
+    "path_text", "sequence", "text",
 ]  # fmt: skip
 
 _T = TypeVar("_T")

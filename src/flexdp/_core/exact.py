@@ -154,8 +154,8 @@ def _double_up(binary: Fraction, decimal: Fraction) -> float:
     return found
 
 
-def root_up(square: Fraction | int) -> Fraction:
-    """Return a square root, exactly if it is rational, otherwise rounded up in the thirtieth decimal.
+def root_up(square: Fraction | int, decimals: int = 30) -> Fraction:
+    """Return a square root, exactly if it is rational, otherwise rounded up in its last decimal.
 
     >>> root_up(Fraction(9, 4)), root_up(2) ** 2 > 2
     (Fraction(3, 2), True)
@@ -164,7 +164,7 @@ def root_up(square: Fraction | int) -> Fraction:
     top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
     if top * top == number.numerator and bottom * bottom == number.denominator:
         return Fraction(top, bottom)
-    scale = 10**30
+    scale = 10**decimals
     return Fraction(math.isqrt(math.ceil(number * scale * scale)) + 1, scale)
 
 

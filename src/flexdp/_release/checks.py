@@ -17,6 +17,7 @@ import numpy as np
 
 from flexdp._core.calendar import check_zone, days_since_epoch
 from flexdp._core.domains import Domain, choice, elements, integer, pairs, sequence, text
+from flexdp._core.exact import root_up
 from flexdp._core.text import is_unicode, plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
@@ -220,13 +221,7 @@ def per_column(
 
 def _side(beta: Fraction, dimensions: int) -> Fraction:
     """The side of a cube whose half-diagonal is at most β: 2β/√d, rounded down."""
-    scale = 10**15
-    root = next(
-        r
-        for r in (Fraction(int((dimensions * scale * scale) ** 0.5) + step, scale) for step in range(-2, 4))
-        if r * r >= dimensions
-    )
-    return 2 * beta / root
+    return 2 * beta / root_up(dimensions, decimals=15)
 
 
 def _by(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:

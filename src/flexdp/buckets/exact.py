@@ -25,7 +25,7 @@ class Exact:
     relative = False
     count = None  # the values that occur are not public, whatever the bounds
     first = 0
-    spec = "every value its own bar"
+    spec = "every value its own bucket"
 
     @property
     def unit(self) -> str:

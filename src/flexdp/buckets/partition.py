@@ -12,6 +12,23 @@ Edges         [e_i, e_{i+1}), the last one closed          β = half the width o
 Months        a number of months of the calendar           β = half the length of the bucket in question
 Grid          a cell of several columns                    β = half the diagonal of a cell
 ============= ============================================ ==========================================================
+
+All of them have these members:
+
+============= =======================================================================================================
+kind          kind of the values: "integer", "number", "text", "date", "datetime" or "boolean"
+bounds        lower and upper bound as exact numbers, or None; dates are days, datetimes microseconds since 1970-01-01
+outside       treatment of values outside the bounds, "clamp" or "drop"
+count, first  number of public buckets and the first index; count is None if the buckets are not public
+spec          the partition in a few words
+beta, unit    largest half-width of a bucket, and its unit: "" for numbers, "days", "hours" and so on for times
+relative      True if beta is a fraction of the centre
+beta_at       half-width of one bucket
+beta_of       largest half-width of some buckets, including the effect of rounding on their keys
+locate        indices of values; values that are not counted are left out (not of a grid, whose axes locate values)
+centres       keys of buckets
+edges_of      edges of buckets
+============= =======================================================================================================
 """
 
 from __future__ import annotations
