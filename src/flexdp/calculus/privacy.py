@@ -48,6 +48,8 @@ Relation: TypeAlias = tuple[Neighbours, Neighbours]  # the neighbours that a ste
 _GRID = 10**60  # a bucket's δ is a multiple of 1/_GRID
 _BITS = 512  # of the powers that prove it
 _SHARE = Domain(name="certify", low=Fraction(0), high=Fraction(1), remedy="It is a share of the budget, such as 0.05.")
+_LARGEST_EPSILON = 10**4  # of any guarantee
+_LARGEST_GROUP = 10**9  # beyond it sixty digits no longer tell a step's factor from 1
 _PART = Domain(name="shares", low=Fraction(0), remedy="Give a positive share to each, for example [2, 1, 1].")
 
 
@@ -206,10 +208,10 @@ def of_group(privacy: Privacy, size: int) -> Privacy:
     >>> float(found.epsilon), float(found.delta)
     (2.0, 3.718281828459045e-06)
     """
-    privacy, many = _privacy(privacy), integer("size", size)
-    factor = group_factor(privacy.epsilon, many)
-    if privacy.delta * factor >= 1:
-        raise InputError("size", "is too large: nothing is left of delta's promise", given=safe_repr(many))
+    privacy, many = _privacy(privacy), integer("size", size, at_most=_LARGEST_GROUP)
+    factor = group_factor(privacy.epsilon, many) if privacy.epsilon * many <= _LARGEST_EPSILON else None
+    if factor is None or privacy.delta * factor >= 1:
+        raise InputError("size", "is too large: such a group has no privacy", given=safe_repr(many))
     return _changed(privacy, privacy.epsilon * many, lambda delta: delta * factor, privacy.neighbours)
 
 
@@ -234,7 +236,7 @@ def of_each_member(privacy: Privacy, size: int) -> Privacy:
     >>> float(member.epsilon), float(member.delta)
     (0.5, 3.7754066879814545e-07)
     """
-    privacy, many = _privacy(privacy), integer("size", size)
+    privacy, many = _privacy(privacy), integer("size", size, at_most=_LARGEST_GROUP)
     step = privacy.epsilon / many
     return replace(privacy, epsilon=step, delta=privacy.delta / group_factor(step, many), delta_real=None)
 

@@ -77,6 +77,14 @@ class Bucketing(Mechanism):
     True
     >>> Bucketing(relative="0.05", bounds=(1, 120))
     Bucketing(relative='0.05', bounds=(1, 120))
+    >>> weeks = Bucketing(kind="date", width="1 week", bounds=("2024-01-01", "2024-12-31"))
+    >>> weeks.parameters()
+    {'width': '1 week', 'bounds': ('2024-01-01', '2024-12-31'), 'kind': 'date'}
+    >>> tens = Bucketing(width=10)
+    >>> tens.run(Histogram.from_values([3, 8, 14])).keys.tolist()
+    [5.0, 15.0]
+    >>> tens.accuracy_in(Known()).beta, tens.tau(Known()).bound(1.0)
+    (5.0, 6.0)
     """
 
     partition: Partition

@@ -48,6 +48,7 @@ class Chain(Mechanism):
 
     Examples
     --------
+    >>> from flexdp import Histogram
     >>> from flexdp.mechanisms import Bucketing, Dropping
     >>> chain = Bucketing(width=5) >> Dropping(1, "1e-6")
     >>> chain == Chain([Bucketing(width=5), Dropping(1, "1e-6")])
@@ -56,6 +57,14 @@ class Chain(Mechanism):
     ['Bucketing', 'Dropping']
     >>> chain
     Bucketing(width=5) >> Dropping(epsilon=1, delta='1e-06')
+    >>> chain.parameters() == {"parts": chain.parts}
+    True
+    >>> public = Bucketing(width=5, bounds=(0, 10)) >> Dropping(1, "1e-6")
+    >>> public.run(Histogram.from_counts({3: 1000})).keys.tolist()
+    [2.5]
+    >>> known = Known(records_at_least=5400)
+    >>> public.accuracy_in(known).alpha, public.tau(known).bound(1.0), public.records_left(known)
+    (0.01, 3.5, 5346)
     """
 
     steps: Parts
