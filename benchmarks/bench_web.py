@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from _timing import race, say
 
-from flexdp.calculus import privacy as _derivation
+from flexdp.calculus import powers as _powers
 from flexdp.planning import options as _options
 from flexdp.web.entries import Entries
 from flexdp.web.example import flights
@@ -38,7 +38,7 @@ def anew(**asked: str) -> Callable[[], object]:
 
     def make() -> str:
         _options._curve.cache_clear()
-        _derivation._share.cache_clear()
+        _powers.share_of_each.cache_clear()
         return page(Entries.read(asked | {"epsilon": f"1.{next(numbers)}"}))
 
     numbers = count(10_000)

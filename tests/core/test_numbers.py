@@ -286,7 +286,10 @@ def test_a_printer_of_twelve_digits_is_caught(
     ("target", "fault"),
     [
         ("flexdp.buckets.width.largest_distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
-        ("flexdp.guarantees.upper_text", lambda value, digits=3: f"{float(value):.{digits}g}"),  # rounded to nearest
+        (
+            "flexdp.guarantees.accuracy.upper_text",
+            lambda value, digits=3: f"{float(value):.{digits}g}",
+        ),  # rounded to nearest
     ],
 )
 def test_margins_that_are_too_narrow_are_caught(monkeypatch: pytest.MonkeyPatch, target: str, fault: Any) -> None:

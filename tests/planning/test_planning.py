@@ -267,7 +267,7 @@ def test_plans_that_cannot_be() -> None:
         solve(epsilon=1, delta="1e-6", alpha="0.01", records_at_least=100)
     with pytest.raises(InputError, match="q and delta"):
         smallest_epsilon(2, "1e-6")
-    with pytest.raises(InputError, match="q=2 is too small"):
+    with pytest.raises(InputError, match="q is too small for any delta"):
         smallest_delta(1, 2, buckets_per_unit=100)
     with pytest.raises(InputError, match="epsilon"):
         smallest_delta("1e-9", 100, buckets_per_unit=2)

@@ -17,7 +17,7 @@ import flexdp
 from flexdp import Release
 from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
-from flexdp.calculus.privacy import group_factor
+from flexdp.calculus.powers import group_factor
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bucket
 

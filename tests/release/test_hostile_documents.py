@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import flexdp
 from flexdp import InputError, Release, Releases
 from flexdp.accounting.budget import Budget, has_reach
-from flexdp.calculus.privacy import group_factor
+from flexdp.calculus.powers import group_factor
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 LABELS = {"by_kind": "text", "unit_kind": "integer"}

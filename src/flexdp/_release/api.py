@@ -15,14 +15,13 @@ from flexdp._core.domains import Domain, flag, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
 from flexdp._release.checks import Prepared, Shape, column_names, per_column, prepare_column
-from flexdp._release.published import Release, Releases, mechanism_of
+from flexdp._release.published import Release, Releases
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
 from flexdp.calculus import split as divided
 from flexdp.errors import DataError, InputError
 from flexdp.histogram import KeyedHistogram
-from flexdp.mechanisms import Dropping
 from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Release", "Releases", "Request", "prepare", "query", "release"]
@@ -273,9 +272,8 @@ class Request:
 
 def _thinned(private: KeyedHistogram, shape: Shape, budget: Budget) -> Release:
     """The one step from private to public."""
-    dropping = mechanism_of(shape, budget).parts[-1]
-    assert isinstance(dropping, Dropping)
-    left = dropping.thin(private)
+    unit = "record" if shape.unit is None else shape.unit.name
+    left = budget.dropping(unit, len(shape.columns)).thin(private)  # the last step of Release.mechanism
     return Release(shape=shape, budget=budget, cells=left.cells, records_at_most=left.records_at_most)
 
 

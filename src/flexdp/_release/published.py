@@ -108,7 +108,8 @@ class Release(Readable):
     @cached_property
     def mechanism(self) -> Chain:
         """The mechanism that was run: bucketing, by the engine while it counted, and then dropping."""
-        return mechanism_of(self.shape, self.budget)
+        rule = self.shape.unit
+        return self.budget.mechanism(self.partition, None if rule is None else rule.name)
 
     @property
     def max_drop(self) -> int:
@@ -363,13 +364,6 @@ class Release(Readable):
         what = "values" if self.shape.columns == (None,) else ", ".join(names)
         groups = f" by {', '.join(map(repr, self.shape.by))}" if self.shape.by else ""
         return f"<Release of {what}{groups}: {self.partition.spec}, {len(self.cells)} released>"
-
-
-def mechanism_of(shape: Shape, budget: Budget) -> Chain:
-    """The mechanism of a release with these parameters; its last step is what is run on the counts."""
-    unit = "record" if shape.unit is None else shape.unit.name
-    bucketing = Bucketing(partition=shape.partition, unit=unit, max_buckets_per_unit=budget.most)
-    return Chain([bucketing, budget.dropping(unit, len(shape.columns))])
 
 
 class Releases(Mapping[str, Release]):

@@ -5,15 +5,17 @@ How it is divided between a unit's buckets and a certified total is derived in :
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from flexdp._core.domains import DELTA, EPSILON
 from flexdp._core.exact import Number
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.partition import Partition
 from flexdp.calculus.privacy import divide
-from flexdp.guarantees import Privacy
-from flexdp.mechanisms.dropping import Dropping
+from flexdp.guarantees import AddRemove, Privacy
+from flexdp.mechanisms import Bucketing, Chain, Dropping
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import LARGEST_REACH, smallest_reach
 
@@ -40,8 +42,12 @@ class Budget:
 
     Examples
     --------
-    >>> Budget(1, "1e-6", most=2).bars.q
-    54
+    >>> budget = Budget(1, "1e-6", most=2)
+    >>> budget.bars.q, budget.privacy("patient").unit
+    (54, 'patient')
+    >>> from flexdp.buckets import make_buckets
+    >>> budget.mechanism(make_buckets("number", width=5), "patient").parts[-1] == budget.dropping("patient")
+    True
     """
 
     epsilon: Fraction
@@ -80,6 +86,25 @@ class Budget:
             certify=self.share,
         )
 
+    def mechanism(self, partition: Partition, unit: str | None = None) -> Chain:
+        """Return the whole mechanism of a release: bucketing, done by the engine as it counts, and then dropping.
+
+        Parameters
+        ----------
+        partition
+            Buckets of the released columns.
+        unit
+            Name of the privacy unit, where it is not a record.
+
+        Returns
+        -------
+        Chain
+            Its last step, :meth:`dropping`, is what is run on the counts.
+        """
+        dimensions = partition.dimensions if isinstance(partition, Grid) else 1
+        bucketing = Bucketing(partition=partition, unit=unit, max_buckets_per_unit=self.most)
+        return Chain([bucketing, self.dropping("record" if unit is None else unit, dimensions)])
+
     @cached_property
     def bars(self) -> DropNoise:
         """Noise of each bucket."""
@@ -103,7 +128,7 @@ class Budget:
         Privacy
             The (ε, δ) that was asked for.
         """
-        return replace(self.dropping(unit).privacy, delta_real=None)
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AddRemove(unit, self.most))
 
 
 def has_reach(reach: object, epsilon: Number, delta: Number, *, most: int = 1, certify: Number | None = None) -> bool:

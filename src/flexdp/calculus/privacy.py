@@ -12,18 +12,17 @@ Everything is exact or rounded to the private side: a derived guarantee up, a pa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import reduce
 from operator import and_
 from typing import NamedTuple, TypeAlias
 
 from flexdp._core.domains import Domain, elements, flag, instance, integer, sequence, text
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr
+from flexdp.calculus.powers import any_of, group_factor, share_of_each
 from flexdp.errors import InputError, P
 from flexdp.guarantees import AddRemove, Neighbours, Privacy
 from flexdp.guarantees.relations import neighbours_given
@@ -32,7 +31,6 @@ __all__ = [
     "Division",
     "Relation",
     "divide",
-    "group_factor",
     "of_each_bucket",
     "of_each_member",
     "of_group",
@@ -45,9 +43,9 @@ __all__ = [
 
 Relation: TypeAlias = tuple[Neighbours, Neighbours]  # the neighbours that a step takes, and those that it gives
 
-_GRID = 10**60  # a bucket's δ is a multiple of 1/_GRID
-_BITS = 512  # of the powers that prove it
 _SHARE = Domain(name="certify", low=Fraction(0), high=Fraction(1), remedy="It is a share of the budget, such as 0.05.")
+_LARGEST_EPSILON = 10**4  # of any guarantee
+_LARGEST_GROUP = 10**9  # beyond it sixty digits no longer tell a step's factor from 1
 _PART = Domain(name="shares", low=Fraction(0), remedy="Give a positive share to each, for example [2, 1, 1].")
 
 
@@ -150,7 +148,7 @@ def of_unit(privacy: Privacy, buckets: int, *, unit: str = "record") -> Privacy:
     (1.0, 1.999999e-06)
     """
     privacy, many, name = _privacy(privacy), integer("buckets", buckets), text("unit", unit)
-    return _changed(privacy, privacy.epsilon * many, lambda delta: _any_of(delta, many), AddRemove(name, many))
+    return _changed(privacy, privacy.epsilon * many, lambda delta: any_of(delta, many), AddRemove(name, many))
 
 
 def of_each_bucket(privacy: Privacy, buckets: int) -> Privacy:
@@ -176,7 +174,7 @@ def of_each_bucket(privacy: Privacy, buckets: int) -> Privacy:
     (0.5, 5.000001250000625e-07)
     """
     privacy, many = _privacy(privacy), integer("buckets", buckets)
-    delta = privacy.delta if many == 1 or not privacy.delta else _share(privacy.delta, many)
+    delta = privacy.delta if many == 1 or not privacy.delta else share_of_each(privacy.delta, many)
     return Privacy(epsilon=privacy.epsilon / many, delta=delta, given=privacy.given)
 
 
@@ -206,10 +204,10 @@ def of_group(privacy: Privacy, size: int) -> Privacy:
     >>> float(found.epsilon), float(found.delta)
     (2.0, 3.718281828459045e-06)
     """
-    privacy, many = _privacy(privacy), integer("size", size)
-    factor = group_factor(privacy.epsilon, many)
-    if privacy.delta * factor >= 1:
-        raise InputError("size", "is too large: nothing is left of delta's promise", given=safe_repr(many))
+    privacy, many = _privacy(privacy), integer("size", size, at_most=_LARGEST_GROUP)
+    factor = group_factor(privacy.epsilon, many) if privacy.epsilon * many <= _LARGEST_EPSILON else None
+    if factor is None or privacy.delta * factor >= 1:
+        raise InputError("size", "is too large: such a group has no privacy", given=safe_repr(many))
     return _changed(privacy, privacy.epsilon * many, lambda delta: delta * factor, privacy.neighbours)
 
 
@@ -234,7 +232,7 @@ def of_each_member(privacy: Privacy, size: int) -> Privacy:
     >>> float(member.epsilon), float(member.delta)
     (0.5, 3.7754066879814545e-07)
     """
-    privacy, many = _privacy(privacy), integer("size", size)
+    privacy, many = _privacy(privacy), integer("size", size, at_most=_LARGEST_GROUP)
     step = privacy.epsilon / many
     return replace(privacy, epsilon=step, delta=privacy.delta / group_factor(step, many), delta_real=None)
 
@@ -361,40 +359,6 @@ def total(privacies: Iterable[Privacy]) -> Privacy:
     )
 
 
-def group_factor(step: Fraction, times: int) -> Fraction:
-    """Bound S_k = 1 + e^step + … + e^{(k−1)·step} from above.
-
-    Parameters
-    ----------
-    step
-        ε of one step.
-    times
-        k, the number of steps.
-
-    Returns
-    -------
-    Fraction
-        At least S_k, and hardly more.
-
-    Examples
-    --------
-    >>> float(group_factor(Fraction(1), 2))
-    3.718281828459045
-    """
-    if times == 1:
-        return Fraction(1)
-    context = Context(prec=60, rounding=ROUND_CEILING)
-    exponent = context.divide(Decimal(step.numerator), Decimal(step.denominator))
-    ratio = Fraction(context.exp(exponent)) * (1 + Fraction(1, 10**50))  # right to its last digit, then a little more
-    base = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    found, power = Decimal(0), Decimal(1)  # the sum of so many terms, and the next one
-    for bit in f"{times:b}":  # twice as many terms, and where the bit is set one more; all is rounded up
-        found, power = context.fma(found, power, found), context.multiply(power, power)
-        if bit == "1":
-            found, power = context.add(found, power), context.multiply(power, base)
-    return Fraction(found)
-
-
 def _changed(
     privacy: Privacy, epsilon: Fraction, change: Callable[[Fraction], Fraction], neighbours: Neighbours
 ) -> Privacy:
@@ -403,32 +367,3 @@ def _changed(
     return Privacy(
         epsilon=epsilon, delta=change(privacy.delta), neighbours=neighbours, given=privacy.given, delta_real=real
     )
-
-
-def _any_of(chance: Fraction, many: int) -> Fraction:
-    """1 − (1 − chance)^many, rounded up."""
-    if many == 1 or not chance:
-        return chance
-    return 1 - Fraction(_power_down(chance.denominator - chance.numerator, chance.denominator, many), 1 << _BITS)
-
-
-@lru_cache(maxsize=64)
-def _share(chance: Fraction, many: int) -> Fraction:
-    """The largest δ of each bucket; a plan asks for the same one at every ε."""
-    low, high = math.floor(chance / many * _GRID), math.floor(chance * _GRID) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        power = _power_down(_GRID - middle, _GRID, many)
-        stays = power * chance.denominator >= (chance.denominator - chance.numerator) << _BITS
-        low, high = (middle, high) if stays else (low, middle)
-    return Fraction(low, _GRID)
-
-
-def _power_down(top: int, bottom: int, exponent: int) -> int:
-    """(top/bottom)^exponent in units of 2^−512, every product rounded down."""
-    square, power = (top << _BITS) // bottom, 1 << _BITS
-    while exponent:
-        if exponent & 1:
-            power = power * square >> _BITS
-        square, exponent = square * square >> _BITS, exponent >> 1
-    return power

@@ -92,6 +92,8 @@ class AddRemove(Neighbours):
     add or remove one record
     >>> print(AddRemove("patient", buckets=2))
     add or remove one patient, counted once in each of at most 2 buckets
+    >>> AddRemove("patient", buckets=2).covers(AddRemove("patient"))
+    True
     """
 
     unit: str
@@ -102,7 +104,18 @@ class AddRemove(Neighbours):
         object.__setattr__(self, "buckets", integer("buckets", buckets))
 
     def covers(self, other: Neighbours) -> bool:
-        """Return True for the same unit in no more buckets."""
+        """Return True for the same unit in no more buckets.
+
+        Parameters
+        ----------
+        other
+            Another relation.
+
+        Returns
+        -------
+        bool
+            True if all its neighbours are neighbours by this relation.
+        """
         return isinstance(other, AddRemove) and other.unit == self.unit and other.buckets <= self.buckets
 
     @property
@@ -168,6 +181,8 @@ class AnswersWithin(Neighbours):
     --------
     >>> print(AnswersWithin(10))
     answers that differ by at most 10
+    >>> AnswersWithin(10).covers(AnswersWithin(3))
+    True
     """
 
     sensitivity: Fraction
@@ -176,7 +191,18 @@ class AnswersWithin(Neighbours):
         object.__setattr__(self, "sensitivity", _SENSITIVITY.check(sensitivity))
 
     def covers(self, other: Neighbours) -> bool:
-        """Return True for answers that are no further apart."""
+        """Return True for answers that are no further apart.
+
+        Parameters
+        ----------
+        other
+            Another relation.
+
+        Returns
+        -------
+        bool
+            True if all its neighbours are neighbours by this relation.
+        """
         return isinstance(other, AnswersWithin) and other.sensitivity <= self.sensitivity
 
     @property

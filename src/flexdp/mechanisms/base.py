@@ -36,6 +36,30 @@ class Mechanism(ABC):
     See Also
     --------
     flexdp.mechanisms.Chain : several mechanisms in a row.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from flexdp import Histogram
+    >>> from flexdp.mechanisms import HISTOGRAMS
+    >>> @dataclass(frozen=True)
+    ... class Shift(Mechanism):
+    ...     by: float
+    ...     source = target = HISTOGRAMS
+    ...     keeps_records = True
+    ...
+    ...     def run(self, value):
+    ...         return Histogram(value.keys + self.by, value.counts)
+    ...
+    ...     def tau(self, known):
+    ...         own = lambda beta: beta + abs(self.by)
+    ...         return ErrorSensitivity(alpha=0, gamma=0, bound=own, metric=HISTOGRAMS.metric)
+    >>> Shift(2.5).run(Histogram.from_values([1, 5])).keys.tolist()
+    [3.5, 7.5]
+    >>> Shift(2.5).tau(Known()).bound(1.0), Shift(2.5).records_left(Known())
+    (3.5, None)
+    >>> print(Shift(2.5).accuracy_in(Known()))
+    Exact after leaving out at most 0% of the records, to within 2.5.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

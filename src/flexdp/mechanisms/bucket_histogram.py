@@ -61,6 +61,8 @@ class BucketHistogram(Wrapper):
     Bucketing(width=20, bounds=(0, 100)) >> Dropping(epsilon=1, delta='9.52494453734e-10')
     >>> mechanism.accuracy().alpha, mechanism.accuracy().beta
     (0.2, 10.0)
+    >>> mechanism.parameters()["bounds"]
+    (0, 100)
     """
 
     alpha: Fraction
@@ -85,6 +87,8 @@ class BucketHistogram(Wrapper):
         least = integer("records_at_least", records_at_least, at_most=MOST_RECORDS)
         object.__setattr__(self, "records_at_least", least)
         object.__setattr__(self, "dimensions", dimensions_given(dimensions))
+        if bounds is None:
+            raise InputError("bounds", "must be given: the number of buckets must be public")
         object.__setattr__(self, "bounds", self._buckets(bounds).parameters()["bounds"])
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
         self.inner  # noqa: B018  (what cannot be is refused now)

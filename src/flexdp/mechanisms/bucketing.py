@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
-from flexdp._core.domains import elements, integer, text
+from flexdp._core.domains import elements, integer, sequence, text
 from flexdp._core.exact import Number, float_up, root_up, said, sum_up
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind, Outside
@@ -26,11 +28,12 @@ from flexdp.buckets.width import Width
 from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.errors import InputError, P
-from flexdp.guarantees import Accuracy, AddRemove
+from flexdp.guarantees import ONE_RECORD, Accuracy, AddRemove
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.documents import plain
-from flexdp.mechanisms.spaces import Known, Space, dimensions_given, histogram_given, histograms
+from flexdp.mechanisms.spaces import Known, Space, dimensions_given, histogram_given, histograms, unit_tables
+from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Bucketing"]
 
@@ -62,8 +65,9 @@ class Bucketing(Mechanism):
     partition
         Instead of all these: a partition of :mod:`flexdp.buckets`.
     unit, max_buckets_per_unit
-        Privacy unit of the table, and the most buckets in which one unit counts, once in each: the neighbours that are
-        kept. A table is bounded like that before it is counted.
+        Privacy unit, and the most buckets in which one unit counts, once in each; random ones where it has more. The
+        mechanism then takes a table of pairs (unit, value) instead of a histogram, for histograms cannot tell whose
+        records they count. Where one of its pairs lacks a unit (None), it does not count.
 
     Raises
     ------
@@ -78,11 +82,22 @@ class Bucketing(Mechanism):
     True
     >>> Bucketing(relative="0.05", bounds=(1, 120))
     Bucketing(relative='0.05', bounds=(1, 120))
+    >>> weeks = Bucketing(kind="date", width="1 week", bounds=("2024-01-01", "2024-12-31"))
+    >>> weeks.parameters()
+    {'width': '1 week', 'bounds': ('2024-01-01', '2024-12-31'), 'kind': 'date'}
+    >>> tens = Bucketing(width=10)
+    >>> tens.run(Histogram.from_values([3, 8, 14])).keys.tolist()
+    [5.0, 15.0]
+    >>> tens.accuracy_in(Known()).beta, tens.tau(Known()).bound(1.0)
+    (5.0, 6.0)
+    >>> visits = Bucketing(width=10, unit="patient", max_buckets_per_unit=2)
+    >>> visits.run([("Ann", 3), ("Ann", 4), ("Ann", 14), ("Bob", 3)]).counts.tolist()
+    [2, 1]
     """
 
     partition: Partition
     dimensions: int
-    unit: str
+    unit: str | None
     max_buckets_per_unit: int
 
     def __init__(
@@ -97,7 +112,7 @@ class Bucketing(Mechanism):
         dimensions: int = 1,
         axes: Sequence[Bucketing] | None = None,
         partition: Partition | None = None,
-        unit: str = "record",
+        unit: str | None = None,
         max_buckets_per_unit: int = 1,
     ) -> None:
         buckets: Partition
@@ -120,33 +135,55 @@ class Bucketing(Mechanism):
             )
         object.__setattr__(self, "partition", buckets)
         object.__setattr__(self, "dimensions", many)
-        object.__setattr__(self, "unit", text("unit", unit))
+        object.__setattr__(self, "unit", None if unit is None else text("unit", unit))
         object.__setattr__(self, "max_buckets_per_unit", integer("max_buckets_per_unit", max_buckets_per_unit))
+        if self.unit is None and self.max_buckets_per_unit > 1:
+            raise InputError("max_buckets_per_unit", ("needs ", P("unit")), given=safe_repr(max_buckets_per_unit))
 
     @property
     def source(self) -> Space:
-        """Histograms of so many dimensions."""
-        return histograms(self.dimensions)
+        """Histograms of so many dimensions, or tables of pairs (unit, value)."""
+        return (histograms if self.unit is None else unit_tables)(self.dimensions)
 
     @property
     def target(self) -> Space:
         """Histograms of so many dimensions."""
         return histograms(self.dimensions)
 
-    def run(self, value: Histogram) -> Histogram:
-        """Bucket a histogram.
+    def run(self, value: Histogram | Iterable[tuple[Any, Any]]) -> Histogram:
+        """Bucket a histogram, or count the units of a table by bucket.
 
         Parameters
         ----------
         value
-            A histogram.
+            A histogram; with ``unit``, pairs (unit, value).
 
         Returns
         -------
         Histogram
-            The same records at the centres of their buckets.
+            The same records at the centres of their buckets; with ``unit``, the number of units in each.
         """
-        histogram, buckets = histogram_given(value), self.partition
+        if self.unit is None:
+            return self._bucketed(histogram_given(value))
+        listed = elements(value)
+        rows = [] if listed is None else [row for row in map(sequence, listed) if row is not None and len(row) == 2]
+        if listed is None or len(rows) < len(listed):
+            raise InputError("value", "must be a list of pairs (unit, value)", given=safe_repr(value))
+        return self._counted([(unit, key) for unit, key in rows])
+
+    def _counted(self, rows: list[tuple[Any, Any]]) -> Histogram:
+        """Every unit once in each of its buckets, or of so many random ones: the first by a salted hash, as in SQL."""
+        salt, buckets = fresh_salt(), defaultdict[Any, dict[str, Any]](dict)
+        for unit, value in rows:
+            if unit is not None:
+                for key in self._bucketed(Histogram.from_values([value])).keys.tolist():
+                    digest = hashlib.md5(repr((salt, unit, key)).encode(), usedforsecurity=False).hexdigest()
+                    buckets[unit][digest] = tuple(key) if isinstance(key, list) else key
+        kept = [own[d] for own in buckets.values() for d in sorted(own)[: self.max_buckets_per_unit]]
+        return Histogram.from_values(kept) if kept else self._bucketed(Histogram([], []))
+
+    def _bucketed(self, histogram: Histogram) -> Histogram:
+        buckets = self.partition
         if isinstance(buckets, Grid):
             return _to_cells(histogram, buckets)
         keys = _coordinates(histogram, buckets, self.dimensions)
@@ -222,8 +259,8 @@ class Bucketing(Mechanism):
 
     @property
     def relation(self) -> Relation:
-        """Neighbours stay neighbours."""
-        kept = AddRemove(self.unit, self.max_buckets_per_unit)
+        """Neighbours stay neighbours: a unit more is one more in each of at most so many buckets."""
+        kept = ONE_RECORD if self.unit is None else AddRemove(self.unit, self.max_buckets_per_unit)
         return kept, kept
 
     @property
@@ -234,8 +271,8 @@ class Bucketing(Mechanism):
 
     @property
     def keeps_records(self) -> bool:
-        """True if every key is counted, wherever it lies."""
-        return all(map(_reads_all, self._axes))
+        """True if every record is counted, wherever it lies."""
+        return self.unit is None and all(map(_reads_all, self._axes))
 
     @property
     def adds_bars(self) -> bool:
@@ -261,7 +298,7 @@ class Bucketing(Mechanism):
             given = _arguments(self.partition)
             if self.dimensions > 1:
                 given["dimensions"] = self.dimensions
-        if self.unit != "record":
+        if self.unit is not None:
             given["unit"] = self.unit
         if self.max_buckets_per_unit > 1:
             given["max_buckets_per_unit"] = self.max_buckets_per_unit

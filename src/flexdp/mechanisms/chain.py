@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 from flexdp._core.domains import elements, flag, instance
-from flexdp._core.exact import float_up, sum_up
 from flexdp._core.text import safe_repr
 from flexdp.calculus.accuracy import compose_accuracy, compose_error, drop_move_accuracy, jumps
+from flexdp.calculus.powers import gamma_share
 from flexdp.calculus.privacy import Relation, post_process, pre_process
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
 from flexdp.errors import InputError
@@ -48,6 +46,7 @@ class Chain(Mechanism):
 
     Examples
     --------
+    >>> from flexdp import Histogram
     >>> from flexdp.mechanisms import Bucketing, Dropping
     >>> chain = Bucketing(width=5) >> Dropping(1, "1e-6")
     >>> chain == Chain([Bucketing(width=5), Dropping(1, "1e-6")])
@@ -56,6 +55,14 @@ class Chain(Mechanism):
     ['Bucketing', 'Dropping']
     >>> chain
     Bucketing(width=5) >> Dropping(epsilon=1, delta='1e-06')
+    >>> chain.parameters() == {"parts": chain.parts}
+    True
+    >>> public = Bucketing(width=5, bounds=(0, 10)) >> Dropping(1, "1e-6")
+    >>> public.run(Histogram.from_counts({3: 1000})).keys.tolist()
+    [2.5]
+    >>> known = Known(records_at_least=5400)
+    >>> public.accuracy_in(known).alpha, public.tau(known).bound(1.0), public.records_left(known)
+    (0.01, 3.5, 5346)
     """
 
     steps: Parts
@@ -354,17 +361,8 @@ def _settings(parts: Parts, known: Known) -> list[Known]:
     """Public knowledge of each step's input; those that spend γ have equal shares of it."""
     spending = sum(part.lossy for part in parts)
     if spending > 1:
-        known = replace(known, gamma=_share(known.gamma, spending))
+        known = replace(known, gamma=gamma_share(known.gamma, spending))
     return [_seen(parts[:i], known) for i in range(len(parts))]
-
-
-def _share(gamma: Fraction, many: int) -> Fraction:
-    """A part of γ in fifteen digits, rounded down so far that the sum of that many doubles is not above γ."""
-    part = Context(prec=15, rounding=ROUND_FLOOR).divide(Decimal(gamma.numerator), Decimal(gamma.denominator * many))
-    share, digit = Fraction(part), Fraction(10) ** (part.adjusted() - 14)
-    while share > 0 and reduce(sum_up, [float_up(share)] * many) > float_up(gamma):
-        share -= digit
-    return share
 
 
 def _accuracy(parts: Parts, known: Known) -> Accuracy:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, instance, integer, text
 from flexdp._core.exact import Number, float_up, number_text
+from flexdp._core.text import safe_repr
 from flexdp.calculus.privacy import divide, of_group, of_unit, total
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.errors import InputError, P
@@ -31,7 +32,21 @@ CERTIFY = Domain(
 
 
 class Thinned(NamedTuple):
-    """Counts after dropping, which may be published, and the certified bound of their number before."""
+    """Counts after dropping, which may be published, and the certified bound of their number before.
+
+    Parameters
+    ----------
+    cells
+        What is left, by group and bucket.
+    records_at_most
+        Upper bound of the number of contributions before; None if none was bought.
+
+    Examples
+    --------
+    >>> left = Dropping(1, "1e-6", certify="0.1").thin(KeyedHistogram([["A", "B"], [3, 5]], [1000, 2000]))
+    >>> left.records_at_most >= 3000
+    True
+    """
 
     cells: KeyedHistogram
     records_at_most: int | None
@@ -73,6 +88,11 @@ class Dropping(Mechanism):
     ε = 1, δ = 1e-06 (in fact at most 7.15e-07) for each record: an observer ...
     >>> Dropping(1, "1e-6", unit="patient", max_buckets_per_unit=2).max_drop
     53
+    >>> mechanism.run(Histogram.from_counts({3: 1000})).size >= 973
+    True
+    >>> known = Known(records_at_least=2700, bars=10)
+    >>> mechanism.tau(known).alpha, mechanism.records_left(known), mechanism.parameters()
+    (0.1, 2430, {'epsilon': 1, 'delta': '1e-06'})
     """
 
     epsilon: Fraction
@@ -113,20 +133,23 @@ class Dropping(Mechanism):
 
     def _check_reach(self) -> None:
         """Refuse a budget that no noise can meet."""
-        shared = self.max_buckets_per_unit > 1 or self.certify is not None
-        for share in self._shares:
-            if share is None or (share.delta >= DELTA.low and smallest_reach(share.epsilon, share.delta) is not None):
-                continue
-            if not shared:
-                DropNoise(share.epsilon, share.delta)  # says why
+        if self.max_buckets_per_unit == 1 and self.certify is None:
+            if smallest_reach(self.epsilon, self.delta) is None:
+                DropNoise(self.epsilon, self.delta)  # says why
+            return
+        try:
+            reaches = [smallest_reach(share.epsilon, share.delta) for share in self._shares if share is not None]
+        except InputError:  # a share of δ is smaller than any noise takes
+            reaches = [None]
+        if None in reaches:
             raise self._too_small()
 
     def _too_small(self) -> InputError:
-        given = {"epsilon": self.epsilon, "delta": self.delta}
+        given: dict[str, Fraction | int] = {"epsilon": self.epsilon, "delta": self.delta}
         sharing: list[str | P] = []
         remedy: list[str | P] = ["Choose a larger ", P("epsilon"), " or ", P("delta")]
         if self.max_buckets_per_unit > 1:
-            given["max_buckets_per_unit"] = Fraction(self.max_buckets_per_unit)
+            given["max_buckets_per_unit"] = self.max_buckets_per_unit
             sharing = [P("max_buckets_per_unit")]
             remedy += [", or a smaller ", P("max_buckets_per_unit")]
         if self.certify is not None:
@@ -136,7 +159,7 @@ class Dropping(Mechanism):
         return InputError(
             "epsilon",
             ("and ", P("delta"), " are too small to be shared by ", *sharing, ": a bucket could lose too many records"),
-            given=", ".join(f"{name}={number_text(value)}" for name, value in given.items()),
+            given=", ".join(f"{name}={_told(value)}" for name, value in given.items()),
             remedy=(*remedy, "."),
         )
 
@@ -300,6 +323,10 @@ class Dropping(Mechanism):
         if self.certify is not None:
             given["certify"] = plain(self.certify)
         return given
+
+
+def _told(value: Fraction | int) -> str:
+    return safe_repr(value) if isinstance(value, int) else number_text(value)
 
 
 def keeps_errors(alpha: Fraction | None, max_drop: int | None, space: Space) -> ErrorSensitivity:

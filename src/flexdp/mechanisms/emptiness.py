@@ -41,6 +41,8 @@ class Emptiness(Mechanism):
     >>> test = Emptiness(epsilon=1, delta="1e-3")
     >>> test(0), test(100)
     (False, True)
+    >>> test.run(0), test.tau(Known(records_at_least=100)).alpha, test.parameters()
+    (False, 0.0, {'epsilon': 1, 'delta': '0.001'})
     """
 
     epsilon: Fraction

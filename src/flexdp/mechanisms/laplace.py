@@ -61,6 +61,10 @@ class Laplace(Mechanism):
     Laplace(sensitivity=1, epsilon=2)
     >>> noisy.accuracy(gamma="0.05").beta
     1.4978661367769956
+    >>> isinstance(noisy.run(10), float), noisy.parameters()
+    (True, {'sensitivity': 1, 'epsilon': 2})
+    >>> noisy.tau(Known(gamma="0.05")).bound(1.0)
+    2.4978661367769956
     """
 
     statistic: Statistic | None

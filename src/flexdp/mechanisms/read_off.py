@@ -79,6 +79,10 @@ class ReadOff(Mechanism):
     >>> from flexdp.statistics import Max
     >>> ReadOff(Max())(Histogram.from_values([3, 8, 5]))
     8
+    >>> ReadOff(Max()).run(Histogram.from_values([3, 8, 5])), ReadOff(Max()).tau(Known()).bound(2.5)
+    (8, 2.5)
+    >>> ReadOff(Max()).parameters()
+    {'statistic': Max()}
     """
 
     statistic: Statistic

@@ -65,6 +65,11 @@ def histograms(dimensions: int) -> Space:
     return replace(HISTOGRAMS, dimensions=dimensions)
 
 
+def unit_tables(dimensions: int) -> Space:
+    """Tables of pairs (unit, point), in which a unit may have several."""
+    return Space("tables of units", HISTOGRAM_DISTANCE, dimensions)
+
+
 def histogram_given(value: object) -> Histogram:
     """An input that must be a histogram."""
     return instance("value", value, Histogram, "a Histogram, for example of Histogram.from_values")

@@ -54,8 +54,14 @@ class STLap(Mechanism):
     --------
     >>> print(STLap("0.05", "0.5", records_at_least=2001, bars=3).privacy.given)
     in tables of at least 2001 records and at most 3 buckets
-    >>> STLap("0.05", "0.5").privacy is None
+    >>> plain = STLap("0.05", "0.5")
+    >>> plain.privacy is None, plain.parameters()
+    (True, {'tau': '0.05', 'epsilon': '0.5'})
+    >>> plain.run(Histogram.from_counts({1: 100})).size >= 95
     True
+    >>> known = Known(records_at_least=1000, bars=4)
+    >>> plain.tau(known).alpha, plain.records_left(known)
+    (0.202, 798)
     """
 
     fraction: Fraction

@@ -63,8 +63,8 @@ def per_bucket(epsilon: Number, delta: Number, buckets_per_unit: Number = 1) -> 
         least = number_text(DELTA.low)
         raise InputError(
             "delta",
-            (f"must be at least {least} for each of ", P("buckets_per_unit", units), " buckets"),
-            given=f"{number_text(chance)} for all",
+            (f"must be at least {least} for each of the ", P("buckets_per_unit"), " buckets"),
+            given=f"{number_text(chance)} for {safe_repr(units)} buckets",
             remedy=("Choose a larger ", P("delta"), "."),
         )
     return share
