@@ -444,7 +444,7 @@ def test_the_command_line_says_what_the_function_says(tmp_path: Path) -> None:
     assert "of 2 buckets" in words.stdout
     refused = run("plan", "--lose-share", "0.1")
     assert refused.returncode == 2 and refused.stdout == ""
-    assert refused.stderr == "Error: --lose-share needs the number of records. Give --records-about too.\n"
+    assert refused.stderr == "Error: --lose-share is a share of the records. Give --records-about too.\n"
 
 
 def test_planning_loads_neither_an_engine_nor_scipy() -> None:
