@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _support.waiting import HANG
+from _support.command import flexdp as run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -395,11 +395,6 @@ def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
 
 
 # What is printed, and what it leads to
-
-
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "flexdp", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, cwd=cwd, check=False)
 
 
 @pytest.mark.parametrize(
