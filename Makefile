@@ -5,11 +5,11 @@ BIN := .venv/bin
 .PHONY: help demo test quick check bench clean
 
 help:
-	@echo "make demo     publish the delays of real flights, beside the truth"
-	@echo "make test     set up everything and run all tests; as root it installs Debian's chromium for the browser tests"
-	@echo "make quick    the tests that need no server, no browser and no long runs"
-	@echo "make check    format, lint, types, doctests"
-	@echo "make bench    the benchmarks, beside their peers"
+	@echo "make demo     publish real flight delays beside the truth"
+	@echo "make test     set up everything and run all tests; as root, install Debian's chromium for the browser tests"
+	@echo "make quick    run the tests that are fast and need no server and no browser"
+	@echo "make check    check formatting, lint, types and doctests"
+	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make clean    remove .venv and caches"
 
 demo: .venv/core
@@ -41,16 +41,16 @@ bench: .venv/bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
 	touch $@ .venv/core
 
-# A browser for tests/browser: the one that is there, else Debian's, installed as root, or with SUDO="sudo -n" by others.
-# Without one those tests are skipped, and say so.
+# A browser for tests/browser: the installed one, else Debian's, installed by root only, or with SUDO="sudo -n".
+# Without a browser those tests are skipped, and say so.
 .venv/browser: .venv/bin/python
 	@export DEBIAN_FRONTEND=noninteractive; get="apt-get install -qq -y --no-install-recommends chromium"; \
 	if ! command -v chromium > /dev/null && { [ "$$(id -u)" = 0 ] || [ -n "$(SUDO)" ]; }; then \
-		echo "*** Installing Debian's chromium for the browser tests ($$get)"; \
+		echo "*** INSTALLING Debian's chromium on this machine for the browser tests: $(SUDO) $$get"; \
 		{ $(SUDO) $$get || { $(SUDO) apt-get update -qq && $(SUDO) $$get; }; } > /dev/null 2>&1 || true; \
 	fi; \
 	if command -v chromium > /dev/null; then touch $@; \
-	else echo "No chromium, and it could not be installed: the browser tests will be skipped."; fi
+	else echo "*** No chromium: the browser tests will be skipped. Install it, or run make test SUDO=sudo."; fi
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

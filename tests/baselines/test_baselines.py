@@ -394,7 +394,7 @@ def test_smooth_sensitivity_is_private_at_the_worst_ratio_up_to_five_and_not_bey
         ratio = math.exp(smoothness(epsilon, delta))
         wide, narrow = 2 / epsilon, 2 / epsilon / ratio
         pairs = [((0.0, wide), (gap / ratio, narrow)) for gap in (0, 0.25, 0.5, 0.75, 1)]
-        return max(laplace_divergence(*pair[::way], epsilon) for pair in pairs for way in (1, -1)) / delta
+        return max(laplace_divergence(p, q, epsilon) for pair in pairs for p, q in (pair, pair[::-1])) / delta
 
     for epsilon, delta in product((0.05, 0.5, 1, 2, 3, 4, 5), (0.5, 0.1, 1e-3, DELTA, 1e-9)):
         assert worst(epsilon, delta) <= 0.5

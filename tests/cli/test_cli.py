@@ -1,4 +1,4 @@
-"""The command line, run as a process: results on stdout, everything else on stderr, exit codes, whole files."""
+"""The command line: results on stdout, everything else on stderr, exit codes, whole files."""
 
 from __future__ import annotations
 
@@ -15,41 +15,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import duckdb
 import pytest
+from _support.command import flexdp, process
 from _support.waiting import HANG, wait_for
 
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
-from flexdp.cli.app import cli
-from flexdp.cli.errors import guarded
 from flexdp.cli.output import AtomicFile
 
 SPEND = ["--epsilon", "1", "--delta", "1e-6"]
-
-
-def flexdp(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "flexdp.cli", *map(str, arguments)]
-    options.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, **options)
-
-
-class Here(Protocol):
-    """Run the command in this process: its exit code, what it prints and what it says."""
-
-    def __call__(self, *arguments: object) -> tuple[int, str, str]: ...
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Here:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["flexdp", *map(str, arguments)])
-        capfd.readouterr()
-        return guarded(cli), *capfd.readouterr()
-
-    return run
 
 
 @pytest.fixture
@@ -61,7 +38,9 @@ def ages(tmp_path: Path) -> Path:
 
 
 def test_release_prints_sentences_in_a_pipe(ages: Path) -> None:
-    out = flexdp("release", ages, "age", *SPEND, "--width", 10, "--bounds", "0:120", "--stat", "max", "--stat", "q0.99")
+    out = process(
+        "release", ages, "age", *SPEND, "--width", 10, "--bounds", "0:120", "--stat", "max", "--stat", "q0.99"
+    )
     assert out.returncode == 0
     first, second = out.stdout.splitlines()
     assert first.startswith("The maximum of the readable values limited to 0–120 is 75: exact after leaving out")
@@ -116,9 +95,9 @@ def test_output_files_are_whole(ages: Path, tmp_path: Path, ending: str) -> None
 
 def test_standard_input_as_pipe_and_as_file(ages: Path) -> None:
     with subprocess.Popen(["cat", str(ages)], stdout=subprocess.PIPE) as cat:
-        piped = flexdp("release", "-", "age", *SPEND, "--width", 10, "--json", stdin=cat.stdout)
+        piped = process("release", "-", "age", *SPEND, "--width", 10, "--json", stdin=cat.stdout)
     with ages.open() as stream:
-        redirected = flexdp("release", "-", "age", *SPEND, "--width", 10, "--json", stdin=stream)
+        redirected = process("release", "-", "age", *SPEND, "--width", 10, "--json", stdin=stream)
     for out in (piped, redirected):
         released = Release.from_json(out.stdout)
         assert released.max().value == 75
@@ -173,7 +152,7 @@ def test_query_shows_the_text(ages: Path) -> None:
 
 
 def test_demo_runs_without_network_or_file() -> None:
-    out = flexdp("demo")
+    out = process("demo")
     assert out.returncode == 0, out.stderr
     for word in (
         "maximum",
@@ -243,12 +222,12 @@ def test_bad_input_is_one_line_exit_2_and_nothing_spent(ages: Path, arguments: l
 
 def test_missing_options_are_named(ages: Path) -> None:
     for missing, rest in (("--epsilon", ["--delta", "1e-6"]), ("--delta", ["--epsilon", "1"])):
-        out = flexdp("release", ages, "age", *rest)
+        out = process("release", ages, "age", *rest)
         assert out.returncode == 2
         assert missing in out.stderr and len(out.stderr.splitlines()) == 1
 
 
-def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path, here: Here) -> None:
+def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path) -> None:
     (tmp_path / "nothing.csv").write_text("")
     (tmp_path / "not.parquet").write_text("PAR1 but not really")
     (tmp_path / "odd.xyz").write_text("a\n1\n")
@@ -283,11 +262,11 @@ def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path, here: Here)
     ]
     for source, column, options, words in cases:
         listed = source if isinstance(source, list) else [source]
-        code, out, err = here("release", *listed, column, *SPEND, *options)
-        assert code == 2, (source, err)
-        assert words in err, (source, err)
-        assert out == "" and len(err.splitlines()) == 1
-    assert "no header line" in flexdp("release", "-", "age", *SPEND).stderr
+        out = flexdp("release", *listed, column, *SPEND, *options)
+        assert out.returncode == 2, (source, out.stderr)
+        assert words in out.stderr, (source, out.stderr)
+        assert out.stdout == "" and len(out.stderr.splitlines()) == 1
+    assert "no header line" in process("release", "-", "age", *SPEND).stderr
 
 
 def test_an_unreadable_file_is_refused() -> None:
@@ -436,7 +415,7 @@ def test_an_ascii_locale_still_prints(ages: Path) -> None:
         "PYTHONCOERCECLOCALE": "0",
         "PYTHONIOENCODING": "ascii",
     }
-    out = flexdp("release", ages, "age", *SPEND, "--width", 10, "--bounds", "0:120", env=environment)
+    out = process("release", ages, "age", *SPEND, "--width", 10, "--bounds", "0:120", env=environment)
     assert out.returncode == 0, out.stderr
     assert "The maximum" in out.stdout
 
@@ -518,12 +497,12 @@ def test_line_ends_through_a_pipe(tmp_path: Path) -> None:
         path = tmp_path / "e.csv"
         path.write_bytes(raw)
         with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
-            piped = flexdp("release", "-", "a", "--epsilon", 20, "--delta", "0.4", "--json", stdin=cat.stdout)
+            piped = process("release", "-", "a", "--epsilon", 20, "--delta", "0.4", "--json", stdin=cat.stdout)
         assert 97 <= Release.from_json(piped.stdout).histogram.size <= 100
 
 
 def test_without_a_command_the_help_is_shown() -> None:
-    out = flexdp()
+    out = process()
     assert out.returncode == 2 and out.stdout == ""
     assert out.stderr.startswith("Usage: ") and "\nCommands:\n" in out.stderr and "Error" not in out.stderr
 

@@ -1,7 +1,7 @@
 """Whatever is written on the command line: a documented exit code, and one line that says what to do.
 
 Every argument and option of every command is replaced by each of a list of words; nothing is drawn. The commands run
-in this process, which is what ``main`` does but for the signals.
+in this process.
 """
 
 from __future__ import annotations

@@ -203,16 +203,16 @@ def test_average_and_worst_case_bound_each_other(
 ) -> None:
     small, beta = Fraction(min(less, more - 1), 10), Fraction(more, 10)
     sides = [Weighted(*zip(*side, strict=True)) for side in (p, q)]
-    worst = lossy_winf(*sides, beta).value
-    assert lossy_w1(*sides, beta).value <= worst + 1e-9
-    assert worst <= lossy_w1(*sides, small).value / float(beta - small) + 1e-9
+    worst = lossy_winf(*sides, gamma=beta).value
+    assert lossy_w1(*sides, theta=beta).value <= worst + 1e-9
+    assert worst <= lossy_w1(*sides, theta=small).value / float(beta - small) + 1e-9
 
 
 @quick
 @given(weighted, weighted)
 def test_symmetric(p: list[tuple[int, int]], q: list[tuple[int, int]]) -> None:
     sides = [Weighted(*zip(*side, strict=True)) for side in (p, q)]
-    assert lossy_winf(*sides, "0.1").value == lossy_winf(*reversed(sides), "0.1").value
+    assert lossy_winf(*sides, gamma="0.1").value == lossy_winf(*reversed(sides), gamma="0.1").value
     assert lossy_w1(*sides).value == pytest.approx(lossy_w1(*reversed(sides)).value)
 
 
@@ -299,7 +299,7 @@ def test_without_numba_the_same_source_runs(monkeypatch: pytest.MonkeyPatch) -> 
     assert _line._compiled.__wrapped__() is None
     compiled = _line._compiled()
     assert compiled is not None
-    assert [kernel.py_func for kernel in compiled] == [_line.probe, _line.match]
+    assert [getattr(kernel, "py_func", None) for kernel in compiled] == [_line.probe, _line.match]
 
 
 @pytest.mark.parametrize("shape", ["shifted", "same", "tails", "lattice", "far"])

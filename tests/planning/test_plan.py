@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _support.waiting import HANG
+from _support.command import flexdp as run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -397,11 +397,6 @@ def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
 # What is printed, and what it leads to
 
 
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "flexdp", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, cwd=cwd, check=False)
-
-
 @pytest.mark.parametrize(
     "known",
     [
@@ -444,7 +439,7 @@ def test_the_command_line_says_what_the_function_says(tmp_path: Path) -> None:
     assert "of 2 buckets" in words.stdout
     refused = run("plan", "--lose-share", "0.1")
     assert refused.returncode == 2 and refused.stdout == ""
-    assert refused.stderr == "Error: --lose-share needs the number of records. Give --records-about too.\n"
+    assert refused.stderr == "Error: --lose-share is a share of the records. Give --records-about too.\n"
 
 
 def test_planning_loads_neither_an_engine_nor_scipy() -> None:

@@ -256,7 +256,8 @@ def test_a_certificate_says_what_is_never_counted() -> None:
         (["a", "b"], {"width": 1, "bounds": (0, 9)}, []),
         ("a", {"width": 1, "unit": "u", "max_buckets_per_unit": 1}, [far, unknown]),
     ]:
-        promises = str(flexdp.release(frame, column, epsilon=1, delta="1e-6", **parameters).certificate())
+        released: Any = flexdp.release(frame, column, epsilon=1, delta="1e-6", **parameters)
+        promises = str(released.certificate())
         assert [word for word in (far, unknown) if word in promises] == words
     datetimes = pl.DataFrame({"t": [0] * 99}).with_columns(pl.col("t").cast(pl.Datetime("us")))
     assert "outside the years 1 to 9999" in str(

@@ -265,7 +265,7 @@ def test_the_interval_is_exactly_that_of_the_box(y: dict[int, int], level: Fract
 def test_alpha_is_absent_where_bars_are_not_public() -> None:
     values = np.repeat([10.0, 20.0, 30.0], 200)
     for parameters in ({}, {"width": 5}, {"relative": "0.1"}, {"bounds": (0, 100)}):
-        released = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
+        released: Any = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
         answers = [released.max(), released.mode(), released.median(), released.support(), released.counts()]
         assert all(
             answer.accuracy.alpha is None and "%" not in answer.statement.replace("10%", "") for answer in answers
@@ -427,7 +427,7 @@ def test_json_follows_the_documented_schema() -> None:
         ([dt.date(2020, 1, 1)] * 99, {"kind": "date"}),
         ([], {"kind": "integer"}),
     ]:
-        released = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
+        released: Any = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
         jsonschema.validate(json.loads(released.to_json()), schema)
     rows = 400
     frame = pl.DataFrame(

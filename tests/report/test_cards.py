@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from flexdp._core.display import card, facts, sentence, short, table
 from flexdp.guarantees import MOVE
 from flexdp.planning import solve
 
-CARDS = {
+CARDS: dict[str, Any] = {
     "release": flexdp.release([3.0] * 200, epsilon=1, delta="1e-6", width=5),
     "empty": flexdp.release([3.0], epsilon=1, delta="1e-12", width=5),
     "answer": flexdp.release([3.0] * 200, epsilon=1, delta="1e-6", width=5).max(),

@@ -216,7 +216,7 @@ def test_the_largest_counts() -> None:
 def test_relative_edges_dates_and_integers() -> None:
     values = np.exp(np.linspace(0, 9, 20_000))
     for options in ({"relative": "0.1"}, {"edges": [0, 1, 10, 100, 9000]}, {"width": 500}):
-        released = flexdp.release(values, epsilon=1, delta="1e-6", **options)
+        released: Any = flexdp.release(values, epsilon=1, delta="1e-6", **options)
         assert len(rectangles(read_svg(chart(released.to_json())), "bar")) == len(released.bars)
     released = flexdp.release([i % 7 for i in range(999)], epsilon=1, delta="1e-6", kind="integer")
     assert len(rectangles(read_svg(chart(released.to_json())), "bar")) == 7

@@ -27,7 +27,7 @@ from flexdp.statistics import (
     Support,
 )
 
-STATISTICS = [
+STATISTICS: Any = [
     Max(),
     Min(),
     Range(),

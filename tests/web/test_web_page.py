@@ -171,7 +171,7 @@ def test_warnings_of_the_plan_are_shown() -> None:
 
 def test_the_promise_is_about_what_is_read() -> None:
     said = read().text["result"]
-    assert "If there are at least 50 000 records, the maximum of the readable values limited to 0–120" in said
+    assert "If there are at least 50 000 records, the published maximum of the readable values limited to 0–120" in said
     assert "to within 2.5." in said
     assert "limited to" not in read(low="", high="").text["result"]
     assert "If there are" not in read(records_about="10", delta="1e-6").text["result"]

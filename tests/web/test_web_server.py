@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 from _support.asking import PORT, ask
+from _support.command import flexdp
 from _support.waiting import HANG
 
 from flexdp.errors import InputError
@@ -137,9 +138,7 @@ def test_a_port_in_use_is_one_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        ran = subprocess.run(
-            [*COMMAND, "--port", str(taken.getsockname()[1])], capture_output=True, text=True, timeout=HANG, check=False
-        )
+        ran = flexdp("web", "--port", taken.getsockname()[1])
     assert ran.returncode == 2 and ran.stdout == ""
     assert (
         ran.stderr.startswith("Error: --port ")
@@ -150,7 +149,7 @@ def test_a_port_in_use_is_one_line() -> None:
 
 @pytest.mark.parametrize("port", ["-1", "70000", "http", "1.5"])
 def test_a_bad_port_is_one_line(port: str) -> None:
-    ran = subprocess.run([*COMMAND, f"--port={port}"], capture_output=True, text=True, timeout=HANG, check=False)
+    ran = flexdp("web", f"--port={port}")
     assert ran.returncode == 2 and ran.stderr.startswith("Error: --port must be") and ran.stderr.count("\n") == 1
 
 

@@ -49,7 +49,7 @@ class Target:
     def total(self, records: int | None) -> int | None:
         """Return the most records that all buckets together may lose; None without such a target."""
         if self.share is not None and records is None:
-            raise InputError("lose_share", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
+            raise InputError("lose_share", "is a share of the records", remedy=("Give ", P("records_about"), " too."))
         parts = [] if self.in_all is None else [self.in_all]
         parts += [] if self.share is None or records is None else [math.floor(self.share * records)]
         return min(parts, default=None)

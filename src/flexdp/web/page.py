@@ -132,8 +132,8 @@ def _promise(entries: Entries, advice: Advice) -> str:
     )
     limited = f" limited to {entries['low']}–{entries['high']}" if "bounds" in entries.buckets else ""
     unit = " Here a record is one person in one bucket." if advice.by_unit else ""
-    subject = f"{given} {label.lower()} of the readable values{limited}"
-    return f"{subject} that you publish is {promise[:1].lower()}{promise[1:]}{unit}"
+    subject = f"{given} published {label.lower()} of the readable values{limited}"
+    return f"{subject} is {promise[:1].lower()}{promise[1:]}{unit}"
 
 
 def _odds(advice: Advice, chosen: Option) -> str:

@@ -1,0 +1,32 @@
+"""Shares of records left out, against every histogram of a few records."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from flexdp.calculus.loss import alpha_before
+
+
+@pytest.mark.parametrize(("drop", "buckets"), [(1, 1), (1, 3), (2, 2), (3, 2), (2, 3)])
+def test_no_histogram_loses_a_larger_share_and_some_loses_it_all(drop: int, buckets: int) -> None:
+    for records in range(1, 9):
+        promised = alpha_before(drop, buckets, records)
+        for more in range(3):  # the promise is about at least so many records
+            shares = [
+                Fraction(sum(min(height, drop) for height in heights), records + more)
+                for heights in product(range(records + more + 1), repeat=buckets)
+                if sum(heights) == records + more
+            ]
+            assert max(shares) <= promised, f"{records + more} records may lose more than {promised} of them"
+            if more == 0 and records >= drop * buckets:
+                assert max(shares) == promised, "the promise is looser than it needs to be"
+
+
+@pytest.mark.parametrize(("drop", "buckets", "records"), [(27, 24, 50_000), (3, 5, 100), (3, 5, 15), (3, 5, 2)])
+def test_what_a_release_certifies_afterwards_is_never_more(drop: int, buckets: int, records: int) -> None:
+    total = drop * buckets
+    for left in range(max(0, records - total), records + 1):
+        assert Fraction(total, left + total) <= alpha_before(drop, buckets, records)
