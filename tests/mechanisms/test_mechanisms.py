@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
 
 from flexdp import Histogram, InputError
+from flexdp._core.exact import root_up
 from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.calculus import DistortionSensitivity, identity, relax
 from flexdp.guarantees import DROP, DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE, AnswersWithin, Condition
@@ -32,7 +33,6 @@ from flexdp.mechanisms import (
     STLap,
     compose,
 )
-from flexdp.mechanisms.bucketing import root_up
 from flexdp.mechanisms.wrapper import Wrapper
 from flexdp.noise import DropNoise
 from flexdp.noise.continuous import laplace, shifted_truncated_laplace
