@@ -16,8 +16,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ROOMS = [  # imports point upwards only: a room may import those above it
     "version", "errors", "_core", "guarantees", "histogram", "buckets", "noise", "statistics", "distances",
-    "distortions", "calculus", "mechanisms", "measure", "simulation", "accounting", "tables", "_release", "planning",
-    "report", "baselines", "experiments", "web", "cli", "__main__", "__init__",
+    "distortions", "calculus", "mechanisms", "measure", "simulation", "accounting", "sharp", "tables", "_release",
+    "planning", "report", "baselines", "experiments", "web", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files.source", "tables.frames.sources"},
