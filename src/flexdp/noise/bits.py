@@ -59,6 +59,20 @@ class Bits:
             if drawn < limit:
                 return drawn
 
+    def accept(self, part: int, whole: int) -> bool:
+        """Return True with probability part/whole.
+
+        Parameters
+        ----------
+        part, whole : int
+            At least 0, and at least 1.
+
+        Returns
+        -------
+        bool
+        """
+        return self.below(whole) < part
+
     def choose(self, weights: Iterable[int]) -> int:
         """Draw a position with probability proportional to its integer weight.
 

@@ -55,7 +55,7 @@ class NoisyCount:
         return count + two_sided_geometric(self.epsilon / self.sensitivity, bits)
 
     def law(self, count: int, outcomes: Iterable[int]) -> dict[int, Fraction]:
-        """Return the probability of each of some outcomes, to 250 bits.
+        """Return the probability of each of some outcomes, to 118 bits.
 
         Parameters
         ----------

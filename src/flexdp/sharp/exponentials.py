@@ -9,7 +9,7 @@ from flexdp.noise.table import _exp_lower
 
 __all__ = ["exp_minus", "log_above"]
 
-_BITS = 256
+_BITS = 128
 
 
 @lru_cache(maxsize=4096)

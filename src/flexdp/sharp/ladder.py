@@ -102,7 +102,7 @@ class Ladder:
         beyond : sequence of int
             How many records lie strictly beyond each rung; short.
         ratio : Fraction, optional
-            What stands for e^(−ε/2); the law is exact in it. Without, a rational bound of 256 bits.
+            What stands for e^(−ε/2); the law is exact in it. Without, a rational bound of 118 bits.
 
         Returns
         -------

@@ -125,7 +125,7 @@ class ExponentialQuantile:
             candidate = self.prior.draw(cuts[block], cuts[block + 1], bits)
             if smallest[block] == largest[block]:
                 return candidate
-            if bits.below(tops[block]) < table.weight(self._loss_at(window, candidate)):
+            if bits.accept(table.weight(self._loss_at(window, candidate)), tops[block]):
                 return candidate
 
     def segments(self, window: Window) -> list[Segment]:
