@@ -35,6 +35,11 @@ class Bits:
     def __init__(self, source: RandomBytes = system_bytes) -> None:
         self._source = source
 
+    @property
+    def source(self) -> RandomBytes:
+        """Where the bits come from."""
+        return self._source
+
     def below(self, limit: int) -> int:
         """Draw a uniform integer from 0 to ``limit`` − 1, by rejection.
 

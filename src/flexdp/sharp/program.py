@@ -45,6 +45,7 @@ class Cost:
     epsilon: Fraction
     stage: Hashable
     part: Hashable
+    delta: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class Draw:
     @property
     def cost(self) -> Cost:
         """The public entry in the account."""
-        return Cost(name=self.name, epsilon=self.mechanism.epsilon, stage=self.stage, part=self.part)
+        delta = getattr(self.mechanism, "delta", Fraction(0))
+        return Cost(name=self.name, epsilon=self.mechanism.epsilon, stage=self.stage, part=self.part, delta=delta)
 
     def __repr__(self) -> str:
         return f"<Draw {self.name}>"  # its data is private
