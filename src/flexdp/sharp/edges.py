@@ -63,7 +63,6 @@ def edges_of(
     ends, inner = _join_empty_ends(leaves, seen)
     if not inner:
         return tuple(sorted({cut for cut in (leaves[0].high, leaves[-1].low) if cut is not None}))[:1]
-    found: tuple[int, ...] = ()
     for scale in _SCALES:
         target = math.floor(scale * max(Fraction(sum(seen), most), Fraction(3 * reach * RECORD, 2)))
         # 3q·√scale, to millionths
@@ -71,8 +70,8 @@ def edges_of(
         plan = _Plan(inner, ends, target, min(floor, target), reach, most, steps)
         found = plan.edges()
         if len(found) + 1 <= most:
-            break
-    return found
+            return found
+    return plan.shortened(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +124,18 @@ class _Plan:
         if self._ends.above < low_end and len(edges) > 2 and edges[-1] not in self._forced:
             edges = edges[:-1]
         return tuple(edges)
+
+    def shortened(self, edges: tuple[int, ...]) -> tuple[int, ...]:
+        """Drop edges between the smallest neighbours until there are few enough; those of points last."""
+        kept = list(edges)
+        while len(kept) + 1 > self._most:
+            bounds = [self._profile.start, *kept, self._profile.end]
+            sizes = [
+                (cut in self._forced, self._planned(bounds[place], bounds[place + 2]), place)
+                for place, cut in enumerate(kept)
+            ]
+            del kept[min(sizes)[2]]
+        return tuple(kept)
 
     def _planned(self, low: int, high: int) -> int:
         return self._profile.upto(high) - self._profile.upto(low)
@@ -187,9 +198,11 @@ class _Plan:
             high = larger.after(low)
             if high >= stop or high > furthest:
                 continue
-            coarser = step is not None and larger.length > step.length
-            if coarser and not first and not larger.holds(low):
-                continue
+            if step is not None and larger.length > step.length and not first and not larger.holds(low):
+                if step.meets(larger):
+                    continue  # at the next value of both
+                if _PER_LIMIT * self._planned(low, high) < _NARROWEST * self._limit(low, high):
+                    continue
             if self._fits(low, high, _CAP):
                 return high, larger
         return min(self._steps[-1].after(low), stop), step

@@ -24,6 +24,9 @@ class Step(Protocol):
     def holds(self, value: int) -> bool:
         """Return whether a value is on the lattice."""
 
+    def meets(self, larger: Step) -> bool:
+        """Return whether walking on this lattice surely meets the values of a larger one."""
+
 
 class Steps(Protocol):
     """All steps between two lengths."""
@@ -51,6 +54,10 @@ class DecimalStep:
     def holds(self, value: int) -> bool:
         """Return whether a value is a multiple."""
         return value % self.length == 0
+
+    def meets(self, larger: Step) -> bool:
+        """Return True: walks on decimals wait for the common multiples, 2 and 5 meet at 10."""
+        return larger.length >= self.length
 
 
 def decimal_steps(scale: Scale) -> Steps:
@@ -118,6 +125,14 @@ class CalendarStep:
         if not self.months:
             return (value - self.offset) % self.units == 0
         return self.after(value - 1) == value
+
+    def meets(self, larger: Step) -> bool:
+        """Return whether every value of a larger lattice is on this one: days are, weeks are not."""
+        assert isinstance(larger, CalendarStep)
+        if self.months:
+            return larger.months % self.months == 0
+        whole = larger.units % self.units == 0
+        return whole and (bool(larger.months) or (larger.offset - self.offset) % self.units == 0)
 
 
 def calendar_steps(day: int) -> Steps:
