@@ -24,7 +24,16 @@ from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
 from flexdp.sharp.tails import Climb, Deep, SharpAnswer, answer_tails
 
-__all__ = ["Answered", "SharpAnswer", "ask", "ask_one", "ask_several", "deepest_table"]
+__all__ = [
+    "Answered",
+    "SharpAnswer",
+    "ask",
+    "ask_one",
+    "ask_several",
+    "deepest_table",
+    "find_anchor",
+    "widest_anchor",
+]
 
 _HALF = Fraction(1, 2)
 _INNER = (Fraction(1, 20), Fraction(19, 20))
@@ -153,7 +162,7 @@ def ask_one(
         inner = _inner(level, left, scale, rules, ends)
         reply: Reply = yield Request(windows=(inner.near,))
     else:
-        reply = yield Request(windows=(_widest_anchor(epsilon, rules, ends),))
+        reply = yield Request(windows=(widest_anchor(epsilon, rules, ends),))
     seen = records_about if records_about is not None else (yield _counted(reply, epsilon, rules))
     published = Answered(scale=scale, epsilon=epsilon, records_about=seen)
     if seen * epsilon < rules.few:
@@ -162,7 +171,7 @@ def ask_one(
         value = _found((yield Draw(inner, reply.windows[0], f"level {level}")), ends)
         return _with(published, None, (SharpAnswer(level=level, value=value, way="exponential", epsilon=left),))
     share = epsilon * rules.anchor_share(seen, epsilon)
-    anchor = yield from _anchor(reply, share, scale, rules, ends)
+    anchor = yield from find_anchor(reply, share, scale, rules, ends)
     rest = left - share
     side, tail = (1, 1 - level) if level > _HALF else (-1, level)
     if tail * seen * epsilon >= rules.deep:
@@ -201,7 +210,7 @@ def ask_several(
         inner = [_inner(level, left / units, scale, rules, ends) for level in inner_levels]
         reply: Reply = yield Request(windows=tuple(each.near for each in inner))
     else:
-        reply = yield Request(windows=(_widest_anchor(epsilon, rules, ends),))
+        reply = yield Request(windows=(widest_anchor(epsilon, rules, ends),))
     seen = records_about if records_about is not None else (yield _counted(reply, epsilon, rules))
     published = Answered(scale=scale, epsilon=epsilon, records_about=seen)
     if seen * epsilon < rules.few:
@@ -218,7 +227,7 @@ def ask_several(
         anchor = scale.short(min(answers, key=lambda answer: abs(answer.level - _HALF)).value)
     else:
         share = epsilon * rules.anchor_share(seen, epsilon)
-        anchor = yield from _anchor(reply, share, scale, rules, ends)
+        anchor = yield from find_anchor(reply, share, scale, rules, ends)
         each = (left - share) / units
     climbs: list[Climb] = []
     deep: list[Deep] = []
@@ -262,13 +271,14 @@ def _inner(level: Fraction, epsilon: Fraction, scale: Scale, rules: Rules, ends:
     )
 
 
-def _widest_anchor(epsilon: Fraction, rules: Rules, ends: Span) -> Near:
-    """The anchor's window before its share is known: that of the smallest share, the widest."""
+def widest_anchor(epsilon: Fraction, rules: Rules, ends: Span) -> Near:
+    """Return the anchor's window before its share is known: that of the smallest share, the widest."""
     depth = Decay.depth_for(epsilon * rules.anchor_least, 1) if rules.depth is None else rules.depth
     return Near(goal=Goal.quantile(_HALF), reach=-(-depth // 2) + 1, span=ends)
 
 
-def _anchor(reply: Reply, share: Fraction, scale: Scale, rules: Rules, ends: Span) -> Program[int]:
+def find_anchor(reply: Reply, share: Fraction, scale: Scale, rules: Rules, ends: Span) -> Program[int]:
+    """Return the program that finds the anchor, the median to fifteen digits, from the window of `widest_anchor`."""
     mechanism = _inner(_HALF, share, scale, rules, ends)
     value = _found((yield Draw(mechanism, reply.windows[0], "anchor", stage="anchor")), ends)
     return scale.short(value)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
-from flexdp.sharp.ranks import Near, Reply, Request, Window
+from flexdp.sharp.ranks import Near, Reply, Request, Tally, Window
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 __all__ = ["Column"]
@@ -108,6 +108,7 @@ class Column:
             total=self._total,
             before=self._before(request.cuts),
             windows=[self._window(wanted) for wanted in request.windows],
+            tallies=[self._tally(wanted) for wanted in request.tallies],
         )
 
     def __repr__(self) -> str:
@@ -121,15 +122,24 @@ class Column:
 
     def _places(self, cuts: Sequence[int]) -> NDArray[np.int64]:
         """How many stored values lie before each cut."""
+        size = len(self._values)
+        places: NDArray[np.int64] = np.zeros(len(cuts), dtype=np.int64)
+        if not size:
+            return places
+        least, most = (self._scale.units(value) for value in (self._values[0], self._values[-1]))
+        inside = []
+        for place, cut in enumerate(cuts):
+            if cut > most:
+                places[place] = size
+            elif cut > least:
+                inside.append(place)
+        # Between two stored values a cut is one that the array's type can hold.
+        within = [cuts[place] for place in inside]
         if self._scale is NUMBERS:
-            wanted: Any = np.array([self._scale.first_double(cut) for cut in cuts], dtype=np.float64)
-        elif self._values.dtype == object:
-            wanted = np.array([*cuts, None], dtype=object)[:-1]
+            wanted: Any = np.array([self._scale.first_double(cut) for cut in within], dtype=np.float64)
         else:
-            wanted = np.array([max(-_LARGEST - 1, min(_LARGEST, cut)) for cut in cuts], dtype=np.int64)
-        places: NDArray[np.int64] = np.searchsorted(self._values, wanted, side="left").astype(np.int64)
-        if self._scale.integral and self._values.dtype != object:
-            places[[cut > _LARGEST for cut in cuts]] = len(self._values)
+            wanted = np.array([*within, None], dtype=object)[:-1].astype(self._values.dtype)
+        places[inside] = np.searchsorted(self._values, wanted, side="left")
         return places
 
     def _before(self, cuts: Sequence[int]) -> list[int]:
@@ -170,6 +180,13 @@ class Column:
         stop = max(start, stop)
         return Window(self._scale, self._values[first:last][start:stop], below[start:stop], upto[start:stop], total)
 
+    def _tally(self, wanted: Tally) -> int:
+        places = _places_on(self._values, wanted, self._scale)
+        if self._upto is None:
+            return int(places.sum()) if len(places) else 0
+        counts = np.diff(self._upto, prepend=0)
+        return sum(place * count for place, count in zip(places.tolist(), counts.tolist(), strict=True))
+
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -193,6 +210,17 @@ def _native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
     if kind == "O" and all(type(value) is int for value in given):
         return INTEGERS, given
     raise InputError("values must be numbers, integers or dates.")
+
+
+def _places_on(values: NDArray[Any], wanted: Tally, scale: Scale) -> NDArray[Any]:
+    """Each value's place on a ladder of equal steps."""
+    if not scale.integral:
+        low, step = float(scale.value(wanted.low)), float(scale.value(wanted.step))
+        return np.clip(np.rint((values - low) / step), 0, wanted.cells).astype(np.int64)
+    if max(abs(wanted.low), abs(wanted.high)) > _LARGEST // 4:
+        values = values.astype(object)
+    clipped = np.clip(values, wanted.low, wanted.high)
+    return np.asarray((clipped - wanted.low + wanted.step // 2) // wanted.step)
 
 
 def _array(values: Iterable[Any]) -> NDArray[Any]:

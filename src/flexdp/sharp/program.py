@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from flexdp.noise.bits import Bits
-from flexdp.sharp.count import NoisyCount
+from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.ranks import Ranks, Request
 
 __all__ = ["Cost", "Draw", "Mechanism", "Path", "Program", "Ran", "enumerate_paths", "run", "spent"]
@@ -198,7 +198,6 @@ def enumerate_paths(make: Callable[[], Program[T]], ranks: Ranks, counts: Iterab
 
 
 def _law(step: Draw, counts: tuple[int, ...]) -> dict[Any, Fraction]:
-    if isinstance(step.mechanism, NoisyCount):
-        return step.mechanism.law(step.data, counts)
-    law: dict[Any, Fraction] = step.mechanism.law(step.data)  # type: ignore[attr-defined]
+    endless = isinstance(step.mechanism, NoisyCount | TwoSums)
+    law: dict[Any, Fraction] = step.mechanism.law(step.data, *([counts] if endless else []))  # type: ignore[attr-defined]
     return law

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.scale import Scale
 
-__all__ = ["EVERYTHING", "Near", "Ranks", "Reply", "Request", "Span", "Window"]
+__all__ = ["EVERYTHING", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,31 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """A request for the sum of all records' places on a public ladder of equal steps.
+
+    A record with value x counts as round((x − low) / step), clipped to 0 … cells. How halves are rounded is the
+    engine's own, but every record must count as a whole number in that range.
+
+    Parameters
+    ----------
+    low, step : int
+        In units.
+    cells : int
+        The number of steps.
+    """
+
+    low: int
+    step: int
+    cells: int
+
+    @property
+    def high(self) -> int:
+        """The upper end, in units."""
+        return self.low + self.step * self.cells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Everything that one statement is asked for.
 
@@ -108,10 +133,13 @@ class Request:
         Public cuts; the number of records before each is wanted.
     windows : tuple of Near
         The wanted windows.
+    tallies : tuple of Tally
+        The wanted sums.
     """
 
     cuts: tuple[int, ...] = ()
     windows: tuple[Near, ...] = ()
+    tallies: tuple[Tally, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +154,14 @@ class Reply:
         How many records lie before each cut.
     windows : sequence of Window
         One for each that was asked for.
+    tallies : sequence of int
+        The sum of each that was asked for.
     """
 
     total: int
     before: Sequence[int] = ()
     windows: Sequence[Window] = ()
+    tallies: Sequence[int] = ()
 
     def __repr__(self) -> str:
         return "<Reply>"  # its content is private

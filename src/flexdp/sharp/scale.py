@@ -113,7 +113,7 @@ class Scale:
         """
         nearest = cut / self.one  # of two integers: correctly rounded
         spare = int(cut.bit_length() * 0.30103) - _DIGITS + 2  # at least so many zeros at the end: at most 15 digits
-        if spare > 0:
+        if cut.bit_length() > 60:  # smaller ones lie among doubles that are closer than a unit
             grain = _POWERS[spare]
             if not cut % grain:
                 return nearest
