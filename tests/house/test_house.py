@@ -16,8 +16,8 @@ ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ROOMS = [  # imports point upwards only: a room may import those above it
     "version", "errors", "_core", "guarantees", "histogram", "buckets", "calculus", "noise", "statistics",
-    "distances", "distortions", "mechanisms", "measure", "simulation", "accounting", "tables", "_release", "planning",
-    "report", "baselines", "experiments", "web", "cli", "__main__", "__init__",
+    "distances", "distortions", "mechanisms", "measure", "simulation", "accounting", "sharp", "tables", "_release",
+    "planning", "report", "baselines", "experiments", "web", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files.parquet"},

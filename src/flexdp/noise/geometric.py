@@ -1,0 +1,86 @@
+"""Exact geometric noise: Bernoulli(e^−x), geometric and two-sided geometric draws from integers alone.
+
+The algorithms are those of Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
+section 5. Rates are rational; no exponential is ever computed, so none is rounded.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flexdp.errors import InputError
+from flexdp.noise.bits import Bits
+
+__all__ = ["bernoulli_exp", "geometric", "two_sided_geometric"]
+
+
+def bernoulli_exp(exponent: Fraction, bits: Bits) -> bool:
+    """Return True with probability e^−exponent, exactly.
+
+    Parameters
+    ----------
+    exponent : Fraction
+        At least 0.
+    bits : Bits
+        The source of randomness.
+
+    Returns
+    -------
+    bool
+    """
+    if exponent < 0:
+        raise InputError("exponent must be at least 0.")
+    whole, rest = divmod(exponent.numerator, exponent.denominator)
+    return all(_up_to_one(1, 1, bits) for _ in range(whole)) and _up_to_one(rest, exponent.denominator, bits)
+
+
+def _up_to_one(numerator: int, denominator: int, bits: Bits) -> bool:
+    """Bernoulli(e^−x) for x = numerator/denominator ≤ 1: stop at the first k with a failure of Bernoulli(x/k)."""
+    k = 1
+    while bits.below(denominator * k) < numerator:
+        k += 1
+    return k % 2 == 1
+
+
+def geometric(rate: Fraction, bits: Bits) -> int:
+    """Draw E ≥ 0 with Pr[E ≥ j] = e^(−rate·j), exactly.
+
+    Parameters
+    ----------
+    rate : Fraction
+        Greater than 0.
+    bits : Bits
+        The source of randomness.
+
+    Returns
+    -------
+    int
+    """
+    if rate <= 0:
+        raise InputError("rate must be greater than 0.")
+    step, unit = rate.numerator, rate.denominator
+    while True:
+        part = bits.below(unit)
+        if _up_to_one(part, unit, bits):
+            break
+    whole = 0
+    while _up_to_one(1, 1, bits):
+        whole += 1
+    return (part + unit * whole) // step  # geometric of rate 1/unit, floored to multiples of step
+
+
+def two_sided_geometric(rate: Fraction, bits: Bits) -> int:
+    """Draw the difference of two geometric variables: Pr[Z = z] ∝ e^(−rate·|z|), the discrete Laplace law.
+
+    Parameters
+    ----------
+    rate : Fraction
+        Greater than 0; ε for a count that one record changes by one.
+    bits : Bits
+        The source of randomness.
+
+    Returns
+    -------
+    int
+    """
+    return geometric(rate, bits) - geometric(rate, bits)

@@ -1,0 +1,214 @@
+"""Automatic buckets: everything from the number of records to the dropped bars, as one program.
+
+n̂ decides the shares; a tree finds where the records are; noisy leaf counts say how many; public edges follow; the bars
+are counted and dropped. Below n̂·ε of 100 there is no answer, and below 400 five answers take the place of bars. δ is
+spent in the bars alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+
+from flexdp.noise.bits import Bits
+from flexdp.noise.drop import DropNoise
+from flexdp.sharp.answers import Answered, ask_several
+from flexdp.sharp.count import NoisyCount
+from flexdp.sharp.edges import edges_of
+from flexdp.sharp.program import Draw, Program
+from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Span
+from flexdp.sharp.rules import RULES, Rules
+from flexdp.sharp.scale import Scale
+from flexdp.sharp.shares import Shares, shares
+from flexdp.sharp.steps import Steps, decimal_steps
+from flexdp.sharp.tree import TREE_RULES, TreeRules, grow
+
+__all__ = ["FIVE", "Automatic", "DroppedBars", "automatic_buckets"]
+
+FIVE = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
+_FEW = 100
+_FEW_FOR_BARS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedBars:
+    """Counts of public buckets that only ever lose records.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        Privacy of all bars together, under adding or removing one record.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def noise(self) -> DropNoise:
+        """The certified noise of one bar."""
+        return DropNoise(self.epsilon, self.delta)
+
+    def draw(self, counts: Sequence[int], bits: Bits) -> tuple[int, ...]:
+        """Drop records from every bar.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            The records in each bucket.
+        bits : Bits
+            The source of randomness.
+
+        Returns
+        -------
+        tuple of int
+        """
+        drops = self.noise._draw(len(counts), bits.source)
+        return tuple(np.maximum(np.asarray(counts, dtype=np.int64) - drops, 0).tolist())
+
+    def law(self, counts: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
+        """Return the exact law of a few small bars.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            The records in each bucket.
+
+        Returns
+        -------
+        dict
+        """
+        noise = self.noise
+        each = []
+        for count in counts:
+            left: dict[int, Fraction] = {}
+            for drop, weight in enumerate(noise.weights):
+                kept = max(0, count - drop)
+                left[kept] = left.get(kept, Fraction(0)) + Fraction(weight, 1 << noise.bits)
+            each.append(left)
+        law: dict[tuple[int, ...], Fraction] = {}
+        for bars in product(*each):
+            chance = Fraction(1)
+            for bar, left in zip(bars, each, strict=True):
+                chance *= left[bar]
+            law[bars] = chance
+        return law
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Automatic:
+    """Everything that automatic buckets publish.
+
+    Parameters
+    ----------
+    scale : Scale
+        The scale of the column.
+    epsilon, delta : Fraction
+        The budget.
+    records_about : int
+        n̂.
+    shares : Shares or None
+        The division of the budget; None where there are no bars.
+    leaves, leaf_counts : tuple
+        The tree's leaves and their noisy counts.
+    edges : tuple of int
+        Inner edges, in units; the first and the last bucket are open.
+    bars : tuple of int
+        One more than edges: what is left of each bucket.
+    five : Answered or None
+        Five answers, where there are too few records for bars.
+    """
+
+    scale: Scale
+    epsilon: Fraction
+    delta: Fraction
+    records_about: int
+    shares: Shares | None = None
+    leaves: tuple[Span, ...] = ()
+    leaf_counts: tuple[int, ...] = ()
+    edges: tuple[int, ...] = ()
+    bars: tuple[int, ...] = ()
+    five: Answered | None = None
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there are too few records for any answer, judged by n̂."""
+        return not self.bars and self.five is None
+
+
+def automatic_buckets(
+    epsilon: Fraction,
+    delta: Fraction,
+    scale: Scale,
+    *,
+    steps: Steps | None = None,
+    ends: Span = EVERYTHING,
+    rules: Rules = RULES,
+    tree_rules: TreeRules = TREE_RULES,
+    divide: Callable[[int, Fraction, Fraction], Shares | None] = shares,
+    few: int = _FEW,
+    few_for_bars: int = _FEW_FOR_BARS,
+) -> Program[Automatic]:
+    """Return the program of automatic buckets, (ε, δ)-private under adding or removing one record.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        The budget.
+    scale : Scale
+        The scale of the column.
+    steps : callable, optional
+        The steps between nice edges; decimal ones by default.
+    ends : Span, optional
+        Public bounds; the column's values must have been clamped to them.
+    rules, tree_rules, divide, few, few_for_bars : optional
+        Public constants; others than the defaults are for enumeration on small data.
+
+    Returns
+    -------
+    generator
+        To be run by :func:`flexdp.sharp.program.run`.
+    """
+    reply: Reply = yield Request()
+    counting = NoisyCount(epsilon=epsilon * rules.count_share)
+    seen: int = yield Draw(counting, reply.total, "records", stage="records")
+    published = Automatic(scale=scale, epsilon=epsilon, delta=delta, records_about=seen)
+    if seen * epsilon < few:
+        return published
+    divided = divide(seen, epsilon, delta) if seen * epsilon >= few_for_bars else None
+    if divided is None:
+        left = epsilon * (1 - rules.count_share)
+        five = yield from ask_several(FIVE, left, scale, rules=replace(rules, few=0), ends=ends, records_about=seen)
+        return replace(published, five=five)
+    leaves = yield from grow(divided.levels, divided.per_level, 2 * divided.reach, scale, rules=tree_rules, root=ends)
+    reply = yield Request(cuts=tuple(leaf.high for leaf in leaves[:-1] if leaf.high is not None))
+    leaf_counts: list[int] = []
+    for place, count in enumerate(_differences(reply)):
+        leaf_counts.append((yield Draw(NoisyCount(epsilon=divided.leaves), count, "leaf", stage="leaves", part=place)))
+    edges = edges_of(
+        leaves,
+        leaf_counts,
+        reach=divided.reach,
+        most=divided.most_buckets,
+        thin=3 / divided.leaves,
+        steps=decimal_steps(scale) if steps is None else steps,
+    )
+    reply = yield Request(cuts=edges)
+    bars = yield Draw(DroppedBars(epsilon=divided.bars, delta=delta), _differences(reply), "bars", stage="bars")
+    return replace(
+        published,
+        shares=divided,
+        leaves=leaves,
+        leaf_counts=tuple(leaf_counts),
+        edges=edges,
+        bars=bars,
+    )
+
+
+def _differences(reply: Reply) -> list[int]:
+    """The records between neighbouring cuts, and beyond the outermost."""
+    before = [0, *reply.before, reply.total]
+    return [after - earlier for earlier, after in pairwise(before)]

@@ -1,0 +1,135 @@
+"""The ladder: climb from an anchor until few records seem to lie beyond. AboveThreshold with geometric noise.
+
+Draw E_T with Pr[E_T ≥ j] = e^(−jε/2). At each rung in turn, with b records strictly beyond it, stop with probability
+e^(−(ε/2)·max(0, b − target + E_T)), which is the chance that a fresh geometric variable is at least b − target + E_T.
+The answer is the rung.
+
+**Why it is private.** One more record raises b by one on the rungs before it. "Stop at k" maps, from the larger data
+set to the smaller one, by E_T + 1 and, where rung k is not before the record, E_k + 1: e^(ε/2)·e^(ε/2); in the other
+direction by E_k + 1 at most. Each shift by one costs e^(ε/2) and stays in the support. The target is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flexdp.noise.bits import Bits
+from flexdp.noise.geometric import bernoulli_exp, geometric
+from flexdp.sharp.exponentials import exp_minus
+from flexdp.sharp.ranks import Ranks, Reply, Request
+
+__all__ = ["Ladder"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ladder:
+    """An ε-private choice of a rung with few records beyond it.
+
+    Parameters
+    ----------
+    rungs : tuple of int
+        Public values in units, in the direction of the climb.
+    side : int
+        1 upwards, −1 downwards.
+    target : int
+        How many records may lie beyond, a public number.
+    epsilon : Fraction
+        ε under adding or removing one record beyond the first rung.
+    """
+
+    rungs: tuple[int, ...]
+    side: int
+    target: int
+    epsilon: Fraction
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """The cuts that separate the records beyond each rung from the rest."""
+        return tuple(rung + 1 for rung in self.rungs) if self.side > 0 else self.rungs
+
+    def beyond(self, total: int, before: Sequence[int]) -> list[int]:
+        """Return how many records lie strictly beyond each rung, from the counts before its cuts."""
+        return [total - count for count in before] if self.side > 0 else list(before)
+
+    def sample(self, ranks: Ranks, bits: Bits) -> int:
+        """Count the records of a column beyond each rung and draw.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            The private column.
+        bits : Bits
+            The source of randomness.
+
+        Returns
+        -------
+        int
+            The place of the chosen rung.
+        """
+        reply: Reply = ranks.fetch(Request(cuts=self.cuts))
+        return self.draw(self.beyond(reply.total, reply.before), bits)
+
+    def draw(self, beyond: Sequence[int], bits: Bits) -> int:
+        """Climb.
+
+        Parameters
+        ----------
+        beyond : sequence of int
+            How many records lie strictly beyond each rung.
+        bits : Bits
+            The source of randomness.
+
+        Returns
+        -------
+        int
+            The place of the chosen rung; the last one if none stops the climb.
+        """
+        half = self.epsilon / 2
+        least = geometric(half, bits) - self.target
+        for place, count in enumerate(beyond):
+            need = count + least
+            if need <= 0 or bernoulli_exp(need * half, bits):
+                return place
+        return len(beyond) - 1
+
+    def law(self, beyond: Sequence[int], ratio: Fraction | None = None) -> dict[int, Fraction]:
+        """Return the probability of every rung.
+
+        Parameters
+        ----------
+        beyond : sequence of int
+            How many records lie strictly beyond each rung; short.
+        ratio : Fraction, optional
+            What stands for e^(−ε/2); the law is exact in it. Without, a rational bound of 118 bits.
+
+        Returns
+        -------
+        dict
+            Probability by place.
+        """
+        r = exp_minus(self.epsilon / 2) if ratio is None else ratio
+        gaps = [count - self.target for count in beyond]
+        plain = max(0, -min(gaps))  # from this shift on no rung stops the climb surely
+        law = dict.fromkeys(range(len(gaps)), Fraction(0))
+        for shift in range(plain):
+            alive = (1 - r) * r**shift
+            for place, gap in enumerate(gaps):
+                stop = r ** max(0, gap + shift)
+                law[place] += alive * stop
+                alive *= 1 - stop
+            law[len(gaps) - 1] += alive
+        # For larger shifts t the chance to stop is a·y, y = r^t, a = r^gap; all is a polynomial in y, summed exactly.
+        alive_at = [Fraction(0), 1 - r]  # coefficients of y^0, y^1, …
+        for place, gap in enumerate(gaps):
+            stop_at = [Fraction(0), *(coefficient * r**gap for coefficient in alive_at)]
+            law[place] += _sum_over_shifts(stop_at, r, plain)
+            alive_at = [a - s for a, s in zip([*alive_at, Fraction(0)], stop_at, strict=True)]
+        law[len(gaps) - 1] += _sum_over_shifts(alive_at, r, plain)
+        return law
+
+
+def _sum_over_shifts(coefficients: Sequence[Fraction], r: Fraction, first: int) -> Fraction:
+    """Σ_{t ≥ first} Σ_m c_m r^(tm), c_0 = 0."""
+    return sum((c * r ** (first * m) / (1 - r**m) for m, c in enumerate(coefficients) if m), Fraction(0))

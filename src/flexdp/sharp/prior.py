@@ -1,0 +1,337 @@
+"""Public priors: integer weights on nice decimals, so that answers come out short and no scale is preferred.
+
+A prior knows how much weight lies before a cut and can draw a candidate between two cuts; both exactly, in integers.
+:class:`Bands` holds the decimals around an anchor: in bands |t − A| ∈ [1,2), [2,5), [5,10)·10^k the multiples of
+10^(k−j), j = 0, 1, …, share a weight that falls with the square of the number of decades from the expected ones. It
+is t that is a multiple, not t − A, so candidates are short decimals.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Protocol
+
+from flexdp.noise.bits import Bits
+from flexdp.sharp.scale import TOP_DECADE, Scale
+
+__all__ = ["Bands", "Listed", "Mixture", "Prior", "anchored", "around", "between", "universal"]
+
+_LEVELS = (3, 6, 10, 12, 14, 16, 18, 20, 22, 24, 26) + (2,) * 28  # so that every value is a candidate
+_PARTS = ((1, 2), (2, 5), (5, 10))
+_UNIVERSAL_LEVELS = 17  # of numbers: the digits of a double; of integers: all
+_ANCHORED_LEVELS = 6
+_BETWEEN_LEVELS = 5
+_BETWEEN_DECADES = 5
+
+
+class Prior(Protocol):
+    """Integer weights of public candidates."""
+
+    @property
+    def total(self) -> int:
+        """The weight of all candidates."""
+
+    def before(self, cut: int) -> int:
+        """Return the weight of the candidates before a cut."""
+
+    def draw(self, low: int | None, high: int | None, bits: Bits) -> int:
+        """Draw a candidate between two cuts with probability proportional to its weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Band:
+    """Candidates from ``start`` up to ``end``: for each level its grain, its weight and its first multiple."""
+
+    start: int
+    end: int
+    levels: tuple[tuple[int, int, int], ...]
+
+    def before(self, cut: int) -> int:
+        edge = min(cut, self.end)
+        if edge <= self.start:
+            return 0
+        return sum(weight * (-(-edge // grain) - first) for grain, weight, first in self.levels)
+
+
+class Bands:
+    """Nice decimals around an anchor.
+
+    Parameters
+    ----------
+    scale : Scale
+        The scale of the column.
+    anchor : int
+        A, in units.
+    first, last : int
+        The expected decades of |t − A|, which weigh most.
+    low, high : int
+        The lowest and the highest decade of |t − A|.
+    levels : int
+        The largest j.
+    side : int, optional
+        1 for candidates above the anchor only, −1 below, 0 both.
+
+    Examples
+    --------
+    >>> from flexdp.sharp.scale import INTEGERS
+    >>> prior = universal(INTEGERS)
+    >>> weight = lambda t: prior.before(t + 1) - prior.before(t)
+    >>> weight(1000) > weight(1001) > 0, weight(10**39) > 0 == weight(10**39 + 1)
+    (True, True)
+    """
+
+    __slots__ = ("_atoms", "_atoms_before", "_bands", "_before", "_starts", "_total")
+
+    def __init__(
+        self, scale: Scale, anchor: int, *, first: int, last: int, low: int, high: int, levels: int, side: int = 0
+    ) -> None:
+        low, high = max(low, scale.low_decade), min(high, TOP_DECADE)
+        plan = [
+            (k, start, stop, sign, *_shares(scale, k, first, last, levels, stop - start))
+            for k in range(low, high + 1)
+            for start, stop in _PARTS
+            for sign in (-1, 1)
+            if side * sign >= 0
+        ]
+        common = math.lcm(100, *{weight for *_, shares, weight in plan})
+        bands = []
+        for k, start, stop, sign, shares, weight in plan:
+            near, far = start * scale.ten(k), stop * scale.ten(k)
+            begin, end = (anchor + near, anchor + far) if sign > 0 else (anchor - far + 1, anchor - near + 1)
+            begin, end = max(begin, -scale.limit), min(end, scale.limit + 1)
+            if begin >= end:
+                continue
+            # A level's weight is share/weight; the smallest of them is a multiple of 1/weight.
+            grains = ((scale.ten(k - j), common // weight * share) for j, share in shares)
+            bands.append(_Band(begin, end, tuple((grain, each, -(-begin // grain)) for grain, each in grains)))
+        self._bands = sorted(bands, key=lambda band: band.start)
+        self._starts = [band.start for band in self._bands]
+        self._before = [0, *accumulate(band.before(band.end) for band in self._bands)]
+        atoms = {anchor: common * 3 // 10}
+        if not anchor and not side:
+            atoms[scale.limit] = atoms[-scale.limit] = common // 100
+        self._atoms = sorted(atoms.items())
+        self._atoms_before = [0, *accumulate(weight for _, weight in self._atoms)]
+        self._total = self._before[-1] + self._atoms_before[-1]
+
+    @property
+    def total(self) -> int:
+        """The weight of all candidates."""
+        return self._total
+
+    def before(self, cut: int) -> int:
+        """Return the weight of the candidates before a cut.
+
+        Parameters
+        ----------
+        cut : int
+            In units.
+
+        Returns
+        -------
+        int
+        """
+        atoms = self._atoms_before[bisect_left(self._atoms, (cut, 0))]
+        place = bisect_right(self._starts, cut) - 1
+        if place < 0:
+            return atoms
+        return atoms + self._before[place] + self._bands[place].before(cut)
+
+    def draw(self, low: int | None, high: int | None, bits: Bits) -> int:
+        """Draw a candidate between two cuts: first a level of a band, then a multiple of its grain.
+
+        Parameters
+        ----------
+        low, high : int or None
+            The cuts; None is no end.
+        bits : Bits
+            The source of randomness.
+
+        Returns
+        -------
+        int
+        """
+        parts = list(self._parts(low, high))
+        _, grain, first, count = parts[bits.choose(part[0] for part in parts)]
+        return (first + bits.below(count)) * grain
+
+    def _parts(self, low: int | None, high: int | None) -> Iterator[tuple[int, int, int, int]]:
+        """Weight, grain, first multiple and number of multiples of each level between two cuts."""
+        begin = 0 if low is None else max(0, bisect_right(self._starts, low) - 1)
+        for band in self._bands[begin:]:
+            if high is not None and band.start >= high:
+                break
+            start = band.start if low is None else max(low, band.start)
+            end = band.end if high is None else min(high, band.end)
+            for grain, weight, _ in band.levels:
+                first = -(-start // grain)
+                count = -(-end // grain) - first
+                if count > 0:
+                    yield count * weight, grain, first, count
+        for value, weight in self._atoms:
+            if (low is None or low <= value) and (high is None or value < high):
+                yield (weight, value, 1, 1) if value else (weight, 1, 0, 1)
+
+
+def _shares(
+    scale: Scale, k: int, first: int, last: int, levels: int, width: int
+) -> tuple[tuple[tuple[int, int], ...], int]:
+    """The share of each candidate of each level of a band, over a common denominator.
+
+    A candidate of level j gets ρ·v_j / (3·width·10^j·Σv), ρ = (1 + d)^−2, d the decades from the expected ones.
+    """
+    distance = first - k if k < first else max(0, k - last)
+    present = range(min(levels, k - scale.exponent) + 1)
+    finest = present[-1]
+    denominator = (1 + distance) ** 2 * 3 * width * sum(_LEVELS[j] for j in present) * 10**finest
+    return tuple((j, _LEVELS[j] * 10 ** (finest - j)) for j in present), denominator
+
+
+class Mixture:
+    """Half the weight of each of two priors.
+
+    Parameters
+    ----------
+    one, other : Prior
+        The two.
+    """
+
+    __slots__ = ("_one", "_other")
+
+    def __init__(self, one: Prior, other: Prior) -> None:
+        self._one, self._other = one, other
+
+    @property
+    def total(self) -> int:
+        """The weight of all candidates."""
+        return 2 * self._one.total * self._other.total
+
+    def before(self, cut: int) -> int:
+        """Return the weight of the candidates before a cut."""
+        return self._one.before(cut) * self._other.total + self._other.before(cut) * self._one.total
+
+    def draw(self, low: int | None, high: int | None, bits: Bits) -> int:
+        """Draw a candidate between two cuts: first which of the two, then from it."""
+        one, other = (_between(prior, low, high) for prior in (self._one, self._other))
+        which = bits.choose((one * self._other.total, other * self._one.total))
+        return (self._one, self._other)[which].draw(low, high, bits)
+
+
+class Listed:
+    """A short list of candidates with their weights; small enough to enumerate.
+
+    Parameters
+    ----------
+    weights : mapping of int to int
+        Positive weights by candidate.
+    """
+
+    __slots__ = ("_before", "candidates", "weights")
+
+    def __init__(self, weights: Mapping[int, int]) -> None:
+        self.candidates = sorted(weights)
+        self.weights = [weights[candidate] for candidate in self.candidates]
+        self._before = [0, *accumulate(self.weights)]
+
+    @property
+    def total(self) -> int:
+        """The weight of all candidates."""
+        return self._before[-1]
+
+    def before(self, cut: int) -> int:
+        """Return the weight of the candidates before a cut."""
+        return self._before[bisect_left(self.candidates, cut)]
+
+    def draw(self, low: int | None, high: int | None, bits: Bits) -> int:
+        """Draw a candidate between two cuts."""
+        start = 0 if low is None else bisect_left(self.candidates, low)
+        end = len(self.candidates) if high is None else bisect_left(self.candidates, high)
+        return self.candidates[start + bits.choose(self.weights[start:end])]
+
+
+def _between(prior: Prior, low: int | None, high: int | None) -> int:
+    return (prior.total if high is None else prior.before(high)) - (0 if low is None else prior.before(low))
+
+
+@lru_cache(maxsize=4)
+def universal(scale: Scale) -> Prior:
+    """Return the prior that knows nothing: around 0, both sides, every decade, every value a candidate.
+
+    Parameters
+    ----------
+    scale : Scale
+        The scale of the column.
+
+    Returns
+    -------
+    Prior
+    """
+    levels = TOP_DECADE if scale.integral else _UNIVERSAL_LEVELS
+    return Bands(scale, 0, first=1, last=1, low=scale.low_decade, high=TOP_DECADE, levels=levels)
+
+
+def anchored(scale: Scale, anchor: int, side: int) -> Prior:
+    """Return the prior of values on one side of a public anchor, at distances like its magnitude.
+
+    Parameters
+    ----------
+    scale : Scale
+        The scale of the column.
+    anchor : int
+        In units.
+    side : int
+        1 above, −1 below.
+
+    Returns
+    -------
+    Prior
+    """
+    first = 0 if scale.integral else scale.decade(max(abs(anchor), scale.ten(-3))) - 3
+    last = max(first, scale.decade(max(abs(anchor), scale.ten(0))))
+    return Bands(
+        scale, anchor, first=first, last=last, low=first - 6, high=last + 9, levels=_ANCHORED_LEVELS, side=side
+    )
+
+
+@lru_cache(maxsize=64)
+def around(scale: Scale, anchor: int, side: int) -> Prior:
+    """Return half the universal prior and half the one anchored at a public value.
+
+    Parameters
+    ----------
+    scale : Scale
+        The scale of the column.
+    anchor : int
+        In units.
+    side : int
+        1 above, −1 below.
+
+    Returns
+    -------
+    Prior
+    """
+    return Mixture(universal(scale), anchored(scale, anchor, side))
+
+
+def between(scale: Scale, low: int, high: int) -> Prior:
+    """Return the prior between two public values: half of it from the lower one upwards, half from the upper one down.
+
+    Parameters
+    ----------
+    scale : Scale
+        The scale of the column.
+    low, high : int
+        In units, the first below the second.
+
+    Returns
+    -------
+    Prior
+    """
+    top = scale.decade(high - low)
+    decades = {"first": top, "last": top, "low": top - _BETWEEN_DECADES, "high": top, "levels": _BETWEEN_LEVELS}
+    return Mixture(Bands(scale, low, side=1, **decades), Bands(scale, high, side=-1, **decades))

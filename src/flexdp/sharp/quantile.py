@@ -1,0 +1,222 @@
+"""The exponential mechanism for quantiles: one integer weight for every candidate, and an exact choice.
+
+The loss of a candidate is how far its ranks lie from the goal (:class:`~flexdp.sharp.goal.Goal`). It is the same on
+all candidates between two neighbouring values, and grows away from the goal in both directions. So the candidates are
+cut into blocks, in which the weight g varies by at most about a factor of two: choose a block with probability
+∝ prior mass × its largest g, a candidate in it by the prior, and keep it with probability g / largest g, else begin
+again. The candidate that is kept follows the law prior × g exactly, whatever the number of values in the window.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from flexdp.errors import DataError
+from flexdp.noise.bits import Bits
+from flexdp.noise.exponential import Decay, decay
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.prior import Listed, Prior
+from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
+
+__all__ = ["ExponentialQuantile", "Segment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Candidates with one loss: those from ``low`` up to ``high``, and their weight before the prior."""
+
+    low: int | None
+    high: int | None
+    weight: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialQuantile:
+    """An ε-private choice of a value near a rank.
+
+    Parameters
+    ----------
+    goal : Goal
+        The rank.
+    epsilon : Fraction
+        ε under adding or removing one record of the span.
+    prior : Prior
+        Public weights of the candidates.
+    span : Span, optional
+        The records that count, and the candidates that may be chosen.
+    depth : int, optional
+        K of the table of weights; see :class:`~flexdp.noise.exponential.Decay`.
+
+    Notes
+    -----
+    Candidates outside the fetched window have loss at least K, hence weight g_K × prior, exactly; this needs a
+    window that reaches as far as the table, and a shorter one is refused.
+    """
+
+    goal: Goal
+    epsilon: Fraction
+    prior: Prior
+    span: Span = EVERYTHING
+    depth: int | None = None
+
+    @property
+    def table(self) -> Decay:
+        """The certified table of weights."""
+        return decay(self.epsilon, self.goal.sensitivity, self.depth)
+
+    @property
+    def near(self) -> Near:
+        """The window that the mechanism needs: as far as its table reaches, always."""
+        depth = Decay.depth_for(self.epsilon, self.goal.sensitivity) if self.depth is None else self.depth
+        return Near(goal=self.goal, reach=-(-depth // self.goal.units) + 1, span=self.span)
+
+    def sample(self, ranks: Ranks, bits: Bits) -> int | None:
+        """Fetch the window of a column and draw.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            The private column.
+        bits : Bits
+            The source of randomness.
+
+        Returns
+        -------
+        int or None
+            The chosen candidate in units; None if the span holds no candidate.
+        """
+        return self.draw(ranks.fetch(Request(windows=(self.near,))).windows[0], bits)
+
+    def draw(self, window: Window, bits: Bits) -> int | None:
+        """Draw a candidate.
+
+        Parameters
+        ----------
+        window : Window
+            As :attr:`near` asks for.
+        bits : Bits
+            The source of randomness.
+
+        Returns
+        -------
+        int or None
+            The chosen candidate in units; None if the span holds no candidate.
+        """
+        self._check(window)
+        losses, table = self._losses(window), self.table
+        capped = np.minimum(losses, table.depth)
+        blocks = capped // _block_length(self.epsilon, self.goal.sensitivity)
+        starts = np.concatenate(([0], np.flatnonzero(blocks[1:] != blocks[:-1]) + 1))
+        smallest = np.minimum.reduceat(capped, starts)
+        largest = np.maximum.reduceat(capped, starts)
+        cuts = [self._cut(window, int(place)) for place in starts] + [self.span.high]
+        masses = [self._before(cut, place) for place, cut in enumerate(cuts)]
+        tops = [table.weight(int(loss)) for loss in smallest]
+        weights = [(after - before) * top for before, after, top in zip(masses, masses[1:], tops, strict=False)]
+        if not any(weights):
+            return None
+        while True:
+            block = bits.choose(weights)
+            candidate = self.prior.draw(cuts[block], cuts[block + 1], bits)
+            if smallest[block] == largest[block]:
+                return candidate
+            if bits.accept(table.weight(self._loss_at(window, candidate)), tops[block]):
+                return candidate
+
+    def segments(self, window: Window) -> list[Segment]:
+        """Return the exact law: runs of candidates with their common factor g, in order.
+
+        Parameters
+        ----------
+        window : Window
+            As :attr:`near` asks for.
+
+        Returns
+        -------
+        list of Segment
+            Pr[t] ∝ prior(t) × the weight of its segment.
+        """
+        self._check(window)
+        losses = self._losses(window).tolist()
+        cuts = [self._cut(window, place) for place in range(len(losses))] + [self.span.high]
+        return [
+            Segment(low, high, self.table.weight(loss)) for low, high, loss in zip(cuts, cuts[1:], losses, strict=False)
+        ]
+
+    def law(self, window: Window) -> dict[int | None, Fraction]:
+        """Return the exact probability of every candidate; the prior must be a short list.
+
+        Parameters
+        ----------
+        window : Window
+            As :attr:`near` asks for.
+
+        Returns
+        -------
+        dict
+            Probability by candidate in units, or ``{None: 1}`` if the span holds none.
+        """
+        assert isinstance(self.prior, Listed), "only a short list of candidates can be enumerated"
+        weights: dict[int | None, int] = {}
+        for segment in self.segments(window):
+            for candidate, weight in zip(self.prior.candidates, self.prior.weights, strict=True):
+                above = segment.low is None or segment.low <= candidate
+                if above and (segment.high is None or candidate < segment.high):
+                    weights[candidate] = weights.get(candidate, 0) + weight * segment.weight
+        total = sum(weights.values())
+        if not total:
+            return {None: Fraction(1)}
+        return {candidate: Fraction(weight, total) for candidate, weight in weights.items()}
+
+    def _check(self, window: Window) -> None:
+        """Refuse a window that ends before the table does; no engine of ours returns one."""
+        if not len(window):
+            return
+        target, units = self.goal.target(window.total), self.goal.units
+        short_below = window.below[0] > 0 and target - units * int(window.below[0]) < self.table.depth
+        short_above = window.upto[-1] < window.total and units * int(window.upto[-1]) - target < self.table.depth
+        if short_below or short_above:
+            raise DataError
+
+    def _losses(self, window: Window) -> np.ndarray:
+        """The loss on the gap before the first value, on it, on the gap after it, and so on."""
+        units, target = self.goal.units, self.goal.target(window.total)
+        if not len(window):
+            empty = abs(target) if not window.total else self.table.depth
+            return np.array([empty], dtype=np.int64 if empty < 2**62 else object)
+        below = np.empty(2 * len(window) + 1, dtype=window.below.dtype)
+        upto = np.empty_like(below)
+        below[1::2], upto[1::2] = window.below, window.upto
+        below[0] = upto[0] = window.below[0]
+        below[2::2] = upto[2::2] = window.upto
+        return np.maximum(np.maximum(units * below - target, target - units * upto), 0)
+
+    def _cut(self, window: Window, place: int) -> int | None:
+        """Where a segment begins: 2i is the gap before value i, 2i + 1 the value itself."""
+        if not place:
+            return self.span.low
+        value = window.value((place - 1) // 2)
+        return value + 1 if place % 2 == 0 else value
+
+    def _before(self, cut: int | None, place: int) -> int:
+        if cut is None:
+            return self.prior.total if place else 0
+        return self.prior.before(cut)
+
+    def _loss_at(self, window: Window, candidate: int) -> int:
+        place = bisect_left(range(len(window)), candidate, key=window.value)
+        target = self.goal.target(window.total)
+        if place < len(window) and window.value(place) == candidate:
+            return self.goal.loss(int(window.below[place]), int(window.upto[place]), target)
+        rank = int(window.below[place]) if place < len(window) else int(window.upto[-1])
+        return self.goal.loss(rank, rank, target)
+
+
+def _block_length(epsilon: Fraction, sensitivity: int) -> int:
+    """Losses over which g falls by a factor of about two, a public number that decides on speed alone."""
+    return max(1, math.floor(Fraction(13863, 10**4) * sensitivity / epsilon))

@@ -1,0 +1,68 @@
+"""The public constants of sharp answers, fixed before any data is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flexdp.sharp.prior import Prior, around, universal
+from flexdp.sharp.ranks import Span
+from flexdp.sharp.rungs import fine_steps, ladder_rungs
+from flexdp.sharp.scale import Scale
+
+__all__ = ["RULES", "Rules"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Shares of the budget, limits that decide on public numbers, and the public candidates.
+
+    Parameters
+    ----------
+    count_share : Fraction
+        The share of ε for the number of records n̂.
+    few : int
+        Below n̂·ε of so much there is no answer.
+    anchor_scale, anchor_least, anchor_most : Fraction
+        The anchor's share is anchor_scale/(n̂·ε), clamped.
+    deep : int
+        A tail with at least so many records times ε beyond its level is answered by the exponential mechanism.
+    floor, back : int
+        A ladder aims at max(k − ⌊back/ε⌋, ⌈floor/ε⌉) records beyond.
+    many, refine_share
+        From n̂·ε of ``many`` on, this share of a ladder's budget refines its last step.
+    universal, around, rungs, steps : callable
+        The public candidates.
+    depth : int, optional
+        K of every table of weights; for enumeration on small data.
+    """
+
+    count_share: Fraction = Fraction(1, 25)
+    few: int = 100
+    anchor_scale: Fraction = Fraction(30)
+    anchor_least: Fraction = Fraction(1, 50)
+    anchor_most: Fraction = Fraction(2, 5)
+    deep: int = 30
+    floor: Fraction = Fraction(3)
+    back: Fraction = Fraction(1)
+    many: int = 10**5
+    refine_share: Fraction = Fraction(1, 16)
+    universal: Callable[[Scale], Prior] = universal
+    around: Callable[[Scale, int, int], Prior] = around
+    rungs: Callable[[Scale, int, int, Span], tuple[int, ...]] = ladder_rungs
+    steps: Callable[[int, int], tuple[int, ...]] = fine_steps
+    depth: int | None = None
+
+    def anchor_share(self, records_about: int, epsilon: Fraction) -> Fraction:
+        """Return the share of ε that finds the anchor."""
+        size = max(Fraction(1), records_about * epsilon)
+        return min(self.anchor_most, max(self.anchor_least, self.anchor_scale / size))
+
+    def target(self, records: int, epsilon: Fraction) -> int:
+        """Return the number of records that a ladder leaves beyond it, for a public rank from the end."""
+        return max(records - math.floor(self.back / epsilon), math.ceil(self.floor / epsilon))
+
+
+RULES = Rules()

@@ -1,0 +1,395 @@
+"""Privacy of sharp answers by exact enumeration, both ways, over all small data sets and one record more.
+
+Every control plants a fault that the enumeration must find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from _neighbours import INFINITE, SLACK, Law, cell_law, column, hockey_stick, multisets, path_law, ratio, worst
+
+from flexdp import DataError
+from flexdp.noise import DropNoise
+from flexdp.noise.exponential import decay
+from flexdp.sharp.answers import ask, ask_one, ask_several
+from flexdp.sharp.column import Column
+from flexdp.sharp.count import NoisyCount
+from flexdp.sharp.exponentials import exp_minus
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.prior import Listed, around, between, universal
+from flexdp.sharp.program import enumerate_paths
+from flexdp.sharp.quantile import ExponentialQuantile
+from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Span, Window
+from flexdp.sharp.rules import Rules
+from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
+
+HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)
+VALUES = (-3, 0, 1, 2, 50)
+GOALS = {
+    "median": Goal.quantile(HALF),
+    "0.75": Goal.quantile(Fraction(3, 4)),
+    "0.9": Goal.quantile(Fraction(9, 10)),
+    "0.99": Goal.quantile(Fraction(99, 100)),
+    "0.4": Goal.quantile(Fraction(2, 5)),
+    "2 above": Goal.beyond(2, 1),
+    "1 below": Goal.beyond(1, -1),
+}
+LIST = Listed({0: 3, 1: 5, 2: 1, 4: 2})
+CUTS = sorted({cut for value in VALUES for cut in (value, value + 1)})
+
+
+# ---------------------------------------------------------------- the exponential mechanism alone
+
+
+@pytest.mark.parametrize("epsilon", [HALF, ONE, TWO])
+@pytest.mark.parametrize("goal", GOALS)
+def test_exponential_quantile_with_the_universal_prior(goal: str, epsilon: Fraction) -> None:
+    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=epsilon, prior=universal(INTEGERS))
+    found = worst(lambda data: cell_law(mechanism, CUTS, column(data)), VALUES, 3, epsilon)
+    assert exp_minus(epsilon) < found <= 1
+
+
+@pytest.mark.parametrize("prior", ["around", "between"])
+@pytest.mark.parametrize("goal", ["median", "2 above", "1 below"])
+@pytest.mark.parametrize("span", [(0, None), (1, None), (None, 2), (1, 4), (2, 51)])
+def test_exponential_quantile_in_a_span(goal: str, prior: str, span: tuple[int | None, int | None]) -> None:
+    """A record outside the span changes nothing; one inside costs at most ε."""
+    weights = around(INTEGERS, 1, 1) if prior == "around" else between(INTEGERS, -2, 60)
+    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=weights, span=Span(*span))
+    assert worst(lambda data: cell_law(mechanism, CUTS, column(data)), VALUES, 2, ONE) <= 1
+    outside = [v for v in VALUES if (span[0] is not None and v < span[0]) or (span[1] is not None and v >= span[1])]
+    for more in outside:
+        one, other = (cell_law(mechanism, CUTS, column(data)) for data in ((2,), (2, more)))
+        assert one == other
+
+
+def test_exponential_quantile_of_doubles() -> None:
+    values = (-0.1, 0.0, 0.1, 0.30000000000000004, 1e39)
+    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=universal(NUMBERS))
+    cuts = sorted({cut for value in values for cut in (NUMBERS.units(value), NUMBERS.units(value) + 1)})
+    found = worst(lambda data: cell_law(mechanism, cuts, Column.from_values(np.array(data, float))), values, 3, ONE)
+    assert Fraction(1, 2) < found <= 1
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+@pytest.mark.parametrize("goal", ["median", "0.75", "2 above", "1 below"])
+def test_the_end_of_the_table_and_of_the_window(goal: str, depth: int) -> None:
+    """With a short table values lie outside the window, and still no ratio exceeds e^ε."""
+    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=depth)
+
+    def law(data: tuple[int, ...]) -> Law:
+        return mechanism.law(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
+
+    assert worst(law, (0, 1, 2), 11, ONE) <= 1
+
+
+# ---------------------------------------------------------------- the ladder alone
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("target", [0, 1, 2])
+def test_the_ladder_is_private_and_tight(side: int, target: int) -> None:
+    """In rational arithmetic throughout: r stands for e^(−ε/2), and the worst ratio is r^−2 exactly."""
+    r = Fraction(3, 5)
+    rungs = (0, 1, 2, 4, 60) if side > 0 else (50, 2, 1, 0, -9)
+    ladder = Ladder(rungs=rungs, side=side, target=target, epsilon=ONE)
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        found = ladder.law(ladder.beyond(reply.total, reply.before), r)
+        assert sum(found.values()) == 1
+        return found
+
+    found = worst(law, VALUES, 3, Fraction(0))
+    assert found <= r**-2
+    if target:
+        assert found > Fraction(9, 10) * r**-2
+
+
+def test_control_a_ladder_with_half_the_noise_is_caught() -> None:
+    ladder = Ladder(rungs=(0, 1, 2, 60), side=1, target=1, epsilon=TWO)
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        return ladder.law(ladder.beyond(reply.total, reply.before))
+
+    assert worst(law, VALUES, 3, ONE) > SLACK
+
+
+# ---------------------------------------------------------------- whole chains
+
+
+def _rungs(_: Scale, anchor: int, side: int, __: Span) -> tuple[int, ...]:
+    return (anchor, *(rung for rung in ((1, 2, 4, 9) if side > 0 else (2, 1, 0, -5)) if (rung - anchor) * side > 0))
+
+
+def _steps(start: int, end: int) -> tuple[int, ...]:
+    step = 1 if end > start else -1
+    return (*range(start + step, end, step), end)
+
+
+TINY = Rules(
+    few=1,
+    deep=1,
+    many=12,
+    floor=Fraction(1, 2),
+    back=Fraction(1, 4),
+    universal=lambda _: LIST,
+    around=lambda _, anchor, side: Listed({0: 1, 1: 2, 2: 2, anchor: 4, anchor + side: 3}),
+    rungs=_rungs,
+    steps=_steps,
+)
+COUNTS = (0, 1, 7, 25)  # refused, ladder, exponential, refined
+SMALL = (0, 1, 2, 4)
+
+
+@pytest.mark.parametrize("level", [Fraction(1), Fraction(0), Fraction(9, 10), Fraction(1, 10), HALF])
+def test_one_answer_from_records_to_anchor_to_answer(level: Fraction) -> None:
+    """Pointwise over (n̂, anchor, answer, refinement), with both ways of answering among them."""
+    found = worst(path_law(lambda: ask_one(level, ONE, INTEGERS, rules=TINY), COUNTS, ONE), SMALL, 3, ONE)
+    assert Fraction(1, 2) < found <= SLACK
+
+
+@pytest.mark.parametrize("levels", [("0", "1"), ("0", "1/2", "1"), ("1/100", "1/2", "99/100"), ("19/20", "1")])
+def test_several_answers_with_both_tails_in_parallel(levels: tuple[str, ...]) -> None:
+    asked = [Fraction(level) for level in levels]
+    rules = replace(TINY, deep=Fraction(1, 20), many=20)  # type: ignore[arg-type]
+    counts = (0, 2, 13, 25) if len(levels) < 3 else (0, 13, 25)
+    law = path_law(lambda: ask_several(asked, ONE, INTEGERS, rules=rules), counts, ONE)
+    found = worst(law, (0, 1, 4), 2, ONE)
+    assert Fraction(1, 2) < found <= SLACK
+
+
+def test_chains_enumerate_what_they_run() -> None:
+    """The paths reach both ways, refusals and refinements, and their probabilities add up."""
+    paths = {
+        level: list(enumerate_paths(lambda: ask_one(level, ONE, INTEGERS, rules=TINY), column((0, 2)), COUNTS))  # noqa: B023
+        for level in (Fraction(9, 10), ONE)
+    }
+    followed = sum(NoisyCount(epsilon=ONE / 25).law(2, COUNTS).values())
+    for found in paths.values():
+        assert abs(sum(path.chance for path in found) - followed) < Fraction(1, 10**30)
+    ways = {answer.way for path in paths[Fraction(9, 10)] for answer in path.value.answers}
+    assert ways == {"exponential", "ladder"}
+    assert {len(path.outcomes) for path in paths[ONE]} == {1, 3, 4}
+    assert any(path.value.too_few for path in paths[ONE])
+
+
+def test_declared_groups_are_parallel() -> None:
+    chain = path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 3), ONE)
+
+    def law(data: tuple[tuple[str, int], ...]) -> Law:
+        parts = [chain(tuple(value for group, value in data if group == name)) for name in "ab"]
+        return {(a, b): p * q for (a, p), (b, q) in product(parts[0].items(), parts[1].items())}
+
+    records = [(group, value) for group in "ab" for value in (0, 2)]
+    found = worst(law, records, 2, ONE)
+    assert Fraction(1, 2) < found <= SLACK
+
+
+def test_unknown_groups_cost_epsilon_and_delta() -> None:
+    """Bars of the groups first, dropped with (ε/4, δ); the surviving count takes the place of n̂; then 3ε/4."""
+    epsilon, delta = TWO, Fraction(1, 10)
+    noise = DropNoise(epsilon / 4, delta)
+    rules = replace(TINY, few=0)
+
+    def group_law(data: tuple[int, ...]) -> Law:
+        found: dict[Hashable, Fraction] = {}
+        for drop, weight in enumerate(noise.weights):
+            left = max(0, len(data) - drop)
+            chance = Fraction(weight, 1 << noise.bits)
+            if not left:
+                found[()] = found.get((), Fraction(0)) + chance
+                continue
+            program = path_law(
+                lambda left=left: ask_one(  # type: ignore[misc]
+                    Fraction(1), epsilon * Fraction(3, 4), INTEGERS, rules=rules, records_about=left
+                ),
+                (),
+                epsilon * Fraction(3, 4),
+            )
+            for outcome, p in program(data).items():
+                found[left, outcome] = found.get((left, outcome), Fraction(0)) + chance * p
+        assert abs(sum(found.values()) - 1) < Fraction(1, 10**30)
+        return found
+
+    laws = {data: group_law(data) for data in multisets((0, 2), 5)}
+    deltas = [
+        hockey_stick(laws[data], laws[tuple(sorted((*data, more)))], epsilon)
+        for data in multisets((0, 2), 4)
+        for more in (0, 2)
+    ]
+    assert 0 < max(deltas) <= delta
+
+
+def test_units_with_two_records_get_half_the_budget() -> None:
+    chain = path_law(lambda: ask_one(Fraction(1), ONE / 2, INTEGERS, rules=TINY), (0, 25), ONE / 2)
+    undivided = path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 25), ONE)
+    pairs = [
+        (data, tuple(sorted((*data, *more)))) for data in multisets((0, 1, 4), 2) for more in multisets((0, 1, 4), 2)
+    ]
+    assert max(ratio(chain(one), chain(other), ONE) for one, other in pairs) <= SLACK
+    assert max(ratio(undivided(one), undivided(other), ONE) for one, other in pairs) > SLACK  # control
+
+
+# ---------------------------------------------------------------- controls: the faults of the review
+
+
+def test_control_a_window_shorter_than_its_table_is_caught() -> None:
+    """Weight g_K outside a window that ends early: far too little, and it jumps where one record moves the window."""
+    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
+    table = decay(ONE, 1, 40)
+
+    def law(data: tuple[int, ...]) -> Law:
+        near = replace(mechanism.near, reach=1)  # it should be 21
+        window = column(data).fetch(Request(windows=(near,))).windows[0]
+        weights = {}
+        for candidate, weight in zip(LIST.candidates, LIST.weights, strict=True):
+            known = [i for i in range(len(window)) if window.value(i) == candidate]
+            target = mechanism.goal.target(window.total)
+            if known:
+                loss = mechanism.goal.loss(int(window.below[known[0]]), int(window.upto[known[0]]), target)
+            elif len(window) and window.value(0) < candidate < window.value(len(window) - 1):
+                inside = int(max(window.upto[i] for i in range(len(window)) if window.value(i) < candidate))
+                loss = mechanism.goal.loss(inside, inside, target)
+            else:
+                loss = table.depth
+            weights[candidate] = weight * table.weight(loss)
+        return {candidate: Fraction(weight, sum(weights.values())) for candidate, weight in weights.items()}
+
+    assert worst(law, (0, 1, 2), 5, ONE) > 2
+
+
+def test_a_window_that_ends_before_its_table_is_refused() -> None:
+    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
+    short = column(range(30)).fetch(Request(windows=(replace(mechanism.near, reach=5),))).windows[0]
+    with pytest.raises(DataError):
+        mechanism.segments(short)
+
+
+def test_control_a_published_private_target_is_caught() -> None:
+    """A ladder whose target is a share of the private n is private; publishing that target is not."""
+
+    def chosen(data: tuple[int, ...]) -> tuple[int, Law]:
+        target = max(1, len(data) // 2)
+        ladder = Ladder(rungs=(0, 1, 2, 60), side=1, target=target, epsilon=ONE)
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        return target, ladder.law(ladder.beyond(reply.total, reply.before))
+
+    def hidden(data: tuple[int, ...]) -> Law:
+        return chosen(data)[1]
+
+    def published(data: tuple[int, ...]) -> Law:
+        target, law = chosen(data)
+        return {(target, rung): p for rung, p in law.items()}
+
+    assert worst(hidden, VALUES, 4, ONE) <= SLACK
+    assert worst(published, VALUES, 4, ONE) >= 1 * exp_minus(ONE) * INFINITE * Fraction(1, 10)
+
+
+class _Stale(Column):
+    """The number of records from before the last one arrived, ranks from after it."""
+
+    def fetch(self, request: Request) -> Reply:
+        reply = super().fetch(request)
+        return replace(reply, windows=[replace(window, total=window.total - 1) for window in reply.windows])
+
+
+def test_control_two_snapshots_are_caught() -> None:
+    """The record arrives between two statements, or never: e^(2ε) apart, not e^ε."""
+    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST)
+    found = Fraction(0)
+    for data in multisets(SMALL, 4):
+        for more in SMALL:
+            fresh = column(data)
+            both = column((*data, more))
+            stale = _Stale(both.scale, both._values, both._upto)
+            laws = [mechanism.law(r.fetch(Request(windows=(mechanism.near,))).windows[0]) for r in (fresh, stale)]
+            found = max(found, ratio(laws[0], laws[1], ONE))
+    assert found > SLACK
+    assert found * (1 / exp_minus(ONE)) <= 1 / exp_minus(TWO) * SLACK
+
+
+def test_control_two_salts_are_caught() -> None:
+    """One unit, whose record for the upper tail lies above the anchor and whose record for the lower tail below it."""
+    upper = Ladder(rungs=(1, 2, 4, 9), side=1, target=1, epsilon=ONE)
+    lower = Ladder(rungs=(1, 0, -5), side=-1, target=1, epsilon=ONE)
+
+    def law(above: tuple[int, ...], below: tuple[int, ...]) -> Law:
+        laws = []
+        for ladder, data in ((upper, above), (lower, below)):
+            reply = column(data).fetch(Request(cuts=ladder.cuts))
+            laws.append(ladder.law(ladder.beyond(reply.total, reply.before)))
+        return {(a, b): p * q for (a, p), (b, q) in product(laws[0].items(), laws[1].items())}
+
+    others = list(multisets((0, 1, 2, 4), 3))
+    one_salt = max(ratio(law(data, data), law((*data, v), (*data, v)), ONE) for data in others for v in (0, 1, 4))
+    two_salts = max(ratio(law(data, data), law((*data, 4), (*data, 0)), ONE) for data in others)
+    assert one_salt <= SLACK < two_salts
+
+
+class _Cells(Column):
+    """Ranks from cells, as an engine finds them: whole cells first, then the values of the cells near the goal."""
+
+    cells: dict[int, int]
+
+    def fetch(self, request: Request) -> Reply:
+        reply = super().fetch(request)
+        return replace(reply, windows=[self._zoomed(wanted) for wanted in request.windows])
+
+    def _zoomed(self, wanted: Near) -> Window:
+        data = [int(value) for value in self._values]
+        low, high = wanted.ranks(len(data))
+        hot, upto = [], 0
+        for cell in sorted({self.cells[value] for value in data}):
+            size = sum(self.cells[value] == cell for value in data)
+            if upto + size >= low and upto <= high:
+                hot.append((cell, upto))
+            upto += size
+        if not hot:
+            empty = np.zeros(0, dtype=np.int64)
+            return Window(self.scale, empty, empty, empty, len(data))
+        near = [value for value in data if hot[0][0] <= self.cells[value] <= hot[-1][0]]
+        values = sorted(set(near))
+        below = np.array([hot[0][1] + sum(x < value for x in near) for value in values])
+        upto_each = np.array([hot[0][1] + sum(x <= value for x in near) for value in values])
+        kept = (upto_each >= low) & (below <= high)
+        return Window(self.scale, np.array(values)[kept], below[kept], upto_each[kept], len(data))
+
+
+@pytest.mark.parametrize("monotone", [True, False])
+def test_control_cells_out_of_order_are_caught(monotone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = {0: 0, 1: 1, 2: 2, 4: 3} if monotone else {0: 0, 1: 2, 2: 1, 4: 3}
+    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=2)
+    monkeypatch.setattr(ExponentialQuantile, "_check", lambda *_: None)  # it would refuse most of these windows
+
+    def ranks(data: tuple[int, ...]) -> Ranks:
+        plain = column(data)
+        out = _Cells(plain.scale, plain._values, plain._upto)
+        out.cells = cells  # type: ignore[misc]
+        return out
+
+    def law(data: tuple[int, ...]) -> Law:
+        return mechanism.law(ranks(data).fetch(Request(windows=(mechanism.near,))).windows[0])
+
+    found = worst(law, (0, 1, 2), 9, ONE)
+    assert (found <= 1) is monotone
+
+
+def test_noisy_counts_are_private() -> None:
+    mechanism = NoisyCount(epsilon=ONE)
+    assert ratio(mechanism.law(3, range(-5, 12)), mechanism.law(4, range(-5, 12)), ONE) <= SLACK
+    assert ratio(mechanism.law(3, range(-5, 12)), mechanism.law(5, range(-5, 12)), ONE) > SLACK  # control
+
+
+def test_asking_decides_between_one_and_several() -> None:
+    one, several = (ask([Fraction(level) for level in levels], ONE, INTEGERS) for levels in ("1", "01"))
+    assert (one.__name__, several.__name__) == ("ask_one", "ask_several")
+    assert ask([ONE, ONE], ONE, INTEGERS).__name__ == "ask_one"

@@ -1,0 +1,103 @@
+"""Promised ranks: the specification's numbers, outward rounding, and simulation."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from flexdp.noise import Bits
+from flexdp.sharp.column import Column
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.prior import universal
+from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
+from flexdp.sharp.quantile import ExponentialQuantile
+from flexdp.sharp.ranks import Request
+from flexdp.sharp.rungs import ladder_rungs
+from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
+
+GAMMA = Fraction(1, 20)
+OWN = Fraction(24, 25)
+
+
+@pytest.mark.parametrize(
+    ("scale", "decades", "decimals", "records"),
+    [(INTEGERS, 2, 0, 11), (INTEGERS, 5, 0, 20), (INTEGERS, 10, 0, 34), (NUMBERS, 5, 2, 26)],
+)
+def test_medians_at_epsilon_one(scale: Scale, decades: int, decimals: int, records: int) -> None:
+    prior = universal(scale)
+    weight = least_weight(scale, prior, decades, decimals)
+    bound = rank_error(Goal.quantile(Fraction(1, 2)), OWN, prior, weight, GAMMA)
+    assert bound is not None and abs(bound - records) <= 2
+    tail = rank_error(Goal.quantile(Fraction(99, 100)), OWN, prior, weight, GAMMA)
+    assert tail is not None and abs(tail - 2 * bound) <= 1
+    assert rank_error(Goal.quantile(Fraction(1, 2)), OWN, prior, 1, Fraction(1, 10**60)) is None
+
+
+def test_least_weights_are_least() -> None:
+    prior = universal(INTEGERS)
+    every = min(prior.before(t + 1) - prior.before(t) for t in range(1000))
+    assert least_weight(INTEGERS, prior, 3) == every
+
+
+def test_the_rank_promise_holds_in_simulation() -> None:
+    """Far fewer than 5 % are beyond the bound, which is a worst case; the data are seeded."""
+    data = np.sort(np.random.default_rng(4).integers(0, 99, 2001))
+    ranks, prior = Column.from_values(data), universal(INTEGERS)
+    goal = Goal.quantile(Fraction(1, 2))
+    bound = rank_error(goal, Fraction(1, 2), prior, least_weight(INTEGERS, prior, 2), GAMMA)
+    assert bound is not None
+    mechanism = ExponentialQuantile(goal=goal, epsilon=Fraction(1, 2), prior=prior)
+    bits = Bits(np.random.default_rng(5).bytes)
+    misses = 0
+    for _ in range(400):
+        answer = mechanism.sample(ranks, bits)
+        below, upto = np.searchsorted(data, [answer, answer + 1])
+        misses += goal.loss(int(below), int(upto), goal.target(2001)) > bound * goal.units
+    assert misses <= 20
+
+
+def test_records_beyond_a_ladder() -> None:
+    rest = Fraction(94, 100)
+    for scale, wanted in ((INTEGERS, 29), (NUMBERS, 30)):
+        rungs = len(ladder_rungs(scale, scale.units(50), 1))
+        assert abs(ladder_records(rest, math.ceil(3 / rest), rungs, GAMMA) - wanted) <= 1
+
+
+def test_overshoot_is_an_upper_bound_and_close() -> None:
+    for epsilon in (Fraction(1, 2), Fraction(94, 100), Fraction(2)):
+        target = math.ceil(3 / epsilon)
+        for rungs in (1, 4, 50, 160):
+            h = float(epsilon) / 2
+            exact = sum(
+                math.exp(-h * t) * -math.expm1(-h) * (-math.expm1(-h * (t - target))) ** rungs
+                for t in range(target + 1, target + int(80 / h))
+            )
+            bound = float(ladder_overshoot(epsilon, target, rungs))
+            assert exact <= bound + 1e-15 and bound <= exact * 1.001 + 1e-9
+
+
+def test_overshoot_in_simulation() -> None:
+    """A ladder of which all records are behind the first rung."""
+    ladder = Ladder(rungs=tuple(range(60)), side=1, target=3, epsilon=Fraction(1))
+    reply = Column.from_values([0] * 50).fetch(Request(cuts=ladder.cuts))
+    bits = Bits(np.random.default_rng(6).bytes)
+    beyond = ladder.beyond(reply.total, reply.before)
+    runs = 20_000
+    passed = sum(ladder.draw(beyond, bits) >= 1 for _ in range(runs))
+    bound = float(ladder_overshoot(Fraction(1), 3, 1))
+    assert abs(passed / runs - bound) < 6 * math.sqrt(bound / runs)
+
+
+def test_count_errors() -> None:
+    for epsilon in (Fraction(1), Fraction(1, 25), Fraction(3)):
+        k = count_error(epsilon, GAMMA)
+        e = float(epsilon)
+
+        def beyond(k: int, e: float = e) -> float:
+            return 2 * math.exp(-(k + 1) * e) / (1 + math.exp(-e))
+
+        assert beyond(k) <= 0.05 < beyond(k - 1)

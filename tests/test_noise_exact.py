@@ -1,0 +1,248 @@
+"""The exact samplers against enumeration of every bit they read, chosen bits at every boundary, and closed forms."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from flexdp import CertificateError, InputError
+from flexdp.noise import Bits, Decay, bernoulli_exp, geometric, prove_decay, two_sided_geometric
+from flexdp.noise import exponential as exponential_module
+from flexdp.noise.exponential import LARGEST_DECAY, decay
+
+geometric_module = importlib.import_module("flexdp.noise.geometric")  # the room exports a function of that name
+
+
+class Scripted(Bits):
+    """Uniform integers from a script; where it ends, the procedure is cut and told which choice was open."""
+
+    class OpenError(Exception):
+        """The next choice is open."""
+
+    class AgainError(Exception):
+        """An attempt was rejected."""
+
+    def __init__(self, script: tuple[int, ...]) -> None:
+        super().__init__()
+        self.script, self.place, self.flipped = script, 0, False
+
+    def below(self, limit: int) -> int:
+        if self.flipped and limit > 1:
+            raise Scripted.AgainError  # with coins, integers are drawn at the start of an attempt only
+        return 0 if limit == 1 else self._next([Fraction(1, limit)] * limit)
+
+    def coin(self, chance: Fraction) -> bool:
+        self.flipped = True
+        return bool(self._next([1 - chance, chance]))
+
+    def _next(self, chances: list[Fraction]) -> int:
+        if self.place == len(self.script):
+            raise Scripted.OpenError(chances)
+        self.place += 1
+        return self.script[self.place - 1]
+
+
+def enumerate_law(procedure: Callable[[Bits], Any], cut: Fraction) -> tuple[dict[Any, Fraction], Fraction]:
+    """Every path of a procedure with its exact probability; paths less likely than ``cut`` are left open."""
+    law: dict[Any, Fraction] = {}
+    left = Fraction(0)
+    paths: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
+    while paths:
+        script, chance = paths.pop()
+        try:
+            outcome = procedure(Scripted(script))
+        except Scripted.AgainError:
+            outcome = "again"
+        except Scripted.OpenError as stop:
+            if chance < cut:
+                left += chance
+            else:
+                paths += [((*script, choice), chance * each) for choice, each in enumerate(stop.args[0])]
+            continue
+        law[outcome] = law.get(outcome, Fraction(0)) + chance
+    return law, left
+
+
+ROUNDING = Fraction(1, 10**50)  # of exponentials with sixty digits
+
+
+def exp(x: Fraction) -> Fraction:
+    with localcontext() as context:
+        context.prec = 60
+        return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).exp())
+
+
+def test_uniform_integers_by_enumeration_of_all_bytes() -> None:
+    for limit in (2, 3, 5, 6, 7, 200, 255, 256):
+        seen: Counter[int] = Counter()
+        rejected = 0
+        for byte in range(256):
+            left = [b"\x00", bytes([byte])]
+            drawn = Bits(lambda size, left=left: left.pop()[:size]).below(limit)  # type: ignore[misc]
+            if not left:
+                rejected += 1  # and the zero byte that followed gave 0
+            else:
+                seen[drawn] += 1
+        assert set(seen.values()) == {256 >> (limit - 1).bit_length()}
+        assert len(seen) == limit and rejected == 256 - sum(seen.values())
+
+
+def test_boundaries_of_uniform_integers() -> None:
+    def source(*words: int) -> Callable[[int], bytes]:
+        left = list(words)
+        return lambda size: left.pop(0).to_bytes(size, "little")
+
+    limit = 2**64 + 1  # 65 bits of nine bytes: seven are left over
+    assert Bits(source(2**64 << 7)).below(limit) == 2**64
+    assert Bits(source((2**64 + 1) << 7, 0)).below(limit) == 0
+    assert Bits(source((2**72) - 1, (2**64 << 7) - 1)).below(limit) == 2**64 - 1
+    with pytest.raises(InputError):
+        Bits().below(0)
+    assert Bits(source()).below(1) == 0
+
+
+def test_choices_follow_their_weights() -> None:
+    law, left = enumerate_law(lambda bits: bits.choose([3, 0, 4, 1]), Fraction(0))
+    assert law == {0: Fraction(3, 8), 2: Fraction(1, 2), 3: Fraction(1, 8)} and left == 0
+    with pytest.raises(InputError):
+        Bits().choose([0, 0])
+
+
+@pytest.mark.parametrize("x", ["0", "1/3", "2/3", "1", "5/2", "7/3"])
+def test_bernoulli_is_the_exponential(x: str) -> None:
+    law, left = enumerate_law(lambda bits: bernoulli_exp(Fraction(x), bits), Fraction(1, 10**9))
+    assert left < Fraction(1, 10**6)
+    assert law.get(True, Fraction(0)) <= exp(-Fraction(x)) <= law.get(True, Fraction(0)) + left
+    assert law.get(False, Fraction(0)) <= 1 - exp(-Fraction(x)) <= law.get(False, Fraction(0)) + left
+
+
+@pytest.fixture
+def _coins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bernoulli draws, enumerated above, as one choice of two, so that longer procedures can be enumerated."""
+    monkeypatch.setattr(geometric_module, "_up_to_one", lambda a, b, bits: bits.coin(exp(-Fraction(a, b))))
+
+
+@pytest.mark.usefixtures("_coins")
+@pytest.mark.parametrize("rate", ["1/2", "2/3", "1", "3", "4/25"])
+def test_geometric_tails_are_exponentials(rate: str) -> None:
+    law, left = enumerate_law(lambda bits: geometric(Fraction(rate), bits), Fraction(1, 10**9))
+    again = law.pop("again", Fraction(0))  # a rejected attempt begins afresh, so what is left is the law
+    law, left = {drawn: p / (1 - again) for drawn, p in law.items()}, left / (1 - again) + ROUNDING
+    assert left < Fraction(1, 10**6)
+    for j in range(12):
+        tail = sum((p for drawn, p in law.items() if drawn >= j), Fraction(0))
+        assert tail - ROUNDING <= exp(-Fraction(rate) * j) <= tail + left
+
+
+@pytest.mark.usefixtures("_coins")
+def test_control_enumeration_rejects_a_geometric_that_is_off_by_one() -> None:
+    law, left = enumerate_law(lambda bits: geometric(Fraction(1), bits) + 1, Fraction(1, 10**9))
+    tail = sum((p for drawn, p in law.items() if drawn >= 1), Fraction(0))
+    assert not tail <= exp(Fraction(-1)) <= tail + left
+
+
+@pytest.mark.usefixtures("_coins")
+def test_two_sided_is_symmetric() -> None:
+    law, left = enumerate_law(lambda bits: two_sided_geometric(Fraction(2), bits), Fraction(1, 10**9))
+    assert left < Fraction(1, 10**6)
+    r = exp(Fraction(-2))
+    for z in range(-3, 4):
+        assert law[z] - ROUNDING <= (1 - r) / (1 + r) * r ** abs(z) <= law[z] + left
+
+
+@pytest.mark.parametrize("bad", [Fraction(0), Fraction(-1)])
+def test_rates_are_positive(bad: Fraction) -> None:
+    with pytest.raises(InputError):
+        geometric(bad, Bits())
+    with pytest.raises(InputError):
+        bernoulli_exp(Fraction(-1, 2), Bits())
+
+
+def test_nothing_is_shared_across_fork() -> None:
+    bits = Bits()
+    bits.below(2**64)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writing, str(bits.below(2**128)).encode())
+        os._exit(0)
+    mine = bits.below(2**128)
+    os.waitpid(child, 0)
+    theirs = int(os.read(reading, 100))
+    os.close(reading)
+    os.close(writing)
+    assert mine != theirs  # equal with probability 2^-128
+
+
+def test_nothing_is_shared_between_threads() -> None:
+    bits, drawn = Bits(), []
+
+    def work() -> None:
+        drawn.extend(bits.below(2**96) for _ in range(500))
+
+    workers = [threading.Thread(target=work) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(set(drawn)) == 4000  # a repetition has probability 1e-22
+
+
+@pytest.mark.parametrize(("epsilon", "sensitivity"), [("1", 1), ("0.1", 1), ("0.02", 3), ("3", 9), ("50", 1)])
+def test_the_decay_is_that_of_the_exponential(epsilon: str, sensitivity: int) -> None:
+    table = Decay(epsilon, sensitivity)
+    most = exp(Fraction(epsilon) / (2 * sensitivity))
+    assert table.depth == -(-140 * sensitivity * Fraction(epsilon).denominator // Fraction(epsilon).numerator)
+    for weight, following in pairwise(table.weights):
+        assert following <= weight <= most * following
+        assert Fraction(weight, following) >= most * (1 - Fraction(1, 2**60))
+    assert table.weights[-1] == 2**64
+    assert table.certify().holds
+    assert "integer weights fall from" in str(table.certify())
+
+
+def _evidence(weights: list[int], table: Decay, growth: int | None = None, sensitivity: int | None = None) -> bool:
+    evidence = table.certify()
+    return prove_decay(
+        weights,
+        epsilon=table.epsilon,
+        sensitivity=sensitivity or table.sensitivity,
+        growth=(growth or evidence.growth_numerator, evidence.growth_denominator),
+    ).holds
+
+
+def test_control_the_certificate_rejects_every_fault() -> None:
+    table = Decay("0.5", 2)
+    weights = list(table.weights)
+    assert _evidence(weights, table)
+    for place in (0, 1, table.depth // 2, table.depth - 1):
+        assert not _evidence([*weights[:place], weights[place] + 1, *weights[place + 1 :]], table)
+    middle = table.depth // 2
+    assert not _evidence([*weights[:middle], weights[middle + 1] - 1, *weights[middle + 1 :]], table)  # not falling
+    assert not _evidence([*weights[:-1], 0], table)
+    assert not _evidence(weights, table, growth=int(exp(Fraction(1, 8)) * 2**160) + 1)  # no lower bound of e^(ε/2M)
+    assert not _evidence(weights, table, sensitivity=3)
+    with pytest.raises(InputError):
+        prove_decay([], epsilon=1, sensitivity=1, growth=(1, 1))
+
+
+def test_a_table_that_fails_its_proof_is_never_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = exponential_module._exp_lower
+    monkeypatch.setattr(exponential_module, "_exp_lower", lambda x, bits: true(x, bits) + 2**64)
+    with pytest.raises(CertificateError):
+        Decay(1)
+
+
+def test_a_table_beyond_the_cap_is_refused() -> None:
+    with pytest.raises(InputError, match="epsilon is too small"):
+        Decay(Fraction(139, LARGEST_DECAY))
+    assert decay(Fraction(1), 1) is decay(Fraction(1), 1)
