@@ -37,8 +37,8 @@ class Watched:
         self.columns, self.types = self.relation.columns, self.relation.types
         self.seen: list[tuple[bool, ...]] = []
 
-    def explain(self) -> Any:
-        return self.relation.explain()
+    def explain(self, **options: Any) -> Any:
+        return self.relation.explain(**options)
 
     def query(self, name: str, statement: str) -> Any:
         if "count(*)" in statement:
