@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
 
 from flexdp import Histogram, InputError
-from flexdp._core.exact import root_up
 from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.calculus import identity, relax
 from flexdp.guarantees import DROP_MOVE, HAUSDORFF, HISTOGRAM_DISTANCE
@@ -33,6 +32,7 @@ from flexdp.mechanisms import (
     compose,
 )
 from flexdp.mechanisms.core import Known
+from flexdp.mechanisms.histograms import _root_up
 from flexdp.noise import DropNoise
 from flexdp.noise.continuous import laplace, shifted_truncated_laplace
 from flexdp.statistics import (
@@ -476,7 +476,7 @@ def test_half_diagonals_are_rounded_up(dimensions: int) -> None:
     for beta in (Fraction(cube), grid):
         assert square <= beta**2 <= square * (1 + Fraction(1, 10**14))
     assert grid**2 - square < Fraction(1, 10**28)
-    assert 0 < root_up(dimensions) ** 2 - dimensions < Fraction(1, 10**28)  # of which no double could tell
+    assert 0 < _root_up(dimensions) ** 2 - dimensions < Fraction(1, 10**28)  # of which no double could tell
 
 
 def test_bucket_histogram_drops_no_more_than_alpha_allows() -> None:

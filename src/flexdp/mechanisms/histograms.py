@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA, TAU, instance, integer
-from flexdp._core.exact import Number, float_up, root_up, said, sum_up
+from flexdp._core.exact import Number, float_up, said, sum_up
+from flexdp._core.exact import root_up as _root_up
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind, Outside
 from flexdp.buckets.grid import Grid
@@ -205,7 +206,7 @@ def _times_root(beta: Fraction, dimensions: int) -> Fraction:
     """β·√d, rounded up."""
     if dimensions == 1:
         return beta
-    return beta * root_up(dimensions)
+    return beta * _root_up(dimensions)
 
 
 def Dropping(  # noqa: N802
@@ -281,7 +282,7 @@ def BucketHistogram(  # noqa: N802
     share, distance = OPEN_ALPHA.check(alpha), POSITIVE_BETA.check(beta)
     least = integer("records_at_least", records_at_least, at_most=_MOST_RECORDS)
     dimensions = _dimensions(dimensions)
-    width = 2 * distance / (Fraction(1) if dimensions == 1 else root_up(dimensions))
+    width = 2 * distance / (Fraction(1) if dimensions == 1 else _root_up(dimensions))
     bucketing = Bucketing(width=width, bounds=bounds, dimensions=dimensions)
     drop = math.floor(share * least / (bucketing.bars or 1))
     if drop < 1:
