@@ -220,8 +220,8 @@ def test_the_budget_is_shared_as_asked() -> None:
     [
         ([], {}, "at least one column"),
         (["lat", "lat"], {"width": 1}, "each column once"),
-        (["lat", "g"], {}, "must be of numbers"),
-        (["lat", "lon"], {"relative": "0.1"}, "must be of numbers"),
+        (["lat", "g"], {}, "must be numbers"),
+        (["lat", "lon"], {"relative": "0.1"}, "must be numbers"),
         (["lat", "lon"], {"width": [1, 2, 3]}, "for each; got 3"),
         (["lat", "lon"], {"width": {"x": 1}}, "not among the released"),
         (["lat", "lon"], {"beta": 0}, "beta"),

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from flexdp._core.calendar import check_zone, days_since_epoch
+from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice, elements, integer, pairs, sequence, text
-from flexdp._core.exact import root_up
 from flexdp._core.text import is_unicode, plain_scalar, plural, safe_repr, thousands
-from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
+from flexdp.buckets.base import EPOCH, LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.buckets.partition import Buckets, Partition
@@ -221,7 +220,13 @@ def per_column(
 
 def _side(beta: Fraction, dimensions: int) -> Fraction:
     """The side of a cube whose half-diagonal is at most β: 2β/√d, rounded down."""
-    return 2 * beta / root_up(dimensions, decimals=15)
+    scale = 10**15
+    root = next(
+        r
+        for r in (Fraction(int((dimensions * scale * scale) ** 0.5) + step, scale) for step in range(-2, 4))
+        if r * r >= dimensions
+    )
+    return 2 * beta / root
 
 
 def _by(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:
@@ -320,7 +325,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
 
 def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
     """A group as the engine numbers it: dates as days since 1970-01-01."""
-    return tuple(days_since_epoch(part) if isinstance(part, dt.date) else part for part in group)
+    return tuple(part.toordinal() - EPOCH if isinstance(part, dt.date) else part for part in group)
 
 
 def _units(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from flexdp._core.domains import integer
-from flexdp._core.exact import json_value
 from flexdp._core.text import is_short, safe_repr
 from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
 from flexdp.accounting.budget import Budget, has_reach
@@ -98,10 +98,10 @@ def write(content: Content) -> dict[str, Any]:
     alone = len(shape.columns) == 1
     first = len(shape.by)
     parts = [(axis, cells.parts[first + i]) for i, axis in enumerate(shape.partitions)]
-    keys = [[json_value(key) for key in axis.centres(part).tolist()] for axis, part in parts]
+    keys = [[_json_key(key) for key in axis.centres(part).tolist()] for axis, part in parts]
     bars: dict[str, Any] = {}
     if shape.by:
-        named = [[json_value(label) for label in column] for column in group_columns(content)]
+        named = [[_json_key(label) for label in column] for column in group_columns(content)]
         bars["group"] = [list(row) for row in zip(*named, strict=True)]
     bars["key"] = keys[0] if alone else [list(point) for point in zip(*keys, strict=True)]
     if alone and not isinstance(shape.partitions[0], Exact):
@@ -126,7 +126,7 @@ def write(content: Content) -> dict[str, Any]:
         document["by_kind"] = list(shape.by_kinds)
         document["groups"] = None
         if shape.groups is not None:
-            document["groups"] = [[json_value(part) for part in group] for group in shape.groups]
+            document["groups"] = [[_json_key(part) for part in group] for group in shape.groups]
     document["privacy"] = {
         "epsilon": str(budget.epsilon),
         "delta": str(budget.delta),
@@ -262,6 +262,12 @@ def _inside(axis: Exact, keys: list[Any]) -> Any:
         if any(not low <= entry <= high for entry in np.asarray(index, dtype=object).tolist()):
             raise ValueError("a value outside the bounds")
     return index
+
+
+def _json_key(key: Any) -> Any:
+    if isinstance(key, Fraction):
+        return str(key)
+    return key if isinstance(key, bool | int | float | str) else key.isoformat()
 
 
 def _exact_index(kind: Kind, keys: list[Any]) -> Any:

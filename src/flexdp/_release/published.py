@@ -20,7 +20,6 @@ import numpy as np
 from flexdp._core.display import from_report
 from flexdp._core.domains import attribute, elements, instance, path_text
 from flexdp._core.exact import upper_text
-from flexdp._core.files import write_whole
 from flexdp._core.text import plain_scalar, plural, safe_repr
 from flexdp._release.answers import Answer, Certificate, Reader, Scope
 from flexdp._release.checks import Shape, group_index
@@ -307,7 +306,7 @@ class Release(Readable):
         """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte."""
         place = path_text("path", path)
         try:
-            write_whole(Path(place), self.to_html())
+            Path(place).write_text(self.to_html(), encoding="utf-8", newline="")
         except (OSError, ValueError):
             raise InputError(
                 f"path {safe_repr(place)} cannot be written. Check the folder and its permissions."

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.exact import value_text
-from flexdp._core.keys import canonical_keys
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.errors import InputError
+from flexdp.histogram import canonical_keys
 
 __all__ = ["Axis", "Document", "label"]
 
@@ -61,7 +60,7 @@ class Axis:
     def position(self, key: Any) -> float:
         """Where a key lies on the scale: numbers as they are, days and datetimes since 1970."""
         if self.kind == "date":
-            return float(days_since_epoch(dt.date.fromisoformat(key)))
+            return float(dt.date.fromisoformat(key).toordinal() - dt.date(1970, 1, 1).toordinal())
         if self.kind == "datetime":
             return _seconds(dt.datetime.fromisoformat(key))
         return float(key)
@@ -202,12 +201,12 @@ class Document:
 def _plain(end: Any) -> float:
     if isinstance(end, dt.datetime):
         return _seconds(end)
-    return float(days_since_epoch(end)) if isinstance(end, dt.date) else float(end)
+    return float(end.toordinal() - dt.date(1970, 1, 1).toordinal()) if isinstance(end, dt.date) else float(end)
 
 
 def _seconds(moment: dt.datetime) -> float:
     """Seconds since 1970, of the clock that was read."""
-    return micros_since_epoch(moment) / 10**6
+    return (moment.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)).total_seconds()
 
 
 def label(key: Any) -> str:
