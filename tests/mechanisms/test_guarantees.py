@@ -10,8 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexdp import Accuracy, Privacy
-from flexdp.guarantees import percent_text
+from flexdp import Accuracy, Histogram, InputError, Privacy
+from flexdp.calculus import ErrorSensitivity, compose_accuracy, deterministic_error, drop_move_accuracy, identity
+from flexdp.distances import lossy_winf
+from flexdp.distortions import Drop, DropMove, Move, extend
+from flexdp.guarantees import (
+    DIFFERENCE,
+    DROP,
+    DROP_MOVE,
+    EQUALITY,
+    HAUSDORFF,
+    MOVE,
+    AddRemove,
+    AnswersWithin,
+    Condition,
+    Distortion,
+    Metric,
+    Neighbours,
+    OwnNeighbours,
+    Replace,
+    percent_text,
+)
 
 tiny = st.fractions(Fraction(1, 10**12), Fraction(999, 1000))
 
@@ -56,3 +75,119 @@ def test_the_printed_accuracy_is_never_better_than_the_real_one(
 )
 def test_a_percentage_is_rounded_up(share: str, text: str) -> None:
     assert percent_text(float(Fraction(share))) == text
+
+
+# --- types, not prose ---
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "scope", "doubt"),
+    [
+        (AddRemove(), "for each record", "that a given record is in the data"),
+        (AddRemove("patient", 2), "for each patient", "that a given patient is in the data"),
+        (Replace(), "for the values of each record", "which of two values a given record has"),
+        (AnswersWithin("2.5"), "for answers that differ by at most 2.5", "which of two such answers is the exact one"),
+        (OwnNeighbours("move a visit"), "for neighbours by 'move a visit'", "which of two neighbouring data sets"),
+    ],
+)
+def test_privacy_says_whom_it_protects_and_from_which_doubt(neighbours: Neighbours, scope: str, doubt: str) -> None:
+    private = Privacy(epsilon=1, delta=0, neighbours=neighbours, given=Condition(buckets_at_most=3))
+    assert f"δ = 0 {scope} in tables of at most 3 buckets: an observer who was 50% sure {doubt}" in str(private)
+    assert private.unit == neighbours.unit
+
+
+@pytest.mark.parametrize("wrong", ["add or remove one record", None, 3, Condition(records_at_least=1), AddRemove])
+def test_words_are_no_relation_condition_distortion_or_metric(wrong: object) -> None:
+    with pytest.raises(InputError, match="neighbours must be a relation"):
+        Privacy(epsilon=1, delta=0, neighbours=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="distortion must be a Distortion"):
+        Accuracy(alpha=0, beta=0, distortion=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="metric must be a Metric"):
+        Accuracy(alpha=0, beta=0, metric=wrong)  # type: ignore[arg-type]
+    if wrong is not None and not isinstance(wrong, Condition):
+        with pytest.raises(InputError, match="given must be a condition"):
+            Privacy(epsilon=1, delta=0, given=wrong)  # type: ignore[arg-type]
+
+
+def test_conditions_are_the_stricter_of_both() -> None:
+    assert Condition(records_at_least=5) & Condition(records_at_least=9) == Condition(records_at_least=9)
+    assert Condition(buckets_at_most=5) & Condition(buckets_at_most=9) == Condition(buckets_at_most=5)
+    assert str(Condition(records_at_least=1)) == "in tables of at least 1 record"
+    for wrong in ({}, {"records_at_least": 0}, {"buckets_at_most": "x"}):
+        with pytest.raises(InputError, match=r"records_at_least|buckets_at_most"):
+            Condition(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_distortions_that_compute_name_those_of_guarantees() -> None:
+    for computing, named in ((Drop(), DROP), (Move(), MOVE), (DropMove("0.1"), Distortion("drop-move", eta="0.1"))):
+        assert computing.named == named
+        assert Accuracy(alpha="0.1", beta=0, distortion=computing).distortion == named
+    assert Distortion("drop-move", eta=1) != DROP_MOVE != Distortion("drop-move", eta=2)
+    with pytest.raises(InputError, match="eta is for the distortion 'drop-move' alone"):
+        Distortion("drop", eta=1)
+
+
+def test_a_distortion_of_one_s_own_is_named_and_used() -> None:
+    swaps = Distortion("swap", fraction=False, measure=lambda x, y: float(abs(x.size - y.size)))
+    x, y = Histogram.from_values([1, 2, 3]), Histogram.from_values([1])
+    assert swaps(x, y) == 2 == extend(swaps, x, y).value  # type: ignore[arg-type]
+    first = Accuracy(alpha=3, beta=1, distortion=swaps)
+    assert str(first) == "Exact after a distortion (swap) of at most 3, to within 1."
+    own = ErrorSensitivity(alpha=2, gamma=0, bound=lambda b: b, metric=DIFFERENCE, distortion=swaps)
+    assert compose_accuracy(first, own, sigma=identity()).alpha == 5, "distances add up beyond 1"
+    drop = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=DIFFERENCE)
+    with pytest.raises(InputError, match="'swap' and 'drop' have no sum"):
+        compose_accuracy(first, drop, sigma=identity())
+    with pytest.raises(InputError, match="alpha must be in"):
+        Accuracy(alpha=3, beta=1, distortion=Distortion("share"))
+    with pytest.raises(InputError, match="measure was not given"):
+        DROP(x, y)
+
+
+def test_a_metric_of_one_s_own_is_named_and_used() -> None:
+    angle = Metric("angle", distance=lambda a, b: min(abs(a - b), 360 - abs(a - b)))
+    assert lossy_winf([350.0], [10.0], metric=angle).value == 20
+    turn = deterministic_error(lambda beta: beta, metric=angle)
+    found = compose_accuracy(Accuracy(alpha=0, beta=1), turn, sigma=identity())
+    assert found.metric == Metric("angle")
+    with pytest.raises(InputError, match="metrics do not fit"):
+        wanted = deterministic_error(lambda beta: beta, metric=DIFFERENCE, takes=HAUSDORFF)
+        compose_accuracy(found, wanted, sigma=identity())
+    with pytest.raises(InputError, match="distance was not given"):
+        HAUSDORFF({1}, {2})
+    assert DIFFERENCE(3, 5) == 2 and EQUALITY("a", "b") == 1 and EQUALITY(1, 1) == 0
+
+
+@given(
+    alpha=st.fractions(0, 1, max_denominator=100),
+    beta=st.fractions(0, 50, max_denominator=100),
+    eta=st.fractions(Fraction(1, 100), 10, max_denominator=100),
+)
+def test_a_price_of_moving_gives_the_theorem_s_one_number(alpha: Fraction, beta: Fraction, eta: Fraction) -> None:
+    """(α + ηβ, 0, γ) with respect to drop-move at η; dropping alone costs the same at every price."""
+    first = Accuracy(alpha=alpha, beta=beta, gamma="0.1")
+    found = drop_move_accuracy(first, metric=EQUALITY, eta=eta)
+    assert (found.beta, found.moved, found.gamma) == (0, 0, 0.1)
+    assert found.distortion == Distortion("drop-move", eta=eta) == DropMove(eta).named
+    assert found.alpha is not None and alpha + eta * beta <= Fraction(found.alpha)
+    assert Fraction(found.alpha) <= (alpha + eta * beta) * (1 + Fraction(1, 10**14))
+    drop = ErrorSensitivity(alpha=0.25, gamma=0, bound=lambda b: b, metric=EQUALITY)
+    more = compose_accuracy(found, drop, sigma=identity())
+    assert more.distortion == (found.distortion if found.alpha else DROP)
+    assert more.alpha == pytest.approx(float(alpha + eta * beta) + 0.25)
+    if found.alpha:
+        every = Accuracy(alpha="0.1", beta=0, moved=1, distortion=DROP_MOVE)
+        priced = ErrorSensitivity(
+            alpha=0.1, gamma=0, bound=lambda b: b, metric=EQUALITY, distortion=Distortion("drop-move", eta=eta)
+        )
+        with pytest.raises(InputError, match="must be the same throughout"):
+            compose_accuracy(every, priced, sigma=identity())
+
+
+def test_the_price_of_moving_is_that_of_the_computed_distortion() -> None:
+    """Bucketed by 2 and with one of four records left out: dropmove at η is at most what the guarantee says."""
+    x = Histogram.from_values([0.2, 3.1, 4.9, 9.0])
+    y = Histogram.from_values([1.0, 3.0, 5.0])
+    for eta in ("0.01", "0.1", "2"):
+        told = drop_move_accuracy(Accuracy(alpha="0.25", beta=1), metric=EQUALITY, eta=eta).alpha
+        assert told is not None and DropMove(eta)(x, y) <= told

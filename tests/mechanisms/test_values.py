@@ -381,6 +381,11 @@ def test_histograms_do_not_tell_whose_records_they_count() -> None:
         Bucketing(width=1) >> bucketing
     with pytest.raises(InputError, match="pairs"):
         bucketing(Histogram.from_values([1, 2]))
+    for rows in ([("a", 1, 2)], [3], 3, "ab"):
+        with pytest.raises(InputError, match="pairs"):
+            bucketing(rows)
+    with pytest.raises(InputError, match="must name units by"):
+        bucketing([(["SECRET"], 1)])
     with pytest.raises(InputError, match="needs unit"):
         Bucketing(width=1, max_buckets_per_unit=2)
     assert (bucketing >> Dropping(1, "1e-6", unit="u", max_buckets_per_unit=2)).privacy is not None

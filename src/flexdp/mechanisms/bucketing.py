@@ -38,6 +38,9 @@ from flexdp.noise.sampler import fresh_salt
 __all__ = ["Bucketing"]
 
 
+_NAMES = str | bytes | int | float | Fraction | dt.date | np.generic
+
+
 @dataclass(frozen=True, init=False, repr=False)
 class Bucketing(Mechanism):
     """Move every record to its bucket's centre: (0, β, 0)-accurate for the identity; neighbours stay neighbours.
@@ -175,6 +178,8 @@ class Bucketing(Mechanism):
         """Every unit once in each of its buckets, or of so many random ones: the first by a salted hash, as in SQL."""
         salt, buckets = fresh_salt(), defaultdict[Any, dict[str, Any]](dict)
         for unit, value in rows:
+            if not isinstance(unit, _NAMES | None):
+                raise InputError("value", "must name units by texts, numbers or dates")
             if unit is not None:
                 for key in self._bucketed(Histogram.from_values([value])).keys.tolist():
                     digest = hashlib.md5(repr((salt, unit, key)).encode(), usedforsecurity=False).hexdigest()
