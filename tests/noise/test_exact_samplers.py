@@ -236,7 +236,7 @@ def test_control_the_certificate_rejects_every_fault() -> None:
 
 
 def test_a_table_that_fails_its_proof_is_never_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = exponential_module._exp_lower
+    true = exponential_module._exp_lower  # type: ignore[attr-defined]
     monkeypatch.setattr(exponential_module, "_exp_lower", lambda x, bits: true(x, bits) + 2**64)
     with pytest.raises(CertificateError):
         Decay(1)
