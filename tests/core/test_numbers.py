@@ -37,7 +37,7 @@ from flexdp._core.exact import (
     upper_text,
     value_text,
 )
-from flexdp._release.checks import Shape
+from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.buckets import Width
 from flexdp.buckets.parse import make_buckets
@@ -66,8 +66,8 @@ def made_of(values: list[Any], **question: Any) -> flexdp.Release:
     kind = question.pop("kind", "number")
     buckets = make_buckets(kind, **question)
     index = buckets.locate(canonical_keys(values))
-    shape = Shape(columns=(None,), kinds=(kind,), partitions=(buckets,))
-    return flexdp.Release(shape=shape, budget=NOISE, cells=KeyedHistogram([index], [COPIES] * len(index)))
+    spec = Spec(columns=(None,), partitions=(buckets,))
+    return flexdp.Release(spec=spec, budget=NOISE, cells=KeyedHistogram([index], [COPIES] * len(index)))
 
 
 def truths(values: list[Any], **question: Any) -> list[Fraction]:

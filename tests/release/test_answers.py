@@ -28,9 +28,9 @@ def published(cells: dict[tuple[Any, ...], int], epsilon: Any = 20, **parameters
     """A release of given bars: by group where ``by`` is given, of x (and y), of numbers."""
     frame = pl.DataFrame({"g": ["a"], "x": [1.0], "y": [1.0]})
     columns = ["x", "y"] if parameters.pop("points", False) else "x"
-    shape = prepare(frame, columns, **parameters).questions[0].shape
+    spec = prepare(frame, columns, **parameters).questions[0].spec
     parts = [list(part) for part in zip(*cells, strict=True)]
-    return Release(shape=shape, budget=Budget(epsilon, "1e-6"), cells=KeyedHistogram(parts, list(cells.values())))
+    return Release(spec=spec, budget=Budget(epsilon, "1e-6"), cells=KeyedHistogram(parts, list(cells.values())))
 
 
 def quantile(counts: list[int], level: Fraction) -> int:
@@ -134,7 +134,7 @@ def test_a_bar_is_said_to_be_present_from_the_first_height_that_surely_is(epsilo
     frame = pl.DataFrame({"x": [1.0], "u": [1]})
     request = prepare(frame, "x", width=1, unit="u", max_buckets_per_unit=most)
     budget = Budget(epsilon, "1e-6", most=most)
-    released = Release(shape=request.questions[0].shape, budget=budget, cells=KeyedHistogram([[1]], [900]))
+    released = Release(spec=request.questions[0].spec, budget=budget, cells=KeyedHistogram([[1]], [900]))
     possible = [j for j, weight in enumerate(budget.bars.weights) if weight]
     surely = next(height for height in range(1000) if all(height - j > 0 for j in possible))
     assert number_in(r"that holds at least (\d+) us is present", str(released.certificate())) == surely

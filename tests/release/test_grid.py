@@ -301,10 +301,10 @@ def test_a_marginal_of_groups_tells_what_it_adds_up() -> None:
 def test_beta_of_whole_numbers_makes_whole_cells() -> None:
     frame = pl.DataFrame({"x": [1.5] * 300, "i": [4] * 300})
     released = flexdp.release(frame, ["x", "i"], beta="2.5", epsilon=1, delta="1e-6")
-    first, second = released.shape.partitions
+    first, second = released.spec.partitions
     assert second.width == 3 and float(first.width) == pytest.approx(5 / 2**0.5)
     assert released.partition.beta <= 2.5
-    assert flexdp.release(frame, ["x", "i"], beta="0.1", epsilon=1, delta="1e-6").shape.partitions[1].width == 1
+    assert flexdp.release(frame, ["x", "i"], beta="0.1", epsilon=1, delta="1e-6").spec.partitions[1].width == 1
     for beta in (0, "1e400"):
         with pytest.raises(InputError, match="beta must be in"):
             flexdp.release(frame, ["x", "i"], beta=beta, epsilon=1, delta="1e-6")

@@ -121,7 +121,7 @@ def made(cells: dict[tuple[Any, ...], int], declared: list[str] | None = None) -
     request = prepare(frame, "x", by="g", groups=declared, width=10, bounds=(0, 99), kind="integer")
     parts = list(zip(*cells, strict=True)) or [[], []]
     return Release(
-        shape=request.questions[0].shape,
+        spec=request.questions[0].spec,
         budget=Budget(1, "1e-6"),
         cells=KeyedHistogram([list(part) for part in parts], list(cells.values())),
     )
@@ -167,7 +167,7 @@ def test_each_group_is_read_as_if_it_were_alone(cells: dict[Any, int]) -> None:
         if own:
             alone = replace(
                 released,
-                shape=replace(released.shape, by=(), by_kinds=(), groups=None),
+                spec=replace(released.spec, by=(), by_kinds=(), groups=None),
                 cells=KeyedHistogram([list(own)], list(own.values())),
             )
             for ask in ("max", "min", "range", "median", "mode", "support", "counts"):

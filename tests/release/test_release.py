@@ -211,7 +211,7 @@ def fixed(
     bars = KeyedHistogram([list(left)], [max(0, n) for n in left.values()])
     budget = Budget(epsilon, "1e-6")
     return (
-        Release(shape=replace(request.questions[0].shape, columns=("x",)), budget=budget, cells=bars),
+        Release(spec=replace(request.questions[0].spec, columns=("x",)), budget=budget, cells=bars),
         counts,
     )
 

@@ -278,7 +278,7 @@ def test_a_zone_is_for_the_columns_that_have_one() -> None:
         pl.col("t").dt.replace_time_zone("UTC")
     )
     both = prepare(frame, ["t", "y"], separately=True, zone="Europe/Berlin", width={"t": "1 day", "y": 1})
-    assert [question.shape.zone for question in both.questions] == ["Europe/Berlin", None]
+    assert [question.spec.zone for question in both.questions] == ["Europe/Berlin", None]
     with pytest.raises(InputError, match="zone fits a column of datetimes"):
         prepare(frame, "y", zone="UTC", width=1)
 

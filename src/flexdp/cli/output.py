@@ -20,14 +20,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, TypeVar
 
-from flexdp._core.display import key_text, short
+from flexdp._core.display import key_text
 from flexdp._core.domains import path_text
 from flexdp._core.exact import number_text
 from flexdp._core.text import for_spreadsheet, safe_repr
 from flexdp._core.text import visible as safe
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
-from flexdp._release.groups import Readable
+from flexdp._release.readable import Readable
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
@@ -61,8 +61,8 @@ class StatQuery:
 
 def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     """The questions that the words ask, checked against the kinds of the keys before anything is spent."""
-    kinds = {kind for question in request.questions for kind in question.shape.kinds}
-    points = any(len(question.shape.columns) > 1 for question in request.questions)
+    kinds = {kind for question in request.questions for kind in question.spec.kinds}
+    points = any(len(question.spec.columns) > 1 for question in request.questions)
     unordered = points or kinds & {"text", "boolean"}
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
@@ -117,6 +117,7 @@ def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
 def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str, Any]:
     """A release as JSON, with the answers that were asked for, and those of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
+    document["conditions"] = list(release.conditions)
     document["answers"] = [json_answer(question.word, question(release)) for question in questions]
     for group, view in _groups(release):
         answers = [json_answer(question.word, question(view)) for question in questions]
@@ -125,8 +126,8 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
 
 
 def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
-    if release.shape.by:
-        single = len(release.shape.by) == 1
+    if release.spec.by:
+        single = len(release.spec.by) == 1
         for group, view in release.by_group().items():
             yield (group,) if single else group, view
 
@@ -170,11 +171,12 @@ def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer
 
 
 def print_answers(release: Release, answers: Sequence[Answer]) -> None:
-    """A table on a terminal, sentences in a pipe."""
+    """A table on a terminal, sentences in a pipe; the conditions that all answers share stand once above them."""
     more = len(release.groups) - _MOST_BARS
     if more > 0:
         sys.stderr.write(f"The first {_MOST_BARS} groups are shown; --json or -o has the {more} others.\n")
     if not sys.stdout.isatty():
+        sys.stdout.writelines(f"{safe(condition)}\n" for condition in release.conditions)
         for answer in answers:
             sys.stdout.write(safe(str(answer)) + "\n")
             if isinstance(answer.value, dict):
@@ -195,13 +197,15 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     for answer in answers:
         if answer.name != "counts" or answer in charted:
             table.add_row(Text(safe(answer.name)), Text(_cell(answer)), Text(safe(answer.statement)))
+    for condition in release.conditions:
+        console.print(Text(safe(condition)))
     console.print(table)
     if any(isinstance(answer.value, dict) for answer in answers):
         console.print(bar_chart(release, max(4, min(40, console.width - 40))))
 
 
 def _cell(answer: Answer) -> str:
-    return "below" if isinstance(answer.value, dict) else safe(short(answer.name, answer.value, _MOST_BARS))
+    return "below" if isinstance(answer.value, dict) else safe(answer.text)
 
 
 def show(value: Any) -> str:

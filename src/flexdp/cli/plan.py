@@ -140,8 +140,13 @@ def report_command(source: str, output: str | None, column: str | None, as_json:
         if output is None:
             click.echo(html, nl=False)
     if as_json:
-        answers = standard_answers(released, document)
-        click.echo(json.dumps({**content, "answers": [json_answer(a.name, a) for a in answers]}, indent=2))
+        answers = standard_answers(released)
+        click.echo(
+            json.dumps(
+                {**content, "conditions": released.conditions, "answers": [json_answer(a.name, a) for a in answers]},
+                indent=2,
+            )
+        )
     return 0
 
 

@@ -23,7 +23,7 @@ def public_column(source: Any, column: str, *, data_is_public: bool, **parameter
             "anybody may see. Add --data-is-public if it is; of private data, make a release instead."
         )
     (question,) = prepare(source, column, **parameters).questions
-    (buckets,) = question.shape.partitions
+    (buckets,) = question.spec.partitions
     bars = buckets.count
     if bars is None:
         raise InputError("bounds and width must be given: all mechanisms must know the bars in advance.")
