@@ -25,11 +25,11 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.calculus.accuracy import drop_move_accuracy
 from flexdp.calculus.loss import (
+    alpha_after,
     buckets_beyond,
     histogram_accuracy,
     most_lost,
     quantile_hull,
-    share_after,
     shortfall,
     together,
 )
@@ -252,7 +252,7 @@ class Reader:
         known = hidden is not None and self.public and self.summed is not None
         buckets = (hidden or 0) * (self.summed or 0) if known else None
         lost = most_lost(self.noise.max_drop, buckets, paid=self.paid)
-        return None if lost is None else share_after(lost, self.index.size)
+        return None if lost is None else alpha_after(lost, self.index.size)
 
     def _histogram_accuracy(self, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
         return histogram_accuracy(

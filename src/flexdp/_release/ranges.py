@@ -139,13 +139,21 @@ def bucket_texts(partition: Partition, index: NDArray[Any]) -> list[str]:
     ['5 or less', '90–95', '115 or more']
     """
     if isinstance(partition, Grid):
-        whole = index if any(isinstance(axis, Exact) for axis in partition.axes) else index.astype(np.int64)
-        sides = [
-            bucket_texts(axis, whole[:, place] if isinstance(axis, Exact) else whole[:, place].astype(np.int64))
-            for place, axis in enumerate(partition.axes)
-        ]
+        sides = [[_side_text(axis, one) for one in index[:, i].tolist()] for i, axis in enumerate(partition.axes)]
         return [f"({', '.join(cell)})" for cell in zip(*sides, strict=True)]
     return [_bucket_text(partition, one) for one in index.tolist()]
+
+
+def _side_text(axis: Exact | Width | Edges, index: float) -> str:
+    """One side of a cell, whose index was held as a double: beyond 2^53 it stands for all integers rounded to it."""
+    if isinstance(axis, Exact) and axis.kind == "number":
+        return _bucket_text(axis, index)
+    whole = int(index)
+    if abs(whole) < 2**53:
+        return _bucket_text(axis, whole)
+    apart = abs(whole) // 2**53 + 1
+    ends = [bucket_ends(axis, place) for place in (whole - apart, whole + apart)]
+    return ends_text(ends[0][0], ends[1][1])
 
 
 def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:

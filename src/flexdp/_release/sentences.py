@@ -8,6 +8,7 @@ very words.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,7 +40,7 @@ from flexdp.calculus.loss import survives_from
 from flexdp.guarantees import Accuracy, percent_text
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 
-__all__ = ["Words", "is_cut", "label", "of_unit", "percentile", "record_count", "short_name", "title", "unit_id"]
+__all__ = ["Words", "is_cut", "label", "of_unit", "percentile", "record_count", "short_name", "unit_id"]
 
 NOTHING = "nothing survived"
 _MOST_LISTED = 8
@@ -85,12 +86,6 @@ def unit_id(spec: Spec) -> str:
 def short_name(column: str) -> str:
     """Return the name of a column within a sentence."""
     return quoted(shortened(column, _LONGEST_NAME))
-
-
-def title(spec: Spec) -> str:
-    """Return what was released: "age by ward"."""
-    names = " × ".join("values" if name is None else name for name in spec.columns)
-    return f"{names} by {', '.join(spec.by)}" if spec.by else names
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +382,8 @@ def _end(end: Fraction, *, up: bool) -> str:
     text = number_text(end)
     if "/" not in text and Fraction(text) == end:
         return figure(end)
-    return figure(float_up(end) if up else -float_up(-end) + 0.0)
+    nearest = float_up(end) if up else -float_up(-end) + 0.0
+    return figure(nearest) if math.isfinite(nearest) else outward(end, 17, up=up)
 
 
 def _applied(value: Any, accuracy: Accuracy | None) -> str:

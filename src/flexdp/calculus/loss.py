@@ -3,8 +3,8 @@
 Every bucket loses at most D records, and T buckets are public in advance. Then at most L = D·T records are missing, and
 
 ========================================== =======================================================
-before the data, with n records at least   α = L / n                         :func:`share_before`
-after it, with |y| records released        α = L / (|y| + L), tight          :func:`share_after`
+before the data, with n records at least   α = L / n                         :func:`alpha_before`
+after it, with |y| records released        α = L / (|y| + L), tight          :func:`alpha_after`
 beyond the highest or lowest bucket        L counts only the buckets beyond  :func:`buckets_beyond`
 with a paid upper bound of n               L ≤ that bound − |y|              :func:`paid_loss`
 a count that adds up s buckets             short by at most s·D              :func:`shortfall`
@@ -27,13 +27,13 @@ from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy
 from flexdp.histogram import LARGEST_COUNT
 
 __all__ = [
+    "alpha_after",
+    "alpha_before",
     "buckets_beyond",
     "histogram_accuracy",
     "most_lost",
     "paid_loss",
     "quantile_hull",
-    "share_after",
-    "share_before",
     "shortfall",
     "survives_from",
     "together",
@@ -68,33 +68,36 @@ def most_lost(max_drop: int, buckets: int | None, *, paid: int | None = None) ->
     return min(bounds, default=None)
 
 
-def share_before(lost: int, records_at_least: int) -> Fraction:
-    """Return the largest share of the records that can be left out: L / n, at most 1.
+def alpha_before(max_drop: int, buckets: int, records: int) -> Fraction:
+    """Return α = D·T/n, the largest share of n records that T buckets lose if each loses at most D.
+
+    It is promised before the data is read, of any table of at least n records. A release certifies
+    D·T/(|y| + D·T) afterwards, which is never more, because at least n − D·T records are released.
 
     Parameters
     ----------
-    lost
-        L, the most records that can be left out.
-    records_at_least
-        n, a public lower bound on the number of records.
+    max_drop
+        D, the most records that a bucket loses.
+    buckets
+        T, the number of buckets.
+    records
+        n, the least number of records.
 
     Returns
     -------
     Fraction
-        α before the data is read.
+        α, at most 1.
 
     Examples
     --------
-    >>> share_before(648, 50_000)
-    Fraction(81, 6250)
+    >>> float(alpha_before(27, 24, 50_000))
+    0.01296
     """
-    return min(Fraction(1), Fraction(lost, records_at_least))
+    return min(Fraction(1), Fraction(max_drop * buckets, records))
 
 
-def share_after(lost: int, released: int) -> Fraction:
-    """Return the largest share of the data that can be missing from a release: L / (|y| + L).
-
-    Of n records at least n − L are released, so this is never more than L / n.
+def alpha_after(lost: int, released: int) -> Fraction:
+    """Return α = L / (|y| + L), the largest share of the data that can be missing from a release.
 
     Parameters
     ----------
@@ -110,7 +113,7 @@ def share_after(lost: int, released: int) -> Fraction:
 
     Examples
     --------
-    >>> share_after(648, 50_000 - 648), share_after(0, 0)
+    >>> alpha_after(648, 50_000 - 648), alpha_after(0, 0)
     (Fraction(81, 6250), Fraction(0, 1))
     """
     return Fraction(lost, released + lost) if lost else Fraction(0)
