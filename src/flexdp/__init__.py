@@ -3,15 +3,17 @@
 >>> import flexdp
 >>> r = flexdp.release([18.5, 19.0] * 500, epsilon=1, delta=1e-6, width=5)
 >>> print(r.max())
-The maximum of the readable values is 17.5: exact after leaving out at most 27 records from each bucket, to within 2.5.
+Highest value: 15–20. At most 27 records per bucket were left out; among the rest this is exact.
 """
 
 import importlib
 from typing import Any
 
-from flexdp._release.answers import Answer, Certificate
+from flexdp._release.answers import Answer
 from flexdp._release.api import query, release
-from flexdp._release.published import Release, Releases
+from flexdp._release.promises import Certificate
+from flexdp._release.published import Release
+from flexdp._release.several import Releases
 from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.histogram import Histogram
@@ -50,7 +52,7 @@ _ON_DEMAND = (
 
 
 def __getattr__(name: str) -> Any:
-    """Modules that are loaded when they are first asked for, as in ``flexdp.report.chart``."""
+    """Load a public submodule on first use, as in ``flexdp.report.chart``."""
     if name in _ON_DEMAND:
         return importlib.import_module(f"flexdp.{name}")
     raise AttributeError(f"module 'flexdp' has no attribute {name!r}")

@@ -37,7 +37,7 @@ from flexdp._core.exact import (
     upper_text,
     value_text,
 )
-from flexdp._release.checks import Shape
+from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.buckets import Width
 from flexdp.buckets.parse import make_buckets
@@ -50,7 +50,7 @@ from flexdp.report.document import Document
 COPIES = 40  # more than a bucket can lose
 BUDGET: dict[str, Any] = {"epsilon": 10, "delta": "1e-3"}
 NOISE = Budget(BUDGET["epsilon"], BUDGET["delta"], most=1, certify=None)
-NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?(?:/[0-9]+)?"
+NUMBER = r"-?[0-9]+(?: [0-9]{3})*(?:\.[0-9]+)?(?:e[+-][0-9]+)?(?:/[0-9]+)?"
 SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
@@ -66,8 +66,8 @@ def made_of(values: list[Any], **question: Any) -> flexdp.Release:
     kind = question.pop("kind", "number")
     buckets = make_buckets(kind, **question)
     index = buckets.locate(canonical_keys(values))
-    shape = Shape(columns=(None,), kinds=(kind,), partitions=(buckets,))
-    return flexdp.Release(shape=shape, budget=NOISE, cells=KeyedHistogram([index], [COPIES] * len(index)))
+    spec = Spec(columns=(None,), partitions=(buckets,))
+    return flexdp.Release(spec=spec, budget=NOISE, cells=KeyedHistogram([index], [COPIES] * len(index)))
 
 
 def truths(values: list[Any], **question: Any) -> list[Fraction]:
@@ -85,19 +85,42 @@ def truths(values: list[Any], **question: Any) -> list[Fraction]:
     return sorted(map(Fraction, found))
 
 
+def number(text: str) -> Fraction:
+    """A printed number, whose thousands are set apart."""
+    return Fraction(text.replace(" ", ""))
+
+
 def numbers(pattern: str, text: str) -> list[Fraction]:
     match = re.search(pattern.replace("#", f"({NUMBER})"), text)
     assert match is not None, (pattern, text)
-    return [Fraction(group) for group in match.groups()]
+    return [number(group) for group in match.groups()]
 
 
-def margin(words: str, value: Fraction) -> Fraction:
-    """What a sentence says of the distance to the truth."""
-    if "to within" not in words:
-        return Fraction(0)
-    if "of the value shown" in words:
-        return abs(value) * numbers("to within #% of the value shown", words)[0] / 100
-    return numbers("to within #[.;]", words)[0]
+def span(words: str) -> tuple[Fraction | float, Fraction | float]:
+    """The ends of a printed range: "90–95", "-5 to 0", "7", "115 or more", "5 or less", "any value"."""
+    if words == "any value":
+        return -math.inf, math.inf
+    if found := re.fullmatch(f"({NUMBER}) or (more|less)", words):
+        end = number(found[1])
+        return (end, math.inf) if found[2] == "more" else (-math.inf, end)
+    found = re.fullmatch(f"({NUMBER})(?:(?:–| to )({NUMBER}))?", words)
+    assert found is not None, words
+    low = number(found[1])
+    return low, low if found[2] is None else number(found[2])
+
+
+def told(answer: flexdp.Answer) -> str:
+    """The value as the sentence prints it."""
+    found = re.match(r"[^:]+: (.+?)\.(?: |$)", str(answer))
+    assert found is not None and found[1] == answer.text and answer.statement == str(answer)
+    return found[1]
+
+
+def margin(answer: flexdp.Answer, value: Fraction) -> Fraction:
+    """How far the value may be from the truth."""
+    assert answer.accuracy is not None
+    beta = Fraction(repr(answer.accuracy.beta))
+    return abs(value) * beta if answer.accuracy.relative else beta
 
 
 def check(values: list[Any], **question: Any) -> None:
@@ -106,28 +129,54 @@ def check(values: list[Any], **question: Any) -> None:
     lowest, highest = true[0], true[-1]
     for answer, truth in ((made.max(), highest), (made.min(), lowest), (made.range(), highest - lowest)):
         if answer.value is None:
-            assert "than a double can hold" in answer.sentence
+            assert "than a double can hold" in answer.statement
             continue
-        (value,) = numbers(" is #: exact", answer.sentence)
-        for text in (value_text(answer.value), json.dumps(json_answer("", answer)["value"]).strip('"')):
-            assert Fraction(text) == value
-        for words in (answer.sentence, answer.statement):
-            assert abs(value - truth) <= margin(words, value), words
+        low, high = span(told(answer))
+        assert low <= truth <= high, str(answer)
+        value = Fraction(value_text(answer.value))
+        assert Fraction(json.dumps(json_answer("", answer)["value"]).strip('"')) == value
+        assert low <= value <= high, str(answer)
+        assert abs(value - truth) <= margin(answer, value), str(answer)
+        if math.isfinite(high - low) and not made.partition.relative:  # no wider than the accuracy says
+            assert high - low <= 2 * margin(answer, value) + max(abs(low), abs(high)) / 10**15, str(answer)
     for answer, level in ((made.median(), Fraction(1, 2)), (made.quantile("0.99"), Fraction(99, 100))):
         truth = true[math.ceil(level * len(true)) - 1]
+        low, high = span(told(answer))
+        assert low <= truth <= high, str(answer)  # every value occurs as often, and none is lost
         if answer.interval is not None:
-            single = "surely lies at" in answer.sentence
-            ends = numbers(f"surely lies {'at #' if single else 'between # and #'}[.]$", answer.sentence)
-            assert ends[0] <= truth <= ends[-1], answer.sentence
-            if not made.partition.relative:  # whose edges are shortened, outward
-                assert {Fraction(value_text(end)) for end in answer.interval} == set(ends)
+            _check_interval(made, answer, truth)
     support, mode = made.support(), made.mode()
     keys = [Fraction(value_text(key)) for key in support.value]
-    _check_cover(keys, true, lambda key: margin(support.sentence, key))
-    if "moving every value" in mode.sentence and "relative" not in question:
-        (moved,) = numbers("moving every value by at most #[.;]", mode.sentence)
+    _check_cover(keys, true, lambda key: margin(support, key))
+    if len(keys) <= 8:
+        ranges = [span(words) for words in told(support).split(", ")]
+        assert len(ranges) == len(keys)
+        assert all(any(low <= value <= high for low, high in ranges) for value in true)
+        assert all(any(low <= value <= high for value in true) for low, high in ranges)
+    if "every value was moved" in str(mode) and "relative" not in question:
+        (moved,) = numbers("to the middle of its bucket, by at most #;", str(mode))
         _check_cover(keys, true, lambda _: moved)
     _check_page(made, true, keys)
+
+
+def _check_interval(made: flexdp.Release, answer: flexdp.Answer, truth: Fraction) -> None:
+    """The interval in numbers, and as far as it is printed; where it is all that there can be, it is not."""
+    assert answer.interval is not None
+    low, high = (Fraction(value_text(end)) for end in answer.interval)
+    assert low <= truth <= high
+    found = re.search(
+        rf"is guaranteed to (?:lie between ({NUMBER}) and ({NUMBER})|be at least ({NUMBER})|be at most ({NUMBER})|"
+        rf"be ({NUMBER}))\.$", str(answer)
+    )  # fmt: skip
+    if found is None:
+        assert "guaranteed" not in str(answer) and made.partition.outside == "clamp"
+        return
+    printed = {number(group) for group in found.groups() if group is not None}
+    below, above, least, most, single = (None if group is None else number(group) for group in found.groups())
+    assert (below is None or below <= truth) and (least is None or least <= truth)
+    assert (above is None or truth <= above) and (most is None or truth <= most) and single in (None, truth)
+    if not made.partition.relative:  # whose edges are shortened, outward
+        assert printed <= {low, high}
 
 
 def _check_cover(keys: list[Fraction], true: list[Fraction], within: Any) -> None:
@@ -139,17 +188,29 @@ def _check_cover(keys: list[Fraction], true: list[Fraction], within: Any) -> Non
 def _check_page(made: flexdp.Release, true: list[Fraction], keys: list[Fraction]) -> None:
     """Values, sentences, the table of counts and the picture's own words."""
     page = made.to_html()
-    shown = re.findall(r'<span class="long">(.*?)</span></b>(.*?)</li>', page)
-    assert len(shown) == 4
-    for (value, words), truth in zip(shown[:2], (true[-1], true[0]), strict=True):
-        assert abs(Fraction(value) - truth) <= margin(unescape(words), Fraction(value))
+    shown = re.findall(r'<li class="long"><b>(.*?)</b>(.*?)</li>', page)
+    assert [unescape(head + rest) for head, rest in shown] == [
+        str(answer) for answer in (made.max(), made.min(), made.median(), made.quantile("0.99"))
+    ]
+    for (head, _), truth in zip(shown[:2], (true[-1], true[0]), strict=True):
+        low, high = span(re.fullmatch(r"[^:]+: (.+)\.", unescape(head))[1])  # type: ignore[index]
+        assert low <= truth <= high
     table = page[page.index("<details>") :]
     cells = re.findall(r"<tr><td>(.*?)</td>", table)
-    assert [Fraction(cell) for cell in cells] == keys
-    (first, last) = numbers("left, from # to #;", page)
-    assert (first, last) == (keys[0], keys[-1])
-    for words, number in re.findall(rf">((?:(?:min|median|0.99-quantile|max)(?:, )?)+) ({NUMBER})</text>", page):
-        assert Fraction(number) in keys, words
+    ranges = [span(cell) for cell in cells]
+    assert len(ranges) == len(keys)
+    assert all(low <= key <= high for (low, high), key in zip(ranges, keys, strict=True))
+    assert all(any(low <= value <= high for low, high in ranges) for value in true)
+    found = re.search(r"left, from (.+?) to (.+?); the fullest holds", page)
+    assert found is not None and (cells[0], cells[-1]) in _halves(f"{found[1]} to {found[2]}")
+    for words, text in re.findall(r">((?:(?:min|median|99th percentile|max)(?:, )?)+) ([^<]+)</text>", page):
+        assert text in cells, words
+
+
+def _halves(words: str) -> list[tuple[str, str]]:
+    """Two ranges joined by "to", which may stand within them, too."""
+    places = [match.start() for match in re.finditer(" to ", words)]
+    return [(words[:place], words[place + 4 :]) for place in places]
 
 
 WIDTHS = ["5", "1", "0.5", "0.1", "0.01", "0.3", "0.7", "0.37", "2.5", "1e-9", "1/3", "1e300", "1e-300", "123456.789"]
@@ -255,12 +316,11 @@ def test_integers(values: list[int], width: int | None, bounds: tuple[int, int] 
 
 
 def test_the_sentences_that_were_false() -> None:
-    whole = released([1700000000123456.0]).max()
-    assert str(whole).startswith("The maximum of the readable values is 1700000000123456: exact after")
+    assert released([1700000000123456.0]).max().text == "1 700 000 000 123 456"
     pair = released([9007199254740993], kind="integer", width=2)
-    assert " is 9007199254740992.5: exact after" in str(pair.max()) and "to within 0.5." in str(pair.max())
+    assert pair.max().text == "9 007 199 254 740 992–9 007 199 254 740 993"
     fine = released([1234567.0000000005], width="1e-9").max()
-    assert " is 1234567.0000000005: exact after" in str(fine)
+    assert fine.value == 1234567.0000000005 and fine.text == "1 234 567–1 234 567.000000001"
     for values, question in (
         ([1700000000123456.0], {}),
         ([9007199254740993], {"kind": "integer", "width": 2}),
@@ -276,7 +336,8 @@ def test_the_sentences_that_were_false() -> None:
 def test_a_printer_of_twelve_digits_is_caught(
     monkeypatch: pytest.MonkeyPatch, values: list[Any], question: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("flexdp._core.exact.number_text", lambda value: f"{float(value):.12g}")
+    for place in ("flexdp._core.exact", "flexdp._release.ranges"):
+        monkeypatch.setattr(f"{place}.number_text", lambda value: f"{float(value):.12g}")
     with pytest.raises(AssertionError):
         check(values, **question)
 
@@ -285,10 +346,7 @@ def test_a_printer_of_twelve_digits_is_caught(
     ("target", "fault"),
     [
         ("flexdp.buckets.width.largest_distance", lambda *_: Fraction(0)),  # numbers rounded across an edge forgotten
-        (
-            "flexdp.guarantees.accuracy.upper_text",
-            lambda value, digits=3: f"{float(value):.{digits}g}",
-        ),  # rounded to nearest
+        ("flexdp._release.ranges.bucket_ends", lambda buckets, index: buckets.edges_of(np.array([index]))[0]),
     ],
 )
 def test_margins_that_are_too_narrow_are_caught(monkeypatch: pytest.MonkeyPatch, target: str, fault: Any) -> None:
@@ -353,7 +411,9 @@ def test_terminal_and_csv_print_all_digits(capsys: pytest.CaptureFixture[str], t
     print_answers(pairs, [pairs.support(), pairs.counts(), pairs.max()])
     out = capsys.readouterr().out
     assert out.count("\n9007199254740992.5\n") == out.count("\n-9007199254740993.5\n") == 1
-    assert "1000000000000000000000000000000000006.5\t" in out and " is 1000000000000000000000000000000000006.5: " in out
+    assert "1000000000000000000000000000000000006.5\t" in out
+    low, high = span(told(pairs.max()))
+    assert (low, high) == (10**36 + 6, 10**36 + 7) and str(pairs.max()) in out
     for made, first in ((pairs, "-9007199254740993.5"), (alone, "-9007199254740993")):
         with AtomicFile(str(tmp_path / "x.csv")) as file:
             file.write(made)
@@ -376,12 +436,12 @@ def test_frames_keep_all_digits(library: str) -> None:
 def test_moments_print_their_microseconds() -> None:
     moment = dt.datetime(2024, 3, 1, 12, 30, 15, 123457)
     made = released([moment], kind="datetime", width="3 microseconds")
-    found = re.search(r" is (\S+ \S+): exact.*to within (\S+) microseconds", str(made.max()))
+    found = re.search(r": (\S+) (\S+)–(\S+)\. ", str(made.max()))
     assert found is not None
-    shown = dt.datetime.fromisoformat(found[1])
-    assert abs(shown - moment) / dt.timedelta(microseconds=1) <= float(found[2])
+    first, end = (dt.datetime.fromisoformat(f"{found[1]} {clock}") for clock in found.groups()[1:])
+    assert first <= moment < end and end - first == dt.timedelta(microseconds=3)
     picture = histogram(Document.read(made.to_json()))
-    assert shown.isoformat(sep=" ") in picture
+    assert made.max().text in picture
     minute = released([dt.datetime(2024, 3, 1, 12, 30)], kind="datetime")
     assert "2024-03-01 12:30<" in histogram(Document.read(minute.to_json()))
 
@@ -390,7 +450,7 @@ def test_bounds_are_printed_as_they_limit() -> None:
     made = released([0.5], width="0.1", bounds=("-0.12345678901234", "0.98765432109876"))
     assert "limited to -0.12345678901234 to 0.98765432109876" in str(made.certificate())
     long = released([10**36], kind="integer", width=2, bounds=(10**36 - 1, 10**36 + 1))
-    assert f"limited to {10**36 - 1}–{10**36 + 1}" in str(long.certificate())
+    assert f"limited to {10**36 - 1}–{10**36 + 1}" in re.sub(r"(?<=[0-9]) (?=[0-9]{3})", "", str(long.certificate()))
 
 
 def test_points_of_long_integers_say_how_far_they_were_rounded() -> None:
@@ -400,8 +460,10 @@ def test_points_of_long_integers_say_how_far_they_were_rounded() -> None:
     table = pa.table({"x": [value] * COPIES, "y": [1] * COPIES})
     made = flexdp.release(table, ["x", "y"], width=1, **BUDGET)
     mode = made.mode()
-    (moved,) = numbers("moving every value by at most #[.]", mode.sentence)
+    (moved,) = numbers("to the middle of its cell, by at most #;", str(mode))
     assert 0 < abs(Fraction(mode.value[0]) - value) <= moved
+    found = re.search(rf": \(({NUMBER})–({NUMBER}), 1\)\. ", str(mode))
+    assert found is not None and number(found[1]) <= value <= number(found[2])
 
 
 @given(st.fractions() | finite.map(said))

@@ -127,10 +127,10 @@ def test_a_prepared_request_shows_no_record(tmp_path: Path) -> None:
 
 def test_a_release_has_no_private_field() -> None:
     released = flexdp.release(cells(), epsilon=1, delta="1e-12", kind="number", width=5)
-    assert set(released.__dataclass_fields__) == {"shape", "budget", "cells", "records_at_most"}
-    names = {"columns", "kinds", "partitions", "zone", "by", "by_kinds", "groups", "unit"}
-    assert set(released.shape.__dataclass_fields__) == names
-    assert set(flexdp.Answer.__dataclass_fields__) == {"name", "value", "accuracy", "statement", "sentence", "interval"}
+    assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most"}
+    names = {"columns", "partitions", "zone", "by", "by_kinds", "groups", "unit", "max_buckets_per_unit", "per_unit"}
+    assert set(released.spec.__dataclass_fields__) == names
+    assert set(flexdp.Answer.__dataclass_fields__) == {"name", "value", "accuracy", "statement", "text", "interval"}
 
 
 BAD: list[dict[str, Any]] = [

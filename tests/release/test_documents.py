@@ -86,7 +86,7 @@ def test_no_relative_bucket_lies_outside_the_bounds() -> None:
     top = flexdp.release([100.0] * 200, **SPEND, kind="number", relative="0.1", bounds=(10, 100))
     last = json.loads(top.to_json())["bars"]["index"][0]
     assert is_read(changed(found, index=last, key=json.loads(top.to_json())["bars"]["key"][0]))
-    beyond = Release.from_json(json.dumps(wide)).shape.partitions[0]
+    beyond = Release.from_json(json.dumps(wide)).spec.partitions[0]
     centre = beyond.centres(beyond.locate(pl.Series([120.0]).to_numpy())).tolist()[0]
     assert not is_read(changed(found, index=last + 1, key=centre))
 

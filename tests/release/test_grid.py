@@ -102,14 +102,14 @@ def test_what_may_be_asked_of_points() -> None:
     kept = Histogram.from_values(true[near.any(axis=1)])  # some points left out, and the supports are within β
     assert hausdorff(kept, released.histogram).value <= support.accuracy.beta
     assert isinstance(released.mode().value, tuple)
-    assert "moving every value by at most 0.707107" in str(released.mode())
+    assert "moved to the middle of its cell, by at most 0.707107;" in str(released.mode())
     marginal = released.marginal("lat")
     assert sum(marginal.histogram.counts) == released.bars.size
     assert marginal.max().accuracy.beta == 0.5
     above = sum(key > marginal.max().value for key in np.arange(-4.5, 5))
     lost = 27 * above * 40
     assert marginal.max().accuracy.alpha == pytest.approx(lost / (lost + released.bars.size) if lost else 0)
-    assert "from each cell" in str(released.support()) and " in lat " in str(marginal.max())
+    assert "per cell" in str(released.support()) and str(marginal.max()).startswith("Highest lat: ")
     for ask in (released.max, released.median, released.range, lambda: released.max_at_least(5)):
         with pytest.raises(InputError, match="marginal"):
             ask()
@@ -145,10 +145,13 @@ def test_the_separator_of_a_release_is_that_of_moved_and_thinned_points() -> Non
     assert np.allclose(answer.value.coef_, again.coef_, rtol=1e-2)
     assert set(labels) == {"above", "below"}  # labels are never bucketed
     assert answer.accuracy.moved == pytest.approx(0.2) and answer.accuracy.max_drop == 27
-    assert "from each cell of each group and moving every value by at most 0.2" in str(answer)
+    assert (
+        "per cell and label were left out and every value was moved to the middle of its cell, by at most 0.2"
+        in str(answer)
+    )
     truth = SVC(kernel="linear", C=1e3).fit(table.select("x", "y").to_numpy(), table["label"].to_numpy())
     assert abs(example["direction"](answer.value) - example["direction"](truth)) < 15
-    with pytest.raises(InputError, match="release with by="):
+    with pytest.raises(InputError, match="Release with by"):
         flexdp.release(table, ["x", "y"], epsilon=1, delta="1e-6", beta=0.2).fit(SVC())
 
 
@@ -270,7 +273,7 @@ def test_groups_on_the_command_line_may_hold_commas(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "flexdp", "release", str(tmp_path / "t.parquet"), "x", "--by", "g", "-s", "max"]
     command += ["-e", "1", "-d", "1e-6"]
     out = subprocess.run([*command, "--groups", '"Ward, 4",A'], capture_output=True, text=True, check=True)
-    assert "of g 'Ward, 4' is 1" in out.stdout and "of g A is 1" in out.stdout
+    assert "Highest x (g 'Ward, 4'): 1." in out.stdout and "Highest x (g A): 1." in out.stdout
     for bad in ("", "A,,B", '"A'):
         out = subprocess.run([*command, "--groups", bad], capture_output=True, text=True, check=False)
         assert (
@@ -295,17 +298,17 @@ def test_a_marginal_of_groups_tells_what_it_adds_up() -> None:
     released = flexdp.release(frame, ["x", "y"], by="g", epsilon=1, delta="1e-6", width=1)
     marginal = released.marginal("x").counts()
     assert 2400 - marginal.value[0.5] > 2 * 27, "more than each group may lose from one bucket"
-    assert "at most 27 too low for each cell of each group" in str(marginal)
-    assert "at most 27 too low for each group" in str(released.counts())
+    assert "at most 27 too low per cell and g and never too high" in str(marginal)
+    assert "at most 27 too low per g and never too high" in str(released.counts())
 
 
 def test_beta_of_whole_numbers_makes_whole_cells() -> None:
     frame = pl.DataFrame({"x": [1.5] * 300, "i": [4] * 300})
     released = flexdp.release(frame, ["x", "i"], beta="2.5", epsilon=1, delta="1e-6")
-    first, second = released.shape.partitions
+    first, second = released.spec.partitions
     assert second.width == 3 and float(first.width) == pytest.approx(5 / 2**0.5)
     assert released.partition.beta <= 2.5
-    assert flexdp.release(frame, ["x", "i"], beta="0.1", epsilon=1, delta="1e-6").shape.partitions[1].width == 1
+    assert flexdp.release(frame, ["x", "i"], beta="0.1", epsilon=1, delta="1e-6").spec.partitions[1].width == 1
     for beta in (0, "1e400"):
         with pytest.raises(InputError, match="beta must be in"):
             flexdp.release(frame, ["x", "i"], beta=beta, epsilon=1, delta="1e-6")

@@ -121,7 +121,7 @@ def made(cells: dict[tuple[Any, ...], int], declared: list[str] | None = None) -
     request = prepare(frame, "x", by="g", groups=declared, width=10, bounds=(0, 99), kind="integer")
     parts = list(zip(*cells, strict=True)) or [[], []]
     return Release(
-        shape=request.questions[0].shape,
+        spec=request.questions[0].spec,
         budget=Budget(1, "1e-6"),
         cells=KeyedHistogram([list(part) for part in parts], list(cells.values())),
     )
@@ -167,7 +167,7 @@ def test_each_group_is_read_as_if_it_were_alone(cells: dict[Any, int]) -> None:
         if own:
             alone = replace(
                 released,
-                shape=replace(released.shape, by=(), by_kinds=(), groups=None),
+                spec=replace(released.spec, by=(), by_kinds=(), groups=None),
                 cells=KeyedHistogram([list(own)], list(own.values())),
             )
             for ask in ("max", "min", "range", "median", "mode", "support", "counts"):
@@ -182,9 +182,9 @@ def test_unknown_groups_certify_no_fraction() -> None:
     for answer in (released.max(), released.support(), released.median(), released.by_group()["a"].max()):
         assert answer.accuracy.alpha is None
     assert released.median().interval is None
-    assert "from each bucket of each group" in str(released.max())
-    assert "is at most 27 too low for each group" in str(released.counts())
-    with pytest.raises(InputError, match="declare them"):
+    assert "At most 27 records per bucket and g were left out" in str(released.max())
+    assert "is at most 27 too low per g and never too high" in str(released.counts())
+    with pytest.raises(InputError, match="Declare them with groups"):
         released.counts(debias=True)
     assert made({("a", 1): 100}, ["a", "b"]).counts(debias=True).value == {14.5: 127.0}
 
@@ -193,7 +193,7 @@ def test_groups_make_frames() -> None:
     answers = made({("a", 1): 100, ("b", 2): 50}, ["a", "b"]).by_group().max()
     assert pd.DataFrame(answers.rows)["value"].tolist() == [14.5, 24.5]
     assert pl.DataFrame(answers.rows)["g"].to_list() == ["a", "b"]
-    assert answers.to_frame("polars").columns == ["g", "value", "alpha", "beta", "sentence"]
+    assert answers.to_frame("polars").columns == ["g", "value", "alpha", "beta", "statement"]
     assert answers["b"].value == 24.5 and len(answers) == 2 and "b" in answers
     assert str(answers).count("\n") == 1
     with pytest.raises(InputError, match="not in the release"):

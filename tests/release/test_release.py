@@ -212,7 +212,7 @@ def fixed(
     bars = KeyedHistogram([list(left)], [max(0, n) for n in left.values()])
     budget = Budget(epsilon, "1e-6")
     return (
-        Release(shape=replace(request.questions[0].shape, columns=("x",)), budget=budget, cells=bars),
+        Release(spec=replace(request.questions[0].spec, columns=("x",)), budget=budget, cells=bars),
         counts,
     )
 
@@ -268,50 +268,62 @@ def test_alpha_is_absent_where_bars_are_not_public() -> None:
         released: Any = flexdp.release(values, epsilon=1, delta=1e-6, **parameters)  # type: ignore[arg-type]
         answers = [released.max(), released.mode(), released.median(), released.support(), released.counts()]
         assert all(
-            answer.accuracy.alpha is None and "%" not in answer.statement.replace("10%", "") for answer in answers
+            answer.accuracy.alpha is None and "%" not in answer.statement.replace("10% of that middle", "")
+            for answer in answers
         )
         assert released.median().interval is None
-        assert len(released.certificate().promises) == 6
+        assert not any("left out in total" in promise for promise in released.certificate().promises)
     bounded = flexdp.release(values, epsilon=1, delta=1e-6, width=5, bounds=(0, 100))
-    assert len(bounded.certificate().promises) == 7
+    assert any("left out in total" in promise for promise in bounded.certificate().promises)
 
 
 def test_the_sentences() -> None:
     counts = {5: 100, 6: 50, 30: 20}
     released, _ = fixed(counts, {}, width=5)
-    assert released.max().statement == (
-        "The exact maximum of the readable values after leaving out at most 27 records from each bucket, to within 2.5."
+    rest = "At most 27 records per bucket were left out; among the rest this is exact."
+    moved = (
+        "At most 27 records per bucket were left out and every value was moved to the middle of its bucket, by at most "
+        "2.5; for such data this is exact."
     )
-    assert str(released.max()) == (
-        "The maximum of the readable values is 152.5: exact after leaving out at most 27 records from each bucket, "
-        "to within 2.5."
+    assert released.max().statement == str(released.max()) == f"Highest x: 150–155. {rest}"
+    assert str(released.min()) == f"Lowest x: 25–30. {rest}"
+    assert str(released.range()) == f"Range of x: 120–130. {rest}"
+    assert str(released.median()) == f"Median x: 25–30. {rest}"
+    assert str(released.quantile("0.9")) == f"90th percentile of x: 150–155. {rest}"
+    assert str(released.support()) == f"Buckets of x that hold records: 25–30, 30–35, 150–155. {rest}"
+    assert str(released.mode()) == f"Fullest bucket of x: 25–30. {moved}"
+    assert str(released.counts()) == "Counts of x in 3 buckets: each is at most 27 too low and never too high."
+    assert str(released.counts(debias=True)) == (
+        "Counts of x in 3 buckets, with 13.5 added to each, the mean number of records that it loses: unbiased for "
+        "buckets of at least 28 records; such a count may exceed the true one."
     )
-    assert released.range().statement.endswith("to within 5.")
-    assert released.mode().statement == (
-        "The exact mode of the readable values after leaving out at most 27 records from each bucket and moving every "
-        "value by at most 2.5."
-    )
-    assert released.counts().statement == "Each count of the readable values is at most 27 too low and never too high."
-    assert "never too high" in released.counts(debias=True).statement
     assert released.counts(debias=True).value == {27.5: 113.5, 32.5: 63.5, 152.5: 33.5}
     assert released.max_at_least(60).value == 27.5
+    assert str(released.max_at_least(60)) == f"Highest bucket of x with at least 60 records: 25–30. {moved}"
     assert released.max_at_least(500).value is None
-    assert "There is no largest value" in str(released.max_at_least(500))
+    assert str(released.max_at_least(500)) == f"Highest bucket of x with at least 500 records: none. {moved}"
     assert released.top(2).value == ((27.5, 100), (32.5, 50))
+    assert str(released.top(2)) == f"2 fullest buckets of x: 25–30 (100), 30–35 (50). {moved}"
     bounded, _ = fixed({0: 1000, 23: 200}, {}, width=5, bounds=(0, 120))
-    assert bounded.max().statement == "The exact maximum of the readable values limited to 0–120, to within 2.5."
+    assert str(bounded.max()) == "Highest x: 115 or more. This is exact."
+    assert str(bounded.min()) == "Lowest x: 5 or less. This is exact."
+    assert bounded.conditions == ("Counted: readable values of x limited to 0–120.",)
     lower, _ = fixed({0: 1000, 20: 200}, {}, width=5, bounds=(0, 120))
-    assert lower.max().statement == (
-        "The exact maximum of the readable values limited to 0–120, after leaving out at most 27 records from each "
-        "bucket (together at most 6.33% of them), to within 2.5."
+    assert str(lower.max()) == f"Highest x: 100–105. {rest} At most 6.33% of what was counted lies above it."
+    assert str(lower.median()) == (
+        "Median x: 5 or less. At most 27 records per bucket, and at most 35.1% in total, were left out; among the rest "
+        "this is exact. The exact median is guaranteed to be at most 5."
     )
     dropped, _ = fixed({0: 1000, 23: 200}, {}, width=5, bounds=(0, 120), outside="drop")
-    assert "of the readable values between 0 and 120," in dropped.median().statement
+    assert str(dropped.median()).startswith("Median x (within 0–120): 0–5. ")
+    assert str(dropped.max()) == "Highest x (within 0–120): 115–120. This is exact."
     relative, _ = fixed({7000: 100, -7000: 100}, {}, relative="0.05")
-    assert relative.max().statement.endswith("to within 5% of the value shown.")
+    low, high = map(float, relative.max().text.replace(" ", "").split("–"))
+    assert low < relative.max().value < high and high - low < 0.101 * relative.max().value
     size = relative.max().value - relative.min().value
     assert relative.range().accuracy.beta == pytest.approx(0.05 * size)
     assert not relative.range().accuracy.relative
+    assert "to the middle of its bucket, by at most 5% of that middle; " in str(relative.mode())
 
 
 def test_edges_promise_the_width_of_the_bucket_in_question() -> None:
@@ -506,18 +518,19 @@ def test_promises_speak_of_the_values_that_were_read() -> None:
     values = np.array([50.0] * 1000 + [500.0] * 9000)
     dropped = flexdp.release(values, epsilon=1, delta=1e-6, width=5, bounds=(0, 120), outside="drop")
     promises = dropped.certificate().promises
-    assert any("of the readable values between 0 and 120 were left out in all" in promise for promise in promises)
+    assert any("of what was counted was left out in total" in promise for promise in promises)
+    assert "Counted: readable values within 0–120." in promises and "(within 0–120): 50–55." in str(dropped.max())
     opened = flexdp.release(np.array([50.0] * 1000 + [1e300] * 9000), epsilon=1, delta=1e-6, width=5)
     assert any("2^51 buckets" in promise for promise in opened.certificate().promises)
-    assert "of the readable values" in opened.max().statement
+    assert opened.conditions == ("Counted: readable values.",)
 
 
 def test_large_integers_are_shown_in_full() -> None:
     big = 2**60 + 12345
     released = flexdp.release(np.array([big] * 100), epsilon=1, delta=1e-6)
-    assert str(big) in str(released.max())
+    assert str(big) in str(released.max()).replace(" ", "")
     narrow = flexdp.release(np.array([big] * 100), epsilon=1, delta=1e-6, width=5, bounds=(big - 9, big + 9))
-    assert f"limited to {big - 9}–{big + 9}" in narrow.max().statement
+    assert f"limitedto{big - 9}–{big + 9}" in narrow.conditions[0].replace(" ", "")
 
 
 def test_a_bucket_cut_at_the_bound_promises_its_own_width() -> None:
@@ -542,8 +555,9 @@ def test_promises_about_far_values_are_made_of_numbers_only() -> None:
 
 def test_levels_are_named_exactly() -> None:
     released, _ = fixed({0: 100}, {}, width=5)
-    assert released.quantile("0.9999999999999999999").name != "100th percentile"
+    assert released.quantile("0.9999999999999999999").name == "0.9999999999999999999-quantile"
     assert released.quantile("0.99").name == "99th percentile"
+    assert str(released.quantile("0.991")).startswith("99.1th percentile of x: 0–5. ")
 
 
 def test_order_is_refused_of_texts_even_where_nothing_survived() -> None:
@@ -560,8 +574,9 @@ def test_apply_takes_any_function_of_the_histogram() -> None:
     bounded = released.apply(mean, sensitivity=1)
     assert bounded.value == 7.5
     assert (bounded.accuracy.beta, bounded.accuracy.moved) == (2.5, 0)
-    assert bounded.statement.startswith("The exact value of mean of the readable values after leaving out at most 27")
-    assert str(bounded).startswith("The value of mean of the readable values is 7.5: exact after")
+    assert str(bounded).startswith(
+        "Result of mean for x: 7.5 ± 2.5. At most 27 records per bucket were left out; among"
+    )
     relative, _ = fixed({7000: 100}, {}, relative="0.05")
     with pytest.raises(InputError, match="relative buckets"):
         relative.apply(mean, sensitivity=1)
@@ -570,7 +585,7 @@ def test_apply_takes_any_function_of_the_histogram() -> None:
     assert squared.accuracy.beta == 6.25
     unknown = released.apply(mean)
     assert (unknown.accuracy.beta, unknown.accuracy.moved) == (0, 2.5)
-    assert "moving every value by at most 2.5" in unknown.statement
+    assert "moved to the middle of its bucket, by at most 2.5;" in unknown.statement
     nothing = flexdp.release([], epsilon=1, delta=1e-6, kind="number").apply(mean)
     assert nothing.value is None and "Nothing survived" in str(nothing)
     for bad in ({"function": 5}, {"function": mean, "sensitivity": -1}):
@@ -591,7 +606,9 @@ def test_fit_learns_from_the_release_alone() -> None:
     assert sorted(fitted.value.cluster_centers_.ravel()) == [12.5, 92.5]
     assert not hasattr(original, "cluster_centers_")
     assert (fitted.accuracy.beta, fitted.accuracy.moved, fitted.accuracy.distortion) == (0, 2.5, DROP_MOVE)
-    assert "fit of KMeans" in fitted.statement and "moving every value by at most 2.5" in fitted.statement
+    assert (
+        "Fit of KMeans" in fitted.statement and "moved to the middle of its bucket, by at most 2.5;" in fitted.statement
+    )
     assert released.fit(KernelDensity()).value.score_samples([[12.5]])[0] > -5
     with pytest.raises(InputError, match="labels"):
         released.fit(LinearRegression())

@@ -218,16 +218,17 @@ def test_what_a_release_by_unit_says() -> None:
         frame, "x", epsilon=1, delta="1e-6", width=10, unit="id", max_buckets_per_unit=2, bounds=(0, 39)
     )
     assert released.max_drop == 53
-    assert str(released.max()) == (
-        "The maximum of the readable values limited to 0–39 that have an id, counting each id in at most 2 buckets, "
-        "is 34.5: exact, to within 4.5."
+    assert str(released.max()) == "Highest x: 30 or more. This is exact."
+    assert released.conditions == (
+        "Counted: readable values of x limited to 0–39, in records with id.",
+        "Each unit (id) counts in at most 2 buckets.",
     )
-    assert "at most 53 ids from each bucket" in str(released.median())
+    assert "At most 53 units (id) per bucket, and at most " in str(released.median())
     assert "for each id: an observer who was 50% sure that a given id is in the data" in str(released.privacy)
     text = released.to_json()
     assert Release.from_json(text).to_json() == text
     lowest = flexdp.release(frame, "x", epsilon=1, delta="1e-6", unit="id", per_unit="max").min()
-    assert str(lowest).startswith("The minimum of the largest readable value of each id is")
+    assert str(lowest).startswith("Lowest value of the highest x per id: ")
 
 
 def test_a_certified_total_bounds_what_was_left_out() -> None:
@@ -293,12 +294,20 @@ def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
     table = pa.table({"v": [1.5] * 300 + [9.5] * 300, "g": ["a"] * 300 + [None] * 300, "u": list(range(600))})
     spend = {"epsilon": 1, "delta": "1e-6", "width": 1}
     by = flexdp.release(table, "v", by="g", **spend)
-    assert str(by.max()).startswith("The maximum of the readable values that have a g is 1.5")
-    assert str(by.by_group()["a"].max()).startswith("The maximum of the readable values of g a is 1.5")
+    assert str(by.max()).startswith("Highest v: 1–2. At most 27 records per bucket and g were left out; ")
+    assert by.conditions == ("Counted: readable values of v, in records with g.",)
+    assert str(by.by_group()["a"].max()).startswith(
+        "Highest v (g a): 1–2. At most 27 records per bucket were left out; "
+    )
     both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, **spend)
-    assert " that have a g and a u, counting each u in at most 2 buckets" in str(both.max())
+    assert both.conditions == (
+        "Counted: readable values of v, in records with g and u.",
+        "Each unit (u) counts in at most 2 buckets of all groups together.",
+    )
+    assert "At most 53 units (u) per bucket and g were left out; " in str(both.max())
     one = flexdp.release(table, "v", by="g", unit="u", per_unit="max", **spend)
-    assert "the largest readable value of each u that has a g is" in str(one.max())
+    assert str(one.max()).startswith("Highest value of the highest v per u: 1–2. ")
+    assert one.conditions[1] == "Each unit (u) counts once, with its highest v, in the group that has it."
 
 
 def test_a_certificate_tells_how_the_budget_is_shared() -> None:
@@ -309,30 +318,34 @@ def test_a_certificate_tells_how_the_budget_is_shared() -> None:
     assert shared.evidence.holds and shared.total_evidence is not None and shared.total_evidence.holds
     assert shared.evidence.epsilon == Fraction("0.45") and shared.total_evidence.epsilon == Fraction("0.05")
     said = str(shared)
-    assert "Shared by 2 bars of ε = 0.45" in said and "the total of ε = 0.05" in said and "Proof for the total" in said
+    assert "divided among 2 buckets with ε = 0.45" in said and "the total with ε = 0.05" in said
+    assert "Proof for each bucket: " in said and "Proof for the total: " in said
     alone = flexdp.release(table, "v", epsilon=1, delta="1e-6", width=1).certificate()
-    assert alone.total_evidence is None and "Shared" not in str(alone) and "Proof: " in str(alone)
+    assert alone.total_evidence is None and "divided" not in str(alone) and "Proof: " in str(alone)
 
 
 def test_what_is_said_where_nothing_survived() -> None:
     table = pa.table({"v": [1.5] * 3, "g": ["a"] * 3, "u": [1, 2, 3]})
     spend = {"epsilon": 1, "delta": "1e-6", "width": 1}
     alone = str(flexdp.release(table, "v", **spend).max())
-    assert alone.startswith("Nothing survived: no bucket is left to read the maximum from.")
+    assert alone == (
+        "Nothing survived, so there is no highest v. A bucket is certain to be published only if it holds at least 28 "
+        "records."
+    )
     by = str(flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=1, **spend).max())
-    assert "to read the maximum of the readable values that have a g and a u from." in by
+    assert by.startswith("Nothing survived, so there is no highest v. A bucket is certain") and "28 units (u)" in by
     left = flexdp.release(table, "v", by="g", groups=["a"], **spend).by_group()["a"].max()
-    assert "to read the maximum of the readable values of g a from." in str(left)
+    assert str(left).startswith("Nothing survived, so there is no highest v (g a). ")
 
 
 def test_a_page_bounds_what_counts_and_not_the_records() -> None:
     table = pa.table({"v": [5.0] * 900 + [None] * 900, "u": [i % 450 for i in range(1800)]})
     page = flexdp.release(table, "v", epsilon=8, delta="1e-3", width=10, certify="0.2").to_html()
-    assert "Of how many records that count there are, only a bound is published" in page
+    assert "Of the number of records that count, only a bound is published: at most " in page
     units = flexdp.release(
         table, "v", epsilon=8, delta="1e-3", width=10, certify="0.2", unit="u", max_buckets_per_unit=1
     )
-    assert "Of how many counts of each u there are, only a bound is published" in units.to_html()
+    assert "Of the number of counts of each unit (u), only a bound is published: at most " in units.to_html()
 
 
 def test_the_mechanism_of_a_release_promises_what_the_release_does() -> None:

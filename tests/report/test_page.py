@@ -65,7 +65,7 @@ def test_the_version_named_is_that_of_the_release(released: Release, tmp_path: P
 
 def test_answers_come_first_with_their_sentences(released: Release) -> None:
     text = " ".join(read_html(released.to_html()).text)
-    places = [text.index(answer.sentence) for answer in (released.max(), released.min(), released.median())]
+    places = [text.index(answer.statement) for answer in (released.max(), released.min(), released.median())]
     assert places == sorted(places)
     sections = [
         "What was promised to the people in the data",

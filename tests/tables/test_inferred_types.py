@@ -197,7 +197,7 @@ def test_texts_of_groups_in_text_files_may_be_read_as_other_kinds(tmp_path: Path
         units = {"unit": "w", "max_buckets_per_unit": 1}
         assert sum(tally(source, "x", unit_kind="integer", **units, **said).values()) == 2
         released = prepare(source, "x", by=["d", "w"], by_kind=["date", "integer"], **said)
-        assert released.questions[0].shape.by_kinds == ("date", "integer")
+        assert released.questions[0].spec.by_kinds == ("date", "integer")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_the_command_line_reads_groups_and_units_by_kind(tmp_path: Path) -> None
         out = subprocess.run([*map(str, command), *labels, *more], capture_output=True, text=True, check=True)
         release = flexdp.Release.from_json(out.stdout)
         assert release.cells.rows(slice(2))[0] == tuple(group)
-        assert list(release.shape.by_kinds) == kinds
+        assert list(release.spec.by_kinds) == kinds
     bad = subprocess.run([*map(str, command), "--by", "w", "--by-kind", "float"], capture_output=True, text=True)
     assert bad.returncode == 2 and "--by-kind must be 'text'" in bad.stderr
 

@@ -1,6 +1,7 @@
-"""The JSON of a release, written and read back. docs/release-json.md is the schema in words.
+"""The JSON of a release, written and read back; docs/release-json.md describes the schema.
 
-What is read is checked: nothing outside the bounds or the declared groups, no key that does not fit its kind.
+A document is checked as it is read: nothing outside the bounds or the declared groups, no key that does not fit its
+kind. Documents of the first schema are still read.
 """
 
 from __future__ import annotations
@@ -8,15 +9,16 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from flexdp._core.domains import integer
 from flexdp._core.text import is_short, safe_repr
-from flexdp._release.checks import Shape, UnitRule, declared_groups, group_index
+from flexdp._release.columns import declared_groups
+from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp.accounting.budget import Budget, has_reach
-from flexdp.buckets.base import LONGEST_TEXT, Kind, times
+from flexdp.buckets.base import LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import bucket_parameters, make_buckets
 from flexdp.buckets.partition import Buckets
@@ -24,7 +26,19 @@ from flexdp.errors import InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.version import __version__
 
-__all__ = ["SCHEMA", "SCHEMA_OF_SEVERAL", "Content", "group_columns", "json_text", "labels", "parse", "read", "write"]
+__all__ = [
+    "SCHEMA",
+    "SCHEMA_OF_SEVERAL",
+    "exact_index",
+    "group_columns",
+    "json_text",
+    "parse",
+    "read",
+    "unreadable",
+    "write",
+]
+
+Published: TypeAlias = "tuple[Spec, Budget, KeyedHistogram, int | None]"
 
 SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/2", "flexdp.releases/2"
 _FORMER, _FORMER_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
@@ -34,23 +48,14 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _PER_UNIT = (None, "max", "min", "mean")
 
 
-class Content(NamedTuple):
-    """What a document holds, all of it public."""
-
-    shape: Shape
-    budget: Budget
-    cells: KeyedHistogram
-    records_at_most: int | None
-
-
 def json_text(document: dict[str, Any], indent: object) -> str:
-    """A document as text: on one line, or with so many spaces of indentation."""
+    """Return a document as text: on one line, or indented by so many spaces."""
     spaces = None if indent is None else integer("indent", indent, at_least=0, at_most=_WIDEST_INDENT)
     return json.dumps(document, indent=spaces, ensure_ascii=False, allow_nan=False)
 
 
 def parse(document: str | bytes) -> Any:
-    """The JSON values of a document, in which no name comes twice, every number is finite and every text is Unicode."""
+    """Return the JSON values of a document, after refusing repeated names, infinite numbers and broken Unicode."""
     if isinstance(document, str):
         text = str.__str__(document)
     elif isinstance(document, bytes | bytearray):
@@ -91,20 +96,20 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 
 
-def write(content: Content) -> dict[str, Any]:
-    """The document of a release, as plain JSON values."""
-    cells, budget, noise = content.cells, content.budget, content.budget.bars
-    evidence, shape, rule = noise.certify(), content.shape, content.shape.unit
-    alone = len(shape.columns) == 1
-    first = len(shape.by)
-    parts = [(axis, cells.parts[first + i]) for i, axis in enumerate(shape.partitions)]
+def write(spec: Spec, budget: Budget, cells: KeyedHistogram, records_at_most: int | None) -> dict[str, Any]:
+    """Return the document of a release, as plain JSON values."""
+    noise = budget.bars
+    evidence = noise.certify()
+    alone = len(spec.columns) == 1
+    first = len(spec.by)
+    parts = [(axis, cells.parts[first + i]) for i, axis in enumerate(spec.partitions)]
     keys = [[_json_key(key) for key in axis.centres(part).tolist()] for axis, part in parts]
     bars: dict[str, Any] = {}
-    if shape.by:
-        named = [[_json_key(label) for label in column] for column in group_columns(content)]
+    if spec.by:
+        named = [[_json_key(label) for label in column] for column in group_columns(spec, cells)]
         bars["group"] = [list(row) for row in zip(*named, strict=True)]
     bars["key"] = keys[0] if alone else [list(point) for point in zip(*keys, strict=True)]
-    if alone and not isinstance(shape.partitions[0], Exact):
+    if alone and not isinstance(spec.partitions[0], Exact):
         bars["index"] = parts[0][1].tolist()
     elif not alone:
         index = [part.tolist() for _, part in parts]
@@ -113,32 +118,32 @@ def write(content: Content) -> dict[str, Any]:
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "flexdp": __version__,
-        "column": shape.columns[0] if alone else list(shape.columns),
-        "kind": shape.kinds[0] if alone else list(shape.kinds),
-        "buckets": bucket_parameters(shape.partitions[0])
+        "column": spec.columns[0] if alone else list(spec.columns),
+        "kind": spec.kinds[0] if alone else list(spec.kinds),
+        "buckets": bucket_parameters(spec.partitions[0])
         if alone
-        else [bucket_parameters(axis) for axis in shape.partitions],
+        else [bucket_parameters(axis) for axis in spec.partitions],
     }
-    if shape.zone is not None:
-        document["zone"] = shape.zone
-    if shape.by:
-        document["by"] = list(shape.by)
-        document["by_kind"] = list(shape.by_kinds)
+    if spec.zone is not None:
+        document["zone"] = spec.zone
+    if spec.by:
+        document["by"] = list(spec.by)
+        document["by_kind"] = list(spec.by_kinds)
         document["groups"] = None
-        if shape.groups is not None:
-            document["groups"] = [[_json_key(part) for part in group] for group in shape.groups]
+        if spec.groups is not None:
+            document["groups"] = [[_json_key(part) for part in group] for group in spec.groups]
     document["privacy"] = {
         "epsilon": str(budget.epsilon),
         "delta": str(budget.delta),
-        "unit": "record" if rule is None else rule.name,
+        "unit": "record" if spec.unit is None else spec.unit,
         "neighbours": "add or remove one",
     }
-    if rule is not None:
-        document["privacy"]["max_buckets_per_unit"] = rule.most
-        if rule.per_unit is not None:
-            document["privacy"]["per_unit"] = rule.per_unit
+    if spec.unit is not None:
+        document["privacy"]["max_buckets_per_unit"] = spec.max_buckets_per_unit
+        if spec.per_unit is not None:
+            document["privacy"]["per_unit"] = spec.per_unit
     if budget.share is not None:
-        document["certified"] = {"share": str(budget.share), "records_at_most": content.records_at_most}
+        document["certified"] = {"share": str(budget.share), "records_at_most": records_at_most}
     document["mechanism"] = {
         "name": "dropping",
         "q": noise.q,
@@ -151,33 +156,36 @@ def write(content: Content) -> dict[str, Any]:
     return document
 
 
-def read(document: dict[str, Any]) -> Content:
-    """What a document says, refused where it cannot be so."""
+def read(document: dict[str, Any]) -> Published:
+    """Return what a document holds, after refusing what cannot be so."""
     if document["schema"] != SCHEMA:
         several = document["schema"] == SCHEMA_OF_SEVERAL
-        remedy = " Read it with Releases.from_json." if several else ""
-        raise InputError(f"schema must be {SCHEMA!r}; got {safe_repr(document['schema'])}.{remedy}")
-    shape = _shape(document)
+        raise InputError(
+            "schema",
+            f"must be {SCHEMA!r}",
+            given=safe_repr(document["schema"]),
+            remedy="Read it with Releases.from_json." if several else "",
+        )
+    spec = _spec(document)
     certified, privacy, bars = document.get("certified"), document["privacy"], document["bars"]
-    alone = len(shape.columns) == 1
-    keys = [bars["key"]] if alone else _columns(bars["key"], len(shape.columns))
-    listed = keys[0] if alone and isinstance(shape.partitions[0], Exact) else bars["index"]
-    index = [listed] if alone else _columns(listed, len(shape.columns))
+    alone = len(spec.columns) == 1
+    keys = [bars["key"]] if alone else _columns(bars["key"], len(spec.columns))
+    listed = keys[0] if alone and isinstance(spec.partitions[0], Exact) else bars["index"]
+    index = [listed] if alone else _columns(listed, len(spec.columns))
     parts: list[Any] = []
-    if shape.by:
+    if spec.by:
         values = [
-            _exact_index(k, part)
-            for k, part in zip(shape.by_kinds, _columns(bars["group"], len(shape.by)), strict=True)
+            exact_index(k, part) for k, part in zip(spec.by_kinds, _columns(bars["group"], len(spec.by)), strict=True)
         ]
         parts += values
-    for axis, own_index in zip(shape.partitions, index, strict=True):
+    for axis, own_index in zip(spec.partitions, index, strict=True):
         parts.append(_inside(axis, own_index) if isinstance(axis, Exact) else _within(axis, own_index))
     cells = KeyedHistogram(parts, [_positive(entry) for entry in bars["count"]])
-    if shape.groups is not None:
-        declared = set(map(group_index, shape.groups))
-        if not declared.issuperset(cells.rows(slice(len(shape.by)))):
+    if spec.groups is not None:
+        declared = set(map(group_index, spec.groups))
+        if not declared.issuperset(cells.rows(slice(len(spec.by)))):
             raise ValueError("a group that was not declared")
-    most = 1 if shape.unit is None else shape.unit.most
+    most = spec.max_buckets_per_unit
     share = None if certified is None else certified["share"]
     if not has_reach(document["mechanism"]["q"], privacy["epsilon"], privacy["delta"], most=most, certify=share):
         raise ValueError("noise of another reach, whose table may be long in the making")
@@ -185,11 +193,16 @@ def read(document: dict[str, Any]) -> Content:
     at_most = None if certified is None else certified["records_at_most"]
     if certified is not None and (type(at_most) is not int or at_most < sum(cells.counts.tolist())):
         raise ValueError("no bound, or one that the release itself exceeds")
-    return Content(shape, budget, cells, at_most)
+    return spec, budget, cells, at_most
 
 
-def _shape(document: dict[str, Any]) -> Shape:
-    """The public parameters of a release from its document."""
+def unreadable(what: str = "a flexdp release") -> InputError:
+    """Return the refusal of a document that is not one, or that was changed."""
+    return InputError("document", f"must be the JSON of {what}, complete and unchanged")
+
+
+def _spec(document: dict[str, Any]) -> Spec:
+    """The public description of a release from its document."""
     column, kind, buckets, privacy = (document[name] for name in ("column", "kind", "buckets", "privacy"))
     several = isinstance(column, list)
     columns = tuple(column) if several else (column,)
@@ -202,40 +215,35 @@ def _shape(document: dict[str, Any]) -> Shape:
     if len(by) != len(by_kinds) or not all(isinstance(name, str) for name in by):
         raise TypeError("groups without names or kinds")
     groups, zone = document.get("groups"), document.get("zone")
-    rule, named = None, [*columns, *by]
+    unit, most, per_unit, named = None, 1, None, [*columns, *by]
     if "max_buckets_per_unit" in privacy:
-        per_unit = privacy.get("per_unit")
-        if per_unit not in _PER_UNIT or not isinstance(privacy["unit"], str):
+        unit, most, per_unit = privacy["unit"], privacy["max_buckets_per_unit"], privacy.get("per_unit")
+        if per_unit not in _PER_UNIT or not isinstance(unit, str) or type(most) is not int:
             raise TypeError("no unit that flexdp knows")
-        if per_unit is not None and privacy["max_buckets_per_unit"] != 1:
+        if per_unit is not None and most != 1:
             raise ValueError("one value of each unit is in one bucket")
-        named.append(privacy["unit"])
-        rule = UnitRule(name=privacy["unit"], most=privacy["max_buckets_per_unit"], per_unit=per_unit)
+        named.append(unit)
     if len(set(named)) < len(named) or (None in named and len(named) > 1):
         raise ValueError("a column with two parts to play, or one without a name among others")
     if zone is not None and not (isinstance(zone, str) and is_short(zone) and {"date", "datetime"} & set(kinds)):
         raise TypeError("no time zone, or nothing to read by it")
-    return Shape(
+    return Spec(
         columns=columns,
-        kinds=kinds,
         partitions=tuple(make_buckets(each, **given) for each, given in zip(kinds, own, strict=True)),
         zone=zone,
         by=by,
         by_kinds=by_kinds,
         groups=None if groups is None else declared_groups(groups, by_kinds),
-        unit=rule,
+        unit=unit,
+        max_buckets_per_unit=most,
+        per_unit=per_unit,
     )
 
 
-def labels(kind: Kind, index: list[Any]) -> list[Any]:
-    """The values of groups as people know them, from how the engine numbers them."""
-    return times("date", np.array(index, dtype=np.int64)).tolist() if kind == "date" else index
-
-
-def group_columns(content: Content) -> list[list[Any]]:
-    """The groups of all bars, a list for each column of ``by``."""
-    parts = [part.tolist() for part in content.cells.parts[: len(content.shape.by)]]
-    return list(map(labels, content.shape.by_kinds, parts))
+def group_columns(spec: Spec, cells: KeyedHistogram) -> list[list[Any]]:
+    """Return the groups of all buckets, a list for each column of ``by``."""
+    parts = [part.tolist() for part in cells.parts[: len(spec.by)]]
+    return list(map(group_labels, spec.by_kinds, parts))
 
 
 def _columns(rows: Any, count: int) -> list[list[Any]]:
@@ -256,7 +264,7 @@ def _within(axis: Buckets, index: Any) -> Any:
 
 def _inside(axis: Exact, keys: list[Any]) -> Any:
     """Keys that are their own bars, none outside the bounds."""
-    index = _exact_index(axis.kind, keys)
+    index = exact_index(axis.kind, keys)
     if axis.bounds is not None:
         low, high = (float(bound) if axis.kind == "number" else bound for bound in axis.bounds)
         if any(not low <= entry <= high for entry in np.asarray(index, dtype=object).tolist()):
@@ -270,7 +278,8 @@ def _json_key(key: Any) -> Any:
     return key if isinstance(key, bool | int | float | str) else key.isoformat()
 
 
-def _exact_index(kind: Kind, keys: list[Any]) -> Any:
+def exact_index(kind: Kind, keys: list[Any]) -> Any:
+    """Return keys that are their own buckets as the engine numbers them, after refusing those of another kind."""
     if kind == "date":
         day = np.array(keys, dtype="datetime64[D]")
         return day.astype(np.int64)

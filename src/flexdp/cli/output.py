@@ -17,13 +17,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from flexdp._core.display import key_text, short
+from flexdp._core.display import key_text
 from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
-from flexdp._release.groups import Readable
+from flexdp._release.readable import Readable
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
@@ -55,8 +55,8 @@ class StatQuery:
 
 def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     """Parse the statistics, and check them against the kinds of the keys before anything is spent."""
-    kinds = {kind for question in request.questions for kind in question.shape.kinds}
-    points = any(len(question.shape.columns) > 1 for question in request.questions)
+    kinds = {kind for question in request.questions for kind in question.spec.kinds}
+    points = any(len(question.spec.columns) > 1 for question in request.questions)
     unordered = points or kinds & {"text", "boolean"}
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
@@ -100,6 +100,7 @@ _METHODS: dict[type, Callable[[Readable], Answer]] = {
 def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str, Any]:
     """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
+    document["conditions"] = list(release.conditions)
     document["answers"] = [json_answer(question.word, question(release)) for question in questions]
     for group, view in _groups(release):
         answers = [json_answer(question.word, question(view)) for question in questions]
@@ -108,8 +109,8 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
 
 
 def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
-    if release.shape.by:
-        single = len(release.shape.by) == 1
+    if release.spec.by:
+        single = len(release.spec.by) == 1
         for group, view in release.by_group().items():
             yield (group,) if single else group, view
 
@@ -141,11 +142,12 @@ def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer
 
 
 def print_answers(release: Release, answers: Sequence[Answer]) -> None:
-    """Print a table on a terminal, sentences in a pipe."""
+    """Print a table on a terminal, sentences in a pipe; the conditions that all answers share stand once above."""
     more = len(release.groups) - _MOST_BARS
     if more > 0:
         sys.stderr.write(f"Showing the first {_MOST_BARS} groups; --json or -o has the other {more}.\n")
     if not sys.stdout.isatty():
+        sys.stdout.writelines(f"{visible(condition)}\n" for condition in release.conditions)
         for answer in answers:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
@@ -168,13 +170,15 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     for answer in answers:
         if answer.name != "counts" or answer in charted:
             table.add_row(Text(visible(answer.name)), Text(_cell(answer)), Text(visible(answer.statement)))
+    for condition in release.conditions:
+        console.print(Text(visible(condition)))
     console.print(table)
     if any(isinstance(answer.value, dict) for answer in answers):
         console.print(bar_chart(release, max(4, min(40, console.width - 40))))
 
 
 def _cell(answer: Answer) -> str:
-    return "below" if isinstance(answer.value, dict) else visible(short(answer.name, answer.value, _MOST_BARS))
+    return "below" if isinstance(answer.value, dict) else visible(answer.text)
 
 
 def show(value: Any) -> str:

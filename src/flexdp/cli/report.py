@@ -54,8 +54,8 @@ def report(source: str, output: str | None, column: str | None, as_json: bool) -
         if output is None:
             click.echo(html, nl=False)
     if as_json:
-        answers = standard_answers(released, document)
-        click.echo(json.dumps({**content, "answers": [json_answer(a.name, a) for a in answers]}, indent=2))
+        answers = [json_answer(answer.name, answer) for answer in standard_answers(released)]
+        click.echo(json.dumps({**content, "conditions": released.conditions, "answers": answers}, indent=2))
     return 0
 
 

@@ -30,7 +30,7 @@ def public_column(source: Any, column: str, *, data_is_public: bool, **parameter
             ),
         )
     (question,) = prepare(source, column, **parameters).questions
-    (buckets,) = question.shape.partitions
+    (buckets,) = question.spec.partitions
     bars = buckets.count
     if bars is None:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Pictures, reports and cards: public JSON in, SVG and HTML out. Nothing here can know more than the JSON says.
+"""Pictures, reports and cards, made from public JSON alone.
 
 ======================= ================================================================
 ``chart(document)``     a release as SVG: histogram with its band, groups, or a map

@@ -1,4 +1,4 @@
-"""The picture of a release, drawn from its public JSON alone: whichever kind of picture the document calls for."""
+"""The picture of a release, drawn from its public JSON alone, in the form that its columns call for."""
 
 from __future__ import annotations
 
@@ -15,10 +15,28 @@ __all__ = ["chart"]
 
 
 def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "fd", alone: bool = True) -> str:
-    """A release as SVG: bars with their band, a map of two columns, a small one of either for each group,
-    or a list.
+    """Draw a release as SVG: bars with their band, a map of two columns, a small one of either per group, or a list.
 
-    ``name`` begins the ids inside; ``alone`` brings the style along, and is False inside a page that has it.
+    Parameters
+    ----------
+    document
+        The JSON of a release.
+    name
+        Prefix of the ids inside.
+    alone
+        Include the style; False inside a page that has it.
+
+    Returns
+    -------
+    str
+        The picture.
+
+    Examples
+    --------
+    >>> import flexdp
+    >>> picture = chart(flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5).to_json())
+    >>> "at most 27 more in each bucket" in picture
+    True
     """
     name, alone = picture_name(name), flag("alone", alone)
     release = document if isinstance(document, Document) else Document.read(document)

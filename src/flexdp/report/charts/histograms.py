@@ -1,7 +1,7 @@
-"""Released histograms as pictures: bars, and above each of them the band "at most this many more".
+"""Released histograms as pictures: bars, each with the band of at most this many more above it.
 
-What was released is a lower bound, and each bucket lost at most ``max_drop`` records; so the truth lies in the band.
-A bucket without a bar may hold up to ``max_drop`` records too, which the band shows along the ground.
+A released count is a lower bound, and each bucket lost at most ``max_drop`` records, so the truth lies in the band. A
+bucket without a bar may hold up to ``max_drop`` records, too, which the band shows along the ground.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.text import plural
+from flexdp._core.text import plural, thousands
 from flexdp.histogram import Histogram
+from flexdp.report.axes import Axis, label
 from flexdp.report.charts.svg import (
     LogScale,
     Scale,
@@ -31,7 +31,7 @@ from flexdp.report.charts.svg import (
     text,
     ticks,
 )
-from flexdp.report.document import Axis, Document, label
+from flexdp.report.document import Document
 from flexdp.statistics import Max, Median, Min, Quantile
 
 __all__ = ["categories", "histogram", "multiples"]
@@ -42,9 +42,8 @@ _APART = 150  # more bars than these are drawn as one outline
 _MOST_ROWS = 30
 _SKEWED = 50  # times as tall as the middling bar
 _MOST_GROUPS = 12
-_LONGEST_MARK = 26  # characters of a key above the bars
-_SECONDS = 19  # characters of a datetime without a fraction of a second
-_STATISTICS = (("min", Min()), ("median", Median()), ("0.99-quantile", Quantile("0.99")), ("max", Max()))
+_LONGEST_MARK = 36  # characters of a range above the bars
+_STATISTICS = (("min", Min()), ("median", Median()), ("99th percentile", Quantile("0.99")), ("max", Max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +71,18 @@ class _Bars:
 
 
 def histogram(document: Document, *, name: str = "h", alone: bool = True, width: int = 720, height: int = 300) -> str:
-    """The released histogram of one column of numbers, dates or datetimes."""
+    """Draw the released histogram of one column of numbers, dates or datetimes."""
     axis, bars, drop = document.axes[0], _Bars.of(document), document.max_drop
     if not len(bars.counts):
         return _empty(document, name, alone, width)
     low, high = _visible(axis, bars)
     frame = _frame(60, width - 18, 52, height - 46, (low, high), bars, drop)
     body = [_grid(frame, axis, document)]
-    body += _drawn(frame, bars, drop, name, gaps=bool(axis.buckets.keys() - {"bounds", "outside"}))
+    body += _drawn(frame, bars, drop, name, gaps=axis.bucketed)
     body += _marks(frame, document, bars)
     body.append(text(frame.left, height - 6, axis.name or "values", anchor="start", kind="s"))
     many = len(bars.counts)
-    note = f"{many} buckets, each column the tallest of those it shows" if many > _MOST_BARS else ""
+    note = f"{thousands(many)} buckets, each column the tallest of those it shows" if many > _MOST_BARS else ""
     note = "; ".join(part for part in (note, _in_ratios(frame)) if part)
     body.append(_legend(frame.right, height - 6, drop, name, note))
     return picture(
@@ -98,24 +97,24 @@ def histogram(document: Document, *, name: str = "h", alone: bool = True, width:
 
 
 def categories(document: Document, *, name: str = "h", alone: bool = True, width: int = 720) -> str:
-    """The released counts as a list: a row for each key, or group and key, the most frequent first."""
+    """Draw the released counts as a list: a row for each bucket, or group and bucket, the fullest first."""
     counts, drop = document.counts, document.max_drop
     if not len(counts):
         return _empty(document, name, alone, width)
     order = np.lexsort((np.arange(len(counts)), -counts))[:_MOST_ROWS]
     row, left, top = 20, 190, 12
     height = top + row * len(order) + 54
-    scale = Scale(0, float(counts.max()) + drop, left, width - max(60, 8 * len(str(counts.max())) + 8))
+    scale = Scale(0, float(counts.max()) + drop, left, width - max(60, 8 * len(thousands(int(counts.max()))) + 8))
     bars, bands, body = [], [], []
     for place, bar in enumerate(order.tolist()):
         y, end = top + row * place, scale(float(counts[bar]))
         bars.append((left, max(end, left + 1.0), y, y + row - 5.0))
         bands.append((end, scale(float(counts[bar]) + drop), y, y + row - 5.0))
         body.append(text(left - 6, y + row - 8, _short(_row_label(document, bar), 26), anchor="end"))
-        body.append(text(bands[-1][1] + 5, y + row - 8, str(counts[bar]), anchor="start", kind="s"))
+        body.append(text(bands[-1][1] + 5, y + row - 8, thousands(int(counts[bar])), anchor="start", kind="s"))
     body = [f'<path class="bar" d="{steps(bars)}"/>', _band(steps(bands), name), *body]
     more = len(counts) - len(order)
-    note = f"and {more} more, with fewer records" if more else ""
+    note = f"and {thousands(more)} more, with fewer records" if more else ""
     body.append(_legend(width - 18, height - 8, drop, name, note))
     return picture(
         width, height, f"Released counts of {document.title}", _described(document), body, name=name, alone=alone
@@ -123,12 +122,12 @@ def categories(document: Document, *, name: str = "h", alone: bool = True, width
 
 
 def _row_label(document: Document, place: int) -> str:
-    groups = document.groups
-    return label(document.keys[place]) if groups is None else f"{label(groups[place])}: {label(document.keys[place])}"
+    groups, words = document.groups, document.text(place)
+    return words if groups is None else f"{label(groups[place])}: {words}"
 
 
 def multiples(document: Document, *, name: str = "g", alone: bool = True, width: int = 720) -> str:
-    """A small histogram for each group, the largest groups first, all on the same scales."""
+    """Draw a small histogram for each group, the largest groups first, all on the same scales."""
     groups, drop, axis = document.groups or [], document.max_drop, document.axes[0]
     if not groups:
         return _empty(document, name, alone, width)
@@ -150,9 +149,9 @@ def multiples(document: Document, *, name: str = "g", alone: bool = True, width:
         frame = _frame(x + 34, x + wide - 8, y + 22, y + high - 22, limits, everywhere, drop)
         body.append(text(frame.left, y + 15, _short(label(group), int(wide / 8)), anchor="start"))
         body.append(_small_axes(frame, axis, keys))
-        body += _drawn(frame, one, drop, name, gaps=not keys and bool(axis.buckets.keys() - {"bounds", "outside"}))
+        body += _drawn(frame, one, drop, name, gaps=not keys and axis.bucketed)
     more = len(totals) - len(shown)
-    note = f"{plural(more, 'smaller group')} not drawn" if more else ""
+    note = f"{plural(more, 'smaller group', thousands)} not drawn" if more else ""
     note = "; ".join(part for part in (note, _in_ratios(frame)) if part)
     body.append(_legend(width - 8, height - 8, drop, name, note))
     description = f"{plural(len(totals), 'group')} by {', '.join(document.by)}; {_described(document)}"
@@ -162,7 +161,7 @@ def multiples(document: Document, *, name: str = "g", alone: bool = True, width:
 def _frame(
     left: float, right: float, top: float, bottom: float, values: tuple[float, float], bars: _Bars, drop: int
 ) -> _Frame:
-    """A frame in which all bars have room. Where few tall bars would hide the others, heights are in equal ratios."""
+    """A frame with room for all bars. Where few tall bars would hide the others, heights are logarithmic."""
     tallest, middling = float(bars.counts.max()), float(np.median(bars.counts))
     skewed = tallest > max(_SKEWED * middling, 100 * drop)
     up = LogScale(tallest + drop, bottom, top) if skewed else Scale(0, tallest + drop, bottom, top)
@@ -170,7 +169,7 @@ def _frame(
 
 
 def _visible(axis: Axis, bars: _Bars) -> tuple[float, float]:
-    """What part of the scale is drawn: all public buckets, unless the bars fill little of it."""
+    """The part of the scale that is drawn: all public buckets, unless the bars fill little of it."""
     low, high = float(bars.spans[:, 0].min()), float(bars.spans[:, 1].max())
     room = axis.public_range()
     if room is not None and high / 2 - low / 2 >= 0.25 * (room[1] / 2 - room[0] / 2):
@@ -271,7 +270,7 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
         index = document.index or []
         every = max(1, len(index) // about)
         pairs = zip(index[::every], document.keys[::every], strict=True)
-        digits = math.ceil(-math.log10(Fraction(axis.buckets["relative"]))) + 2
+        digits = math.ceil(-math.log10(axis.buckets.beta)) + 2
         return [(float(place), compact(float(f"{float(key):.{digits}g}"))) for place, key in pairs]
     if axis.kind == "date":
         found = day_ticks(low, high)
@@ -282,7 +281,7 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
 
 
 def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
-    """Minimum, median, 0.99-quantile and maximum, as they are read off the release."""
+    """Minimum, median, 99th percentile and maximum, as they are read off the release."""
     released = Histogram(np.arange(len(bars.counts)), bars.counts)
     places: dict[int, list[str]] = {}
     for word, statistic in _STATISTICS:
@@ -306,16 +305,13 @@ def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
 
 
 def _mark_label(document: Document, place: int) -> str:
-    """The key, whole; none where it is too long for the picture."""
-    words = label(document.keys[place])
-    if document.axes[0].kind == "datetime":
-        words = words.replace("T", " ")
-        words = words.removesuffix(":00") if len(words) == _SECONDS else words
+    """The bucket, whole; none where it is too long for the picture."""
+    words = document.text(place)
     return words if len(words) <= _LONGEST_MARK else ""
 
 
 def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:
-    words = f"at most {drop} more in each bucket"
+    words = f"at most {thousands(drop)} more in each bucket"
     start = right - 6.7 * len(words)
     square = f"M{coordinate(start - 18)} {coordinate(y - 9)}h12v10h-12z"
     said = text(start - 26, y, note, anchor="end", kind="s") if note else ""
@@ -325,13 +321,13 @@ def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:
 def _described(document: Document, bars: _Bars | None = None) -> str:
     counts = document.counts
     many = len(counts)
-    words = f"{plural(many, 'bucket')} with {plural(document.records, 'record')} left"
+    words = f"{plural(many, 'bucket', thousands)} with {plural(document.records, 'record', thousands)} left"
     ends = ""
     if bars is not None:
-        ends = f", from {label(document.keys[0])} to {label(document.keys[-1])}"
+        ends = f", from {document.text(0)} to {document.text(many - 1)}"
     return (
-        f"{words}{ends}; the tallest has {int(counts.max())}. Every bucket may hold up to {document.max_drop} more "
-        "than its bar shows, and none holds fewer."
+        f"{words}{ends}; the fullest holds {thousands(int(counts.max()))}. Every bucket may hold up to "
+        f"{thousands(document.max_drop)} more than its bar shows, and none holds fewer."
     )
 
 

@@ -1,4 +1,4 @@
-"""Releases of two columns as a map: a cell for each bucket, darker the more records are left in it."""
+"""Releases of two columns as a map of cells, darker the more records are left in them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.text import plural
+from flexdp._core.text import plural, thousands
+from flexdp.report.axes import Axis, label
 from flexdp.report.charts.svg import Scale, coordinate, day_ticks, named, picture, shades, steps, text, ticks
-from flexdp.report.document import Axis, Document, label
+from flexdp.report.document import Document
 
 __all__ = ["cell_map", "map_multiples"]
 
@@ -21,7 +22,7 @@ _SHORT_END = 6  # characters beside a small map
 
 
 def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: int = 720, height: int = 460) -> str:
-    """The map of a release of two columns. A cell without colour may hold up to ``max_drop`` records."""
+    """Draw the map of a release of two columns. A cell without colour may hold up to ``max_drop`` records."""
     counts, drop = document.counts, document.max_drop
     title = f"Released map of {document.title}"
     if not len(counts):
@@ -45,16 +46,19 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
     body.append(_legend(left, height - 10, counts))
     if coarse:
         body.append(text(right, bottom + 33, "each cell the fullest of those it shows", anchor="end", kind="s"))
-    body.append(text(right, height - 10, f"at most {drop} more in each, shown or not", anchor="end", kind="s"))
+    body.append(
+        text(right, height - 10, f"at most {thousands(drop)} more in each, shown or not", anchor="end", kind="s")
+    )
     words = (
-        f"{plural(len(document.counts), 'cell')} with {plural(document.records, 'record')} left, the fullest with "
-        f"{int(document.counts.max())}. Every cell may hold up to {drop} more than is shown, also one without colour."
+        f"{plural(len(document.counts), 'cell', thousands)} with {plural(document.records, 'record', thousands)} left, "
+        f"the fullest with {thousands(int(document.counts.max()))}. Every cell, coloured or not, may hold up to "
+        f"{thousands(drop)} more than is shown."
     )
     return picture(width, height, title, words, body, name=name, alone=alone)
 
 
 def map_multiples(document: Document, *, name: str = "m", alone: bool = True, width: int = 720) -> str:
-    """A small map for each group, the largest groups first, all on the same scales and with the same shades."""
+    """Draw a small map for each group, the largest groups first, all on the same scales and with the same shades."""
     totals: dict[tuple[Any, ...], int] = {}
     for group, count in zip(document.groups or [], document.counts.tolist(), strict=True):
         totals[group] = totals.get(group, 0) + count
@@ -86,14 +90,15 @@ def map_multiples(document: Document, *, name: str = "m", alone: bool = True, wi
                 continue
             body.append(text(left - 4, bottom if end == limits[1][0] else top + 8, word, anchor="end", kind="s"))
     more = len(totals) - len(shown)
-    note = f"{more} smaller groups not drawn; " if more else ""
+    note = f"{plural(more, 'smaller group', thousands)} not drawn; " if more else ""
     body.append(_legend(10, height - 10, document.counts))
-    words = f"{note}at most {document.max_drop} more in each cell, shown or not"
+    words = f"{note}at most {thousands(document.max_drop)} more in each cell, shown or not"
     body.append(text(width - 8, height - 10, words, anchor="end", kind="s"))
     description = (
-        f"{plural(len(totals), 'group')} by {', '.join(document.by)}: {plural(len(document.counts), 'cell')} with "
-        f"{plural(document.records, 'record')} left. Every cell may hold up to {document.max_drop} more than is shown, "
-        f"also one without colour. Across {document.axes[0].name or 'first'}, up {document.axes[1].name or 'second'}."
+        f"{plural(len(totals), 'group', thousands)} by {', '.join(document.by)}: "
+        f"{plural(len(document.counts), 'cell', thousands)} with {plural(document.records, 'record', thousands)} left. "
+        f"Every cell, coloured or not, may hold up to {thousands(document.max_drop)} more than is shown. "
+        f"Across: {document.axes[0].name or 'first'}; up: {document.axes[1].name or 'second'}."
     )
     return picture(width, height, f"Released maps of {document.title}", description, body, name=name, alone=alone)
 
@@ -177,8 +182,9 @@ def _ticks(axis: Axis, limits: tuple[float, float], names: Sequence[str], about:
 
 
 def _legend(left: float, y: float, counts: NDArray[np.int64]) -> str:
-    parts = [text(left, y, counts.min(), anchor="start", kind="s")]
-    start = left + max(34, 8 * len(str(counts.min())))
+    least = thousands(int(counts.min()))
+    parts = [text(left, y, least, anchor="start", kind="s")]
+    start = left + max(34, 8 * len(least))
     for level in range(5):
         parts.append(
             f'<path class="c{level + 1}" d="M{coordinate(start + 22 * level)} {coordinate(y - 10)}h22v12h-22z"/>'
@@ -187,7 +193,7 @@ def _legend(left: float, y: float, counts: NDArray[np.int64]) -> str:
         text(
             start + 116,
             y,
-            plural(int(counts.max()), "record"),
+            plural(int(counts.max()), "record", thousands),
             anchor="start",
             kind="s",
         )

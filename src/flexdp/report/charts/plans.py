@@ -10,6 +10,7 @@ from typing import Any
 
 from flexdp._core.domains import flag, integer
 from flexdp._core.exact import upper_text
+from flexdp._core.text import thousands
 from flexdp.errors import InputError
 from flexdp.report.charts.svg import Scale, compact, coordinate, picture, picture_name, text
 
@@ -19,9 +20,34 @@ __all__ = ["tradeoff"]
 def tradeoff(
     document: str | Mapping[str, Any], *, name: str = "p", alone: bool = True, width: int = 640, height: int = 300
 ) -> str:
-    """The most records that a bucket loses against ε, both in equal ratios; the options, and the chosen one.
+    """Draw a plan as SVG: the most records that a bucket loses against ε, on logarithmic scales.
 
-    ``document`` is the JSON of a plan (:meth:`flexdp.planning.Advice.to_json`).
+    Parameters
+    ----------
+    document
+        The JSON of a plan, as :meth:`flexdp.planning.Advice.to_json` writes it.
+    name
+        Prefix of the ids inside.
+    alone
+        Include the style; False inside a page that has it.
+    width, height
+        Size in pixels.
+
+    Returns
+    -------
+    str
+        The picture, with the options and the chosen one marked.
+
+    Raises
+    ------
+    InputError
+        If the document is not that of a plan.
+
+    Examples
+    --------
+    >>> import flexdp
+    >>> tradeoff(flexdp.plan(epsilon=1, delta=1e-6).to_json())[:4]
+    '<svg'
     """
     name, alone = picture_name(name), flag("alone", alone)
     width, height = (
@@ -33,11 +59,11 @@ def tradeoff(
         points = [(float(epsilon), int(drop)) for epsilon, drop in plan["curve"]]
         dots = [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
     except Exception:  # noqa: BLE001  (a document may be anything)
-        raise InputError("document must be the JSON of a plan, as Advice.to_json() writes it.") from None
+        raise InputError("document", "must be the JSON of a plan, as Advice.to_json() writes it") from None
     drops = [drop for _, drop in points] + [drop for _, drop, _ in dots]
     losses = [epsilon for epsilon, _ in points] + [float(epsilon) for epsilon, _, _ in dots]
     if not losses:
-        words = "No usual ε keeps the loss within reason."
+        words = "Every common ε loses too many records per bucket."
         return picture(
             width, 70, "Privacy against records lost", words, [text(width / 2, 40, words)], name=name, alone=alone
         )
@@ -49,7 +75,7 @@ def tradeoff(
         y = max(top, up(math.log(limit)))
         corner = f"{coordinate(right)}V{coordinate(bottom)}H{coordinate(left)}"
         body.append(f'<path class="ok" d="M{coordinate(left)} {coordinate(y)}H{corner}z"/>')
-        body.append(text(left + 6, bottom - 8, f"target: at most {limit}", anchor="start", kind="s"))
+        body.append(text(left + 6, bottom - 8, f"target: at most {thousands(limit)}", anchor="start", kind="s"))
     for tick in _powers(math.exp(up.low), math.exp(up.high)):
         y = up(math.log(tick))
         body.append(f'<path class="grid" d="M{coordinate(left)} {coordinate(y)}H{coordinate(right)}"/>')
@@ -66,7 +92,7 @@ def tradeoff(
         kind, size = ("now", 6) if chosen else ("dot", 3.5)
         body.append(f'<circle class="{kind}" cx="{coordinate(x)}" cy="{coordinate(y)}" r="{size}"/>')
         if chosen:
-            words = f"ε = {upper_text(epsilon, 6)}: at most {drop} lost"
+            words = f"ε = {upper_text(epsilon, 6)}: at most {thousands(drop)} lost"
             room = x + 12 + 7 * len(words) < right  # the curve falls: above and to the right of a point is free
             body.append(
                 text(
@@ -78,9 +104,9 @@ def tradeoff(
                 )
             )
     body.append(text((left + right) / 2, height - 8, "ε: less privacy to the right", kind="s"))
-    body.append(text(left, 13, "most records that a bucket loses", anchor="start", kind="s"))
-    said = "; ".join(f"ε {option['epsilon']}: {option['max_drop']}" for option in options)
-    words = f"The most records that a bucket loses, by ε, at δ = {delta}: {said}."
+    body.append(text(left, 13, "most records lost per bucket", anchor="start", kind="s"))
+    said = "; ".join(f"ε = {option['epsilon']}: {option['max_drop']}" for option in options)
+    words = f"The most records lost per bucket, by ε, at δ = {delta}: {said}."
     return picture(width, height, "Privacy against records lost", words, body, name=name, alone=alone)
 
 

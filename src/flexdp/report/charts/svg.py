@@ -1,7 +1,7 @@
 """Drawing in SVG: scales, ticks, paths, and the style of all pictures. No script, no request, no inline style.
 
-Colours are custom properties, so that a page or a card may set them; a picture that stands alone brings its own, for
-light and dark. They are told apart by people who see few colours, and by lightness and hatching in print.
+Colours are custom properties that a page or a card may set; a picture that stands alone brings its own, for light and
+dark. They remain distinguishable to colour-blind readers, and in print by lightness and hatching.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ __all__ = [
     "day_ticks",
     "moment_ticks",
     "named",
+    "outline",
     "picture",
+    "picture_name",
     "shades",
     "steps",
     "text",
@@ -65,7 +67,7 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A linear map from values to pixels."""
+    """Linear map from values to pixels."""
 
     low: float
     high: float
@@ -80,7 +82,7 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
     def all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The map, for an array."""
+        """Map an array."""
         if self.high == self.low:
             return np.full(values.shape, (self.start + self.end) / 2)
         share = (values / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
@@ -89,7 +91,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class LogScale:
-    """A map from counts to pixels in equal ratios, by log(1 + count), so that nothing stays nothing."""
+    """Logarithmic map from counts to pixels, by log(1 + count), so that zero stays zero."""
 
     high: float
     start: float
@@ -99,23 +101,23 @@ class LogScale:
         return self.start + math.log1p(value) / math.log1p(self.high) * (self.end - self.start)
 
     def all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The map, for an array."""
+        """Map an array."""
         return self.start + np.log1p(values) / math.log1p(self.high) * (self.end - self.start)
 
 
 def coordinate(value: float) -> str:
-    """A coordinate with one decimal, in as few characters as that takes."""
+    """Return a coordinate with one decimal, in as few characters as possible."""
     return f"{value:.1f}".removesuffix(".0").replace("-0.", "-.") if value else "0"
 
 
 def text(x: float, y: float, content: object, *, anchor: str = "middle", kind: str = "") -> str:
-    """A piece of text, escaped."""
+    """Return a text element, escaped."""
     style = f' class="{kind}"' if kind else ""
     return f'<text x="{coordinate(x)}" y="{coordinate(y)}" text-anchor="{anchor}"{style}>{markup(content)}</text>'
 
 
 def steps(spans: Iterable[tuple[float, float, float, float]]) -> str:
-    """Path data of rectangles, each as left, right, top, bottom."""
+    """Return path data of rectangles, each as left, right, top, bottom."""
     parts = []
     for left, right, top, bottom in spans:
         x, y = coordinate(left), coordinate(top)
@@ -127,7 +129,7 @@ def steps(spans: Iterable[tuple[float, float, float, float]]) -> str:
 def outline(
     left: NDArray[np.float64], right: NDArray[np.float64], top: NDArray[np.float64], bottom: NDArray[np.float64]
 ) -> str:
-    """Path data of rectangles side by side, drawn as one outline for each run of them that touch."""
+    """Return path data of rectangles side by side, one outline for each run of them that touch."""
     x, end, upper, lower = ([coordinate(value) for value in row.tolist()] for row in (left, right, top, bottom))
     parts, first = [], 0
     for last in range(len(x)):
@@ -142,18 +144,18 @@ def outline(
 
 
 def picture_name(name: object) -> str:
-    """The beginning of the ids of a picture: letters, digits and hyphens, so that it cannot end an attribute."""
+    """Return the prefix of a picture's ids: letters, digits and hyphens, so that it cannot end an attribute."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,99}", str.__str__(name)):
-        raise InputError(f"name must be letters, digits and hyphens, beginning with a letter; got {safe_repr(name)}.")
+        raise InputError("name", "must be letters, digits and hyphens, beginning with a letter", given=safe_repr(name))
     return str.__str__(name)
 
 
 def picture(
     width: int, height: int, title: str, description: str, body: Iterable[str], *, name: str, alone: bool = True
 ) -> str:
-    """A whole SVG, with a title and a description for those who do not see it.
+    """Return a whole SVG, with a title and a description for those who do not see it.
 
-    ``name`` begins the ids inside, so that several pictures fit on a page. ``alone`` brings the style along.
+    ``name`` is the prefix of its ids, so that several pictures fit on a page. ``alone`` includes the style.
     """
     style = f"<style>{PALETTE}{STYLE}</style>" if alone else ""
     space = ' xmlns="http://www.w3.org/2000/svg"'
@@ -170,7 +172,7 @@ def picture(
 
 
 def ticks(low: float, high: float, about: int = 6, *, whole: bool = False) -> list[float]:
-    """Round numbers that divide an interval into about as many parts as asked for."""
+    """Return round numbers that divide an interval into about as many parts as asked for."""
     if not low < high or not math.isfinite(high / 2 - low / 2):
         return [low]
     rough = (high / about - low / about) or (high - low)
@@ -184,7 +186,7 @@ def ticks(low: float, high: float, about: int = 6, *, whole: bool = False) -> li
 
 
 def named(places: Sequence[float], room: float) -> list[tuple[float, str]]:
-    """Ticks and their names: short ones if they tell where the ticks are, else as many whole ones as have room.
+    """Return ticks with their names: short ones where they are precise enough, else as many full ones as have room.
 
     >>> named([0.0, 20000.0], 600), named([9007199254740992.0, 9007199254740994.0], 200)
     ([(0.0, '0'), (20000.0, '20k')], [(9007199254740992.0, '9007199254740992')])
@@ -203,7 +205,7 @@ def _meant(name: str) -> Fraction:
 
 
 def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Days since 1970 at which a year, a month or a week begins, and how they are called."""
+    """Return days since 1970 at which a year, a month or a week begins, with their names."""
     first, last = (dt.date(1970, 1, 1) + dt.timedelta(days=int(d)) for d in _within_calendar(low, high))
     span = (last - first).days
     origin = dt.date(1970, 1, 1).toordinal()
@@ -224,7 +226,7 @@ def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Seconds since 1970 at round times of the day, or the beginnings of days, and how they are called."""
+    """Return seconds since 1970 at round times of the day, or the beginnings of days, with their names."""
     day = 86400.0
     if high - low > 5 * day:
         return [(place * day, name) for place, name in day_ticks(math.ceil(low / day), math.floor(high / day))]
@@ -240,7 +242,7 @@ def _within_calendar(low: float, high: float) -> tuple[float, float]:
 
 
 def compact(value: float) -> str:
-    """A number in few characters.
+    """Return a number in few characters.
 
     >>> compact(12000), compact(3400000), compact(0.25), compact(-15)
     ('12k', '3.4M', '0.25', '-15')
@@ -255,6 +257,6 @@ def compact(value: float) -> str:
 
 
 def shades(counts: Sequence[int]) -> list[int]:
-    """Limits of five shades, in equal ratios from the smallest to the largest count."""
+    """Return the limits of five shades, in equal ratios from the smallest to the largest count."""
     low, high = max(1, min(counts)), max(counts)
     return [math.ceil(low * (high / low) ** (step / 5)) for step in range(1, 5)]

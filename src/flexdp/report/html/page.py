@@ -1,4 +1,4 @@
-"""The HTML report of a release: one file that says what may be said, rendered from the public JSON alone.
+"""The HTML report of a release: one file, rendered from the public JSON alone.
 
 No script runs, nothing is requested, and the policy in its head forbids both; the JSON lies in the page as data.
 """
@@ -9,25 +9,34 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from flexdp._core.display import short
-from flexdp._core.domains import attribute
-from flexdp._core.exact import upper_text
-from flexdp._core.text import markup, plural, safe_repr, thousands
-from flexdp._release.answers import Answer, Certificate
-from flexdp._release.groups import Groups, Readable
-from flexdp.errors import InputError
-from flexdp.guarantees import Privacy
+from flexdp._core.domains import instance
+from flexdp._core.text import markup, thousands
+from flexdp._release.answers import Answer
+from flexdp._release.promises import (
+    CITATIONS,
+    exact_parameters,
+    group_note,
+    how_it_was_made,
+    how_to_read,
+    not_promised,
+    picture_caption,
+    protected,
+)
+from flexdp._release.published import Release
+from flexdp._release.readable import Readable
+from flexdp._release.sentences import Words, unit_id
+from flexdp._release.spec import Part
+from flexdp.report.axes import label
 from flexdp.report.charts.api import chart
 from flexdp.report.charts.svg import PALETTE
 from flexdp.report.charts.svg import STYLE as PICTURE
-from flexdp.report.document import Document, label
-from flexdp.report.html.wording import CITATIONS, how_it_was_made, how_to_read, not_promised
+from flexdp.report.document import Document
 
-__all__ = ["Released", "page", "standard_answers"]
+__all__ = ["page", "standard_answers"]
 
-_MOST_ROWS = 100  # of the table of bars; the JSON has them all
+_MOST_ROWS = 100  # of a table; the JSON has them all
 _STYLE = (
     PALETTE
     + PICTURE
@@ -42,8 +51,7 @@ p,ul,ol{margin:.4em 0}li{margin:.25em 0}ul,ol{padding-left:1.3em}
 .answers{list-style:none;padding:0;margin:1em 0}
 .answers li{background:var(--tint);border-left:4px solid var(--fd-bar);border-radius:3px;padding:.5em .8em;
 margin:.5em 0}
-.answers b{display:block;font-size:1.25rem;font-variant-numeric:tabular-nums}
-.answers .n{color:var(--fd-soft);font-size:.9rem;font-weight:400}
+.answers b{display:block;font-size:1.2rem;font-variant-numeric:tabular-nums}
 figure{margin:1em 0}figure svg{display:block;max-width:100%;height:auto;min-width:36rem}
 .scroll{overflow-x:auto}
 figcaption{color:var(--fd-soft);font-size:.92em;margin-top:.4em}
@@ -61,62 +69,65 @@ details:not([open]){display:none}}
 _POLICY = "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
 
 
-class Released(Protocol):
-    """What a report asks of a release."""
+def standard_answers(release: Release) -> list[Answer]:
+    """Return the answers that a report shows: ends and middle of what has an order, else the most frequent.
 
-    @property
-    def privacy(self) -> Privacy: ...
-    def max(self) -> Answer: ...
-    def min(self) -> Answer: ...
-    def median(self) -> Answer: ...
-    def quantile(self, level: str) -> Answer: ...
-    def mode(self) -> Answer: ...
-    def support(self) -> Answer: ...
-    def top(self, count: int) -> Answer: ...
-    def certificate(self) -> Certificate: ...
-    def by_group(self) -> Groups: ...
-
-
-def standard_answers(release: Released, document: Document) -> list[Answer]:
-    """The answers that a report shows: ends and middle of what has an order, the most frequent of what has none.
-
-    They are about all groups together.
+    They refer to all groups together.
     """
-    if not len(document.counts):
-        return [release.max() if len(document.axes) == 1 and document.axes[0].ordered else release.support()]
-    if len(document.axes) == 1 and document.axes[0].ordered:
-        return _by_order(release, document)
-    return [release.mode(), release.top(5), release.support()]
+    if release.spec.ordered:
+        return [release.max()] if not len(release.cells) else _ends(release)
+    return [release.support()] if not len(release.cells) else [release.mode(), release.top(5), release.support()]
 
 
-def page(document: Document | Mapping[str, Any], release: Released) -> str:
-    """The report, as the text of an HTML file. ``release`` is what the document describes."""
+def page(document: Document | Mapping[str, Any], release: Release) -> str:
+    """Return the report of a release as the text of an HTML file.
+
+    Parameters
+    ----------
+    document
+        The JSON of the release, parsed.
+    release
+        The release that it describes.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> import flexdp, json
+    >>> release = flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5)
+    >>> page(json.loads(release.to_json()), release) == release.to_html()
+    True
+    """
     found = document if isinstance(document, Document) else Document.read(document)
-    if not all(callable(attribute(release, name)) for name in ("max", "certificate", "by_group")):
-        raise InputError(f"release must be the Release that the document describes; got {safe_repr(release)}.")
-    answers = standard_answers(release, found)
-    promises = release.certificate().promises
+    instance("release", release, Release, "the Release that the document describes")
+    certificate = release.certificate()
+    spec, drop = release.spec, release.max_drop
     policy = _POLICY.format(base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode())
-    title = f"What may be said of {found.title}"
+    title = f"Release of {found.title}"
+    caption = picture_caption(Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2)
     parts = [
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{markup(title)}</title>',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta name="generator" content="flexdp"><style>{_STYLE}</style></head>\n<body><main>',
         f'<h1 class="long">{markup(title)}</h1>',
-        f'<p class="lead">{markup(_lead(found))}</p>\n',
-        _answers(answers),
+        f'<p class="lead long">{markup(" ".join(release.conditions))}</p>\n',
+        _answers(standard_answers(release)),
         '<figure><div class="scroll" tabindex="0" role="region" aria-label="Picture, scrolls sideways if narrow">',
         f"{chart(found, name='fd', alone=False)}</div>",
-        f"<figcaption>{markup(_caption(found))}</figcaption></figure>\n",
+        f"<figcaption>{markup(caption)}</figcaption></figure>\n",
         _groups(release, found),
-        _section("What was promised to the people in the data", [str(release.privacy), *_unit(found)]),
-        _section("What holds with certainty", promises[1:]),
-        _section("What is not promised", not_promised(found)),
-        _section("How to read and quote this", how_to_read(found)),
-        _section("How it was made", how_it_was_made(found)),
-        _section("To cite", CITATIONS),
-        _rows(found),
+        _section("Promised to the people in the data", [str(release.privacy), protected(spec)]),
+        _section("Guaranteed to the reader", certificate.promises[1:]),
+        _section("Not promised", not_promised(spec, release.records_at_most)),
+        _section("Reading and quoting", how_to_read(spec, drop)),
+        _section("Method", how_it_was_made(spec, drop, found.content["flexdp"])),
+        _section("Citation", CITATIONS),
+        _rows(release, found),
+        _section("Appendix: proof of privacy", [exact_parameters(release.budget), *certificate.proof]),
         "<footer><p>The release itself lies in this file as JSON, in the element with the id “release”; "
         "<code>flexdp report</code> makes this page from it.</p></footer></main>\n",
         f'<script type="application/json" id="release">{_embedded(found.content)}</script></body></html>\n',
@@ -125,82 +136,36 @@ def page(document: Document | Mapping[str, Any], release: Released) -> str:
 
 
 def _embedded(content: Mapping[str, Any]) -> str:
-    """JSON in plain ASCII that cannot end its element: no <, > or & stands in it, and nothing that steers."""
+    """JSON in plain ASCII that cannot end its element: it holds no <, > or &, and no control character."""
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
 
 
-def _lead(document: Document) -> str:
-    privacy = Privacy(epsilon=document.epsilon, delta=document.delta)
-    unit = document.unit if document.of_units else "record"
-    return (
-        "Published with differential privacy that only ever leaves records out: "
-        f"ε = {upper_text(document.epsilon, 6)}, δ = {upper_text(document.delta)}. "
-        f"An observer who was 50% sure that a given {unit} is in the data is at most "
-        f"{privacy.certainty} sure after reading this page, except with chance {upper_text(document.delta)}."
-    )
+def _ends(view: Readable) -> list[Answer]:
+    return [view.max(), view.min(), view.median(), view.quantile("0.99")]
 
 
-def _unit(document: Document) -> list[str]:
-    privacy = document.content["privacy"]
-    if not document.of_units:
-        return [
-            "What is protected is one record: whether it is in the data or not, this page would look much the same."
-        ]
-    limit, unit = privacy["max_buckets_per_unit"], document.unit
-    if privacy.get("per_unit"):
-        chosen = {"max": "the largest", "min": "the smallest", "mean": "the mean", "random": "one"}[privacy["per_unit"]]
-        return [f"What is protected is one {unit}, of whose values {chosen} counts."]
-    return [f"What is protected is one {unit}, counted in at most {plural(limit, 'bucket')}."]
-
-
-def _caption(document: Document) -> str:
-    drop, where = document.max_drop, "each bucket" if len(document.axes) == 1 else "each cell"
-    where = where if document.groups is None else f"{where} of each group"
-    if not len(document.counts):
-        return f"Nothing survived. What was there may have held up to {drop} in {where}."
-    if len(document.axes) == 2:
-        return f"Colours are what was published; {where} may hold up to {drop} more than is shown, never fewer."
-    return (
-        f"Bars are what was published. The hatched band is what {where} may hold beyond it, at most {drop}; "
-        "the truth is never below a bar."
-    )
-
-
-def _groups(release: Released, document: Document) -> str:
+def _groups(release: Release, document: Document) -> str:
     """The answers of each group by itself, as a table."""
     if document.groups is None or not document.keys:
         return ""
     groups = list(release.by_group().items())
-    rows = []
-    for group, view in groups[:_MOST_ROWS]:
-        values = [_value(answer) for answer in _by_order(view, document)]
-        rows.append([*map(label, group if isinstance(group, tuple) else (group,)), *values])
-    asked = _by_order(groups[0][1], document)
-    head = [*document.by, *(_capital(answer.name) for answer in asked)]
-    ordered = len(document.axes) == 1 and document.axes[0].ordered
-    where = "bucket" if len(document.axes) == 1 else "cell"
-    counted = f"units ({document.unit})" if document.of_units else "records"
-    moves = any(answer.accuracy.beta or answer.accuracy.moved for answer in asked if answer.accuracy is not None)
-    margin = f", to within half a {where}" if ordered else f", moving every value to the middle of its {where}"
-    caption = (
-        f"Each group by itself, exact after leaving out at most {document.max_drop} {counted} from each {where}"
-        f"{margin if moves else ''}."
-    )
+    told = [
+        (group if isinstance(group, tuple) else (group,), _ends(view) if release.spec.ordered else [view.mode()])
+        for group, view in groups[:_MOST_ROWS]
+    ]
+    head = [*document.by, *(_capital(answer.name) for answer in told[0][1])]
+    rows = [[*map(label, group), *(answer.text for answer in answers)] for group, answers in told]
+    words = Words(release.spec, release.max_drop, Part(group=told[0][0]))
+    caption = group_note(words, [answer for _, answers in told for answer in answers])
     if len(groups) > _MOST_ROWS:
-        caption += f" The first {_MOST_ROWS} of {len(groups)} groups."
+        caption += f" The first {_MOST_ROWS} of {thousands(len(groups))} groups."
     return (
         f"<section><h2>By group</h2>{_scrolling('Answers by group', head, rows)}"
         f'<p class="lead">{markup(caption)}</p></section>\n'
     )
-
-
-def _by_order(view: Released | Readable, document: Document) -> list[Answer]:
-    if len(document.axes) == 1 and document.axes[0].ordered:
-        return [view.max(), view.min(), view.median(), view.quantile("0.99")]
-    return [view.mode()]
 
 
 def _scrolling(name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -216,13 +181,13 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _answers(answers: Sequence[Answer]) -> str:
-    if not answers:
-        return ""
-    items = (
-        f'<li class="long"><b><span class="n">{markup(_capital(answer.name))}</span> '
-        f'<span class="long">{markup(_value(answer))}</span></b>{markup(answer.sentence)}</li>'
-        for answer in answers
-    )
+    """The statements, each with its value set off."""
+    items = []
+    for answer in answers:
+        start = f": {answer.text}."
+        head, found, rest = answer.statement.partition(start)
+        told = f"<b>{markup(head + start)}</b>{markup(rest)}" if found else markup(answer.statement)
+        items.append(f'<li class="long">{told}</li>')
     return f'<ul class="answers">{"".join(items)}</ul>\n'
 
 
@@ -230,32 +195,25 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _value(answer: Answer) -> str:
-    if answer.name == "support" and answer.value:
-        return plural(len(answer.value), "value")
-    return short(answer.name, answer.value)
-
-
 def _section(title: str, sentences: Iterable[str]) -> str:
     items = "".join(f'<li class="long">{markup(sentence)}</li>' for sentence in sentences)
     return f"<section><h2>{markup(title)}</h2><ul>{items}</ul></section>\n"
 
 
-def _all(many: int) -> str:
-    return "The published count" if many == 1 else f"All {many} published counts"
-
-
-def _rows(document: Document) -> str:
-    """The bars as a table, folded away; long ones are in the JSON alone."""
-    keys, counts, groups = document.keys, document.counts.tolist(), document.groups
-    if not keys:
+def _rows(release: Release, document: Document) -> str:
+    """The counts as a table, folded away; where there are many, they are in the JSON alone."""
+    counts, groups = document.counts.tolist(), document.groups
+    many = len(counts)
+    if not many:
         return ""
-    if len(keys) > _MOST_ROWS:
-        return f"<p>The {thousands(len(keys))} published counts are in the JSON below alone.</p>\n"
+    if many > _MOST_ROWS:
+        return f"<p>The {thousands(many)} published counts are in the JSON below alone.</p>\n"
     names = [axis.name or "value" for axis in document.axes]
-    head = [*document.by, *names, f"{document.unit if document.of_units else 'record'}s, at least", "and at most"]
+    counted = "records" if release.spec.unit is None else f"units{unit_id(release.spec)}"
+    head = [*document.by, *names, f"{counted}, at least", "at most"]
     rows = []
-    for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
-        cells = [*(groups[place] if groups else ()), *(key if len(document.axes) > 1 else [key])]
-        rows.append([*map(label, cells), str(count), str(count + document.max_drop)])
-    return f"<details><summary>{_all(len(keys))}</summary>{_scrolling('Published counts', head, rows)}</details>\n"
+    for place, (count, ranges) in enumerate(zip(counts, document.texts(range(many)), strict=True)):
+        group = map(label, groups[place]) if groups else ()
+        rows.append([*group, *ranges, thousands(count), thousands(count + document.max_drop)])
+    title = "The published count" if many == 1 else f"All {many} published counts"
+    return f"<details><summary>{title}</summary>{_scrolling('Published counts', head, rows)}</details>\n"

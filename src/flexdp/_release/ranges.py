@@ -1,0 +1,309 @@
+"""Values and buckets as a reader sees them: "90–95", "115 or more", "December 2024", "12 500".
+
+Printed ends are rounded outward, so that a printed range contains every value that counts in its bucket.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._core.exact import float_up, number_text, said
+from flexdp.buckets.base import Kind, times
+from flexdp.buckets.edges import Edges
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.months import Months
+from flexdp.buckets.parse import bound_given
+from flexdp.buckets.partition import Buckets, Partition
+from flexdp.buckets.relative import RelativeWidth
+from flexdp.buckets.width import Width
+
+__all__ = [
+    "bounds_text",
+    "bucket_ends",
+    "bucket_texts",
+    "ends_text",
+    "figure",
+    "is_open",
+    "joined",
+    "listed",
+    "outer_ends",
+    "outward",
+    "quoted",
+    "shortened",
+    "value_words",
+]
+
+_LONGEST = 120  # characters of a text in a sentence
+_PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def figure(value: Fraction | int | float) -> str:
+    """Return a number with all its digits, thousands set apart from five digits on.
+
+    >>> figure(2013), figure(12500.5), figure(-1700000000), figure(1e300)
+    ('2013', '12 500.5', '-1 700 000 000', '1e+300')
+    """
+    text = number_text(value)
+    whole, point, rest = text.partition(".")
+    digits = whole.removeprefix("-")
+    if len(digits) < 5 or not digits.isdigit():
+        return text
+    return f"{'-' if text[0] == '-' else ''}{int(digits):,}".replace(",", " ") + point + rest
+
+
+def outward(value: Fraction | float, digits: int, *, up: bool) -> str:
+    """Return an end of a range to a few digits, rounded away from the range.
+
+    >>> outward(104.1267, 4, up=False), outward(123456.7, 4, up=True), outward(0.0, 4, up=True)
+    ('104.1', '123 500', '0')
+    """
+    number = Fraction(value)
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    rounded = context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize()
+    return figure(Fraction(rounded)) if -7 < rounded.adjusted() < 16 else f"{rounded:e}"
+
+
+def value_words(value: Any) -> str:
+    """Return a key or an answer's value: numbers with thousands set apart, times without idle zeros, texts quoted.
+
+    >>> value_words(65536), value_words(dt.datetime(2024, 3, 1, 12, 30)), value_words("Ear, nose")
+    ('65 536', '2024-03-01 12:30', "'Ear, nose'")
+    """
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float | Fraction):
+        return figure(value)
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(value_words, value))})"
+    if isinstance(value, dt.datetime):
+        return _moment(value)
+    if isinstance(value, str):
+        return quoted(shortened(value))
+    return str(value)
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """Return a text, cut where it is very long."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def quoted(text: str) -> str:
+    """Return somebody else's text within a sentence: in quotes where one could not see where it ends."""
+    return text if _PLAIN.fullmatch(text.removesuffix("…")) else repr(text)
+
+
+def listed(items: Iterable[str], most: int) -> str:
+    """Return the first of many words in a line, set apart by semicolons where some hold commas themselves.
+
+    >>> listed(["a", "b", "c"], 2), listed(["(1, 2)", "(3, 4)"], 8)
+    ('a, b, … (3 in total)', '(1, 2); (3, 4)')
+    """
+    words = list(items)
+    between = "; " if any("," in word for word in words) else ", "
+    return between.join(words[:most]) + (f"{between}… ({len(words)} in total)" if len(words) > most else "")
+
+
+def bucket_texts(partition: Partition, index: NDArray[Any]) -> list[str]:
+    """Return the ranges of some buckets.
+
+    Parameters
+    ----------
+    partition
+        The buckets.
+    index
+        Indices of the buckets in question; of a grid, rows.
+
+    Returns
+    -------
+    list of str
+        A range each. The first and the last bucket of bounds that clamp are open: "115 or more".
+
+    Examples
+    --------
+    >>> bucket_texts(Width("number", Fraction(5), (Fraction(0), Fraction(120))), np.array([0, 18, 23]))
+    ['5 or less', '90–95', '115 or more']
+    """
+    if isinstance(partition, Grid):
+        sides = [[_side_text(axis, one) for one in index[:, i].tolist()] for i, axis in enumerate(partition.axes)]
+        return [f"({', '.join(cell)})" for cell in zip(*sides, strict=True)]
+    return [_bucket_text(partition, one) for one in index.tolist()]
+
+
+def _side_text(axis: Exact | Width | Edges, index: float) -> str:
+    """One side of a cell, whose index was held as a double: beyond 2^53 it stands for all integers rounded to it."""
+    if isinstance(axis, Exact) and axis.kind == "number":
+        return _bucket_text(axis, index)
+    whole = int(index)
+    if abs(whole) < 2**53:
+        return _bucket_text(axis, whole)
+    apart = abs(whole) // 2**53 + 1
+    ends = [bucket_ends(axis, place) for place in (whole - apart, whole + apart)]
+    return ends_text(ends[0][0], ends[1][1])
+
+
+def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
+    """Return the ends of a bucket; of numbers rounded outward, with what counts there because it was rounded across.
+
+    >>> bucket_ends(Width("number", Fraction(5)), 3), bucket_ends(Width("integer", Fraction(5)), 3)
+    ((15.0, 20.0), (15, 19))
+    """
+    place = np.array([index], dtype=object if abs(index) >= 2**62 else np.int64)
+    ((first, last),) = partition.edges_of(place)
+    if partition.kind == "number" and isinstance(partition, Width | Edges):
+        beta, (centre,) = partition.beta_at(index), map(said, partition.centres(place).tolist())
+        if (centre - beta, centre + beta) != (said(first), said(last)):  # the usual ends are short decimals
+            low, high = partition.extent(index)
+            return -float_up(-low) + 0.0, float_up(high)
+    return first, last
+
+
+def is_open(partition: Partition, index: Any, *, above: bool) -> bool:
+    """Return True for the last (or first) bucket of bounds that clamp: values beyond the bound count there, too."""
+    if isinstance(partition, Grid) or partition.bounds is None or partition.outside != "clamp":
+        return False
+    if isinstance(partition, Exact):
+        low, high = (float(end) if partition.kind == "number" else int(end) for end in partition.bounds)
+        return bool(index == (high if above else low))
+    return bool(index == (partition.first + (partition.count or 1) - 1 if above else partition.first))
+
+
+def ends_text(low: Any, high: Any) -> str:
+    """Return a range from its two ends, which may be numbers, dates or texts of numbers.
+
+    >>> ends_text(90, 95.5), ends_text(-60, -45), ends_text(dt.date(2024, 1, 1), dt.date(2024, 1, 7)), ends_text(5, 5)
+    ('90–95.5', '-60 to -45', '2024-01-01 to 2024-01-07', '5')
+    """
+    words = [end if isinstance(end, str) else value_words(end) for end in (low, high)]
+    if words[0] == words[1]:
+        return words[0]
+    signed = words[0].startswith("-") or isinstance(low, dt.date)
+    return (" to " if signed else "–").join(words)
+
+
+def outer_ends(low: Any, high: Any) -> tuple[str, str]:
+    """Return the two ends of an interval: whole days as dates, other moments up to the beginning of the next bucket.
+
+    >>> outer_ends(dt.datetime(2024, 3, 1, 12), dt.datetime(2024, 3, 1, 12, 59, 59, 999999))
+    ('2024-03-01 12:00', '2024-03-01 13:00')
+    """
+    if isinstance(low, dt.datetime) and low != high:
+        if _whole_days(low, high):
+            low, high = low.date(), high.date()
+        else:
+            high = _after(high)
+    return value_words(low), value_words(high)
+
+
+def _whole_days(first: dt.datetime, last: dt.datetime) -> bool:
+    return first.time() == dt.time(0) and last.time() == dt.time.max
+
+
+def _after(last: dt.datetime) -> dt.datetime:
+    return last + _MICROSECOND if last < dt.datetime.max else last
+
+
+def bounds_text(partition: Buckets) -> str:
+    """Return the bounds as they were given, "any" without bounds."""
+    if partition.bounds is None:
+        return "any"
+    lower, upper = partition.bounds
+    last = upper if isinstance(partition, Edges) else bound_given(partition.kind, upper)
+    return ends_text(_limit(partition.kind, lower), _limit(partition.kind, last))
+
+
+def _limit(kind: Kind, bound: Fraction) -> Any:
+    if kind in ("date", "datetime"):
+        moment = times(kind, np.array([int(bound)]))[0]
+        return moment.date() if kind == "datetime" and moment.time() == dt.time(0) else moment
+    return int(bound) if bound.denominator == 1 else float(bound)
+
+
+def _bucket_text(partition: Buckets, index: Any) -> str:
+    below, above = (is_open(partition, index, above=side) for side in (False, True))
+    if below and above:
+        return "any value"
+    if isinstance(partition, Exact):
+        if partition.kind in ("text", "boolean"):
+            return value_words(index)
+        (key,) = partition.centres(np.array([index])).tolist()
+        return _opened(key, key, partition.kind, below=below, above=above)
+    if isinstance(partition, RelativeWidth):
+        return _relative(partition, index, below=below, above=above)
+    first, last = bucket_ends(partition, index)
+    if partition.kind == "number":
+        below, above = below or math.isinf(first), above or math.isinf(last)
+    if isinstance(partition, Months):
+        words = _months(partition.months, index)
+        return f"{words} or earlier" if below else f"{words} or later" if above else words
+    if partition.kind == "datetime":
+        return _moments(first, last, below=below, above=above)
+    return _opened(first, last, partition.kind, below=below, above=above)
+
+
+def _opened(low: Any, high: Any, kind: Kind, *, below: bool, above: bool) -> str:
+    if below and above:
+        return "any value"
+    more, less = ("later", "earlier") if kind in ("date", "datetime") else ("more", "less")
+    if above:
+        return f"{value_words(low)} or {more}"
+    return f"{value_words(high)} or {less}" if below else ends_text(low, high)
+
+
+def _relative(partition: RelativeWidth, index: int, *, below: bool, above: bool) -> str:
+    """Edges that nobody chose have many digits; a few are enough."""
+    ((low, high),) = partition.edges_of(np.array([index]))
+    digits = math.ceil(-math.log10(partition.rho)) + 2
+    ends = outward(low, digits, up=False), outward(high, digits, up=True)
+    return f"{ends[0]} or more" if above else f"{ends[1]} or less" if below else ends_text(*ends)
+
+
+def _months(months: int, index: int) -> str:
+    """Months of the calendar by name: "December 2024", "January–March 2024", "2024", "2020–2024"."""
+    first, last = index * months, (index + 1) * months - 1
+    start, end = first // 12, last // 12
+    if months % 12 == 0:
+        return f"{start:04d}" if start == end else f"{start:04d}–{end:04d}"
+    names = [_MONTHS[month % 12] for month in (first, last)]
+    if first == last:
+        return f"{names[0]} {start:04d}"
+    return f"{names[0]}–{names[1]} {end:04d}" if start == end else f"{names[0]} {start:04d}–{names[1]} {end:04d}"
+
+
+def _moments(first: dt.datetime, last: dt.datetime, *, below: bool, above: bool) -> str:
+    """Whole days as dates; else from the first moment to the end, which is the beginning of the next bucket."""
+    if _whole_days(first, last):
+        return _opened(first.date(), last.date(), "date", below=below, above=above)
+    if first == last:
+        return _opened(first, last, "datetime", below=below, above=above)
+    end = _after(last)
+    if below or above or first.date() != last.date() or end.date() != first.date():
+        return _opened(first, end, "datetime", below=below, above=above)
+    return f"{_moment(first)}–{_clock(end.time())}"
+
+
+def _moment(moment: dt.datetime) -> str:
+    return f"{moment.date()} {_clock(moment.time())}"
+
+
+def _clock(time: dt.time) -> str:
+    return time.isoformat() if time.second or time.microsecond else time.isoformat("minutes")
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Return words joined as English joins them: "a", "a and b", "a, b and c"."""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

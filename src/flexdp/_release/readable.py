@@ -1,0 +1,237 @@
+"""Queries on a release, a group of it or one of its columns. All are post-processing and cost no further privacy."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.domains import attribute, flag, text
+from flexdp._core.domains import function as callable_given
+from flexdp._core.exact import Number, exact, float_up, said
+from flexdp._core.text import safe_repr
+from flexdp._release.answers import Answer, Reader, Reading
+from flexdp._release.sentences import Words
+from flexdp.errors import InputError
+from flexdp.histogram import Histogram
+from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
+
+__all__ = ["Readable", "View"]
+
+
+class Readable(ABC):
+    """Queries on released counts: the numbers come from a reader, the words from :mod:`flexdp._release.sentences`."""
+
+    @property
+    @abstractmethod
+    def _reader(self) -> Reader:
+        """The counts in question."""
+
+    @property
+    @abstractmethod
+    def _words(self) -> Words:
+        """The words for them."""
+
+    def _told(self, reading: Reading) -> Answer:
+        return self._words.answer(reading)
+
+    @property
+    def histogram(self) -> Histogram:
+        """The released counts, keyed by the buckets' centres."""
+        return self._reader.centres
+
+    def max(self) -> Answer:
+        """Return the largest value.
+
+        Returns
+        -------
+        Answer
+            The highest released bucket; α bounds what can lie above it.
+        """
+        return self._told(self._reader.extreme(Max()))
+
+    def min(self) -> Answer:
+        """Return the smallest value.
+
+        Returns
+        -------
+        Answer
+            The lowest released bucket; α bounds what can lie below it.
+        """
+        return self._told(self._reader.extreme(Min()))
+
+    def range(self) -> Answer:
+        """Return the largest value less the smallest.
+
+        Returns
+        -------
+        Answer
+            The difference; its error is that of both ends together.
+        """
+        return self._told(self._reader.spread(Range()))
+
+    def quantile(self, level: Number) -> Answer:
+        """Return the smallest value with at least a fraction ``level`` of the records at or below it.
+
+        Parameters
+        ----------
+        level
+            The level, from 0 to 1: 0.99 for the 99th percentile.
+
+        Returns
+        -------
+        Answer
+            The bucket of the quantile, with a guaranteed interval where the buckets are public.
+        """
+        asked = Quantile(level)
+        return self._told(self._reader.quantile(asked, Fraction(asked.level)))
+
+    def median(self) -> Answer:
+        """Return the median, the 50th percentile.
+
+        Returns
+        -------
+        Answer
+            The bucket of the median, with a guaranteed interval where the buckets are public.
+        """
+        return self._told(self._reader.quantile(Median(), Fraction(1, 2)))
+
+    def mode(self) -> Answer:
+        """Return the most frequent value; of several, the smallest.
+
+        Returns
+        -------
+        Answer
+            The fullest bucket.
+        """
+        return self._told(self._reader.categorical(Mode()))
+
+    def support(self) -> Answer:
+        """Return all values that occur.
+
+        Returns
+        -------
+        Answer
+            The centres of the released buckets; nothing is listed that is not in the data.
+        """
+        return self._told(self._reader.support(Support()))
+
+    def max_at_least(self, count: int) -> Answer:
+        """Return the largest value that at least ``count`` released records share.
+
+        Parameters
+        ----------
+        count
+            The smallest number of records.
+
+        Returns
+        -------
+        Answer
+            The highest such bucket; its value is None where there is none.
+        """
+        return self._told(self._reader.categorical(MaxAtLeast(count)))
+
+    def top(self, count: int) -> Answer:
+        """Return the most frequent values with their counts.
+
+        Parameters
+        ----------
+        count
+            The number of values.
+
+        Returns
+        -------
+        Answer
+            Pairs of a value and its released count, the most frequent first.
+        """
+        return self._told(self._reader.categorical(Top(count)))
+
+    def counts(self, debias: bool = False) -> Answer:
+        """Return every released count.
+
+        Parameters
+        ----------
+        debias
+            Add the mean loss back to each count, which may then exceed the true one.
+
+        Returns
+        -------
+        Answer
+            A dictionary from bucket centre to count.
+        """
+        return self._told(self._reader.counts(debias=flag("debias", debias)))
+
+    def apply(
+        self,
+        function: Callable[[Histogram], Any],
+        *,
+        sensitivity: Number | Callable[[float], float] | None = None,
+        name: str | None = None,
+    ) -> Answer:
+        """Return any function of the released histogram.
+
+        Parameters
+        ----------
+        function
+            A function of a :class:`Histogram`.
+        sensitivity
+            How far the value moves when every record moves by at most β: a factor of β, or a function of it. Without
+            it the guarantee is the drop-move one: exact for data in which records were left out and values moved.
+        name
+            What to call the value; the function's own name unless given.
+
+        Returns
+        -------
+        Answer
+            The function's value.
+
+        Raises
+        ------
+        InputError
+            If the buckets are relative and a sensitivity is given.
+        """
+        work = callable_given("function", function, "a histogram")
+        if sensitivity is not None and self._reader.partition.relative:
+            raise InputError(
+                "sensitivity", "does not fit relative buckets", remedy="Leave it out for the drop-move guarantee."
+            )
+        called = f"result of {_name_of(work)}" if name is None else text("name", name)
+        return self._told(self._reader.function(called, work, _sensitivity(sensitivity)))
+
+
+@dataclass(frozen=True)
+class View(Readable):
+    """One group of a release, or one of its columns with the others added up."""
+
+    reader: Reader
+    words: Words
+
+    @property
+    def _reader(self) -> Reader:
+        return self.reader
+
+    @property
+    def _words(self) -> Words:
+        return self.words
+
+    def __repr__(self) -> str:
+        return f"<View of {self.words.view}: {len(self.reader.index)} released>"
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name = attribute(function, "__name__")
+    return name if isinstance(name, str) else type(function).__name__
+
+
+def _sensitivity(given: Number | Callable[[float], float] | None) -> Callable[[float], float]:
+    if given is None:
+        return lambda beta: math.inf if beta else 0.0
+    if callable(given):
+        return given
+    factor = exact("sensitivity", given)
+    if factor < 0:
+        raise InputError("sensitivity", "must be at least 0", given=safe_repr(given))
+    return lambda beta: float_up(factor * said(beta))

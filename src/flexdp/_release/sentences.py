@@ -1,0 +1,398 @@
+"""The sentences of a release: every answer in words.
+
+A sentence is true of the table as it was read and bounded. Each answer is short; the conditions that all answers share
+stand once above them (:func:`flexdp._release.promises.conditions`). JSON, terminal, notebook card and page use these
+very words.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.exact import exact_text, float_up, number_text, said, upper_text, value_text
+from flexdp._core.text import plural, thousands
+from flexdp._release.answers import Answer, Applied, Counts, Reading
+from flexdp._release.ranges import (
+    bounds_text,
+    bucket_texts,
+    ends_text,
+    figure,
+    is_open,
+    joined,
+    listed,
+    outer_ends,
+    outward,
+    quoted,
+    shortened,
+    value_words,
+)
+from flexdp._release.spec import WHOLE, Part, Spec
+from flexdp.buckets.base import MEASURES
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.grid import Grid
+from flexdp.buckets.partition import Partition
+from flexdp.calculus.loss import survives_from
+from flexdp.guarantees import Accuracy, percent_text
+from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+
+__all__ = ["Words", "is_cut", "label", "of_unit", "percentile", "record_count", "short_name", "unit_id"]
+
+NOTHING = "nothing survived"
+_MOST_LISTED = 8
+_MOST_TOP = 20
+_LONGEST_NAME = 60
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def percentile(level: Fraction) -> str:
+    """Return the name of a quantile: a percentile where its percentage is a short decimal.
+
+    >>> [percentile(Fraction(level)) for level in ("0.99", "0.02", "0.999", "1/3")]
+    ['99th percentile', '2nd percentile', '99.9th percentile', '1/3-quantile']
+    """
+    text = number_text(100 * level)
+    if len(text) > 8 or not text.replace(".", "").isdigit():
+        return f"{exact_text(level)}-quantile"
+    last = int(text) % 100 if text.isdigit() else 11
+    return f"{text}{'th' if last // 10 == 1 else _ORDINALS.get(last % 10, 'th')} percentile"
+
+
+def label(question: Statistic | Counts | Applied) -> str:
+    """Return the name of a statistic: "maximum", "99th percentile"."""
+    if isinstance(question, Quantile):
+        return percentile(question.level)
+    return "counts" if isinstance(question, Counts) else question.name
+
+
+def record_count(spec: Spec, number: int) -> str:
+    """Return so many records, or units by their column: "27 records", "27 units (pid)"."""
+    return (
+        plural(number, "record", thousands)
+        if spec.unit is None
+        else f"{plural(number, 'unit', thousands)}{unit_id(spec)}"
+    )
+
+
+def unit_id(spec: Spec) -> str:
+    """Return the column of the privacy unit, in brackets after the word "unit"."""
+    return f" ({short_name(spec.unit or '')})"
+
+
+def short_name(column: str) -> str:
+    """Return the name of a column within a sentence."""
+    return quoted(shortened(column, _LONGEST_NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words for one part of a release."""
+
+    spec: Spec
+    max_drop: int
+    part: Part = WHOLE
+
+    @property
+    def partition(self) -> Partition:
+        """The buckets that the part is counted in."""
+        return self.spec.partition_of(self.part)
+
+    @property
+    def spot(self) -> str:
+        """What loses records of its own: "bucket", or of several columns "cell"."""
+        return "bucket" if len(self.spec.columns) == 1 else "cell"
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns of the groups that an answer adds up."""
+        return [short_name(name) for name in self.spec.by] if self.part.group is None else []
+
+    @property
+    def per(self) -> str:
+        """Where records are lost: "bucket", "bucket and ward"."""
+        return joined([self.spot, *self.groups])
+
+    @property
+    def place(self) -> str:
+        """The same as the object of a sentence: "each bucket of each ward"."""
+        return f"each {self.spot}{f' of each {joined(self.groups)}' if self.groups else ''}"
+
+    @property
+    def view(self) -> str:
+        """What the part holds: "age (ward A)"."""
+        return f"{self._noun[1]}{self._qualified}"
+
+    def answer(self, reading: Reading) -> Answer:
+        """Return an answer with its statement."""
+        text = self._text(reading)
+        accuracy = reading.accuracy
+        if accuracy is not None and (self.spec.unit is not None or self.place != accuracy.place):
+            accuracy = accuracy.of("record" if self.spec.unit is None else "unit", self.place)
+        return Answer(
+            name=label(reading.question),
+            value=reading.value,
+            accuracy=accuracy,
+            statement=self._statement(reading, text),
+            text=text,
+            interval=reading.interval,
+        )
+
+    def _statement(self, reading: Reading, text: str) -> str:
+        question = reading.question
+        if text == NOTHING:
+            missing = self._headline(question)
+            several = isinstance(question, Counts | Support) or (isinstance(question, Top) and question.count > 1)
+            least = record_count(self.spec, survives_from(self.max_drop))
+            return (
+                f"Nothing survived, so there {'are' if several else 'is'} no {missing[:1].lower()}{missing[1:]}. "
+                f"A {self.spot} is certain to be published only if it holds at least {least}."
+            )
+        if isinstance(question, Counts):
+            where = plural(len(reading.value), self.spot, thousands)
+            return f"{self._headline(question)} in {where}{self._added(question)}"
+        head = f"{self._headline(question)}: {text}."
+        if reading.accuracy is None:
+            return head
+        return f"{head} {self.loss(reading.accuracy, question)}{self._guaranteed(reading)}"
+
+    def _text(self, reading: Reading) -> str:
+        """The value as people read it: ranges where buckets are meant."""
+        value, question = reading.value, reading.question
+        if reading.too_large or reading.too_wide:
+            return f"{'larger' if reading.too_large else 'known to within more'} than a double can hold"
+        if reading.accuracy is None and (value is None or len(value) == 0):
+            return NOTHING
+        if isinstance(question, Applied):
+            return _applied(value, reading.accuracy)
+        if value is None or reading.index is None:
+            return "none"
+        if isinstance(question, Range):
+            return self._span(reading)
+        most = _MOST_TOP if isinstance(question, Top) else _MOST_LISTED
+        ranges = bucket_texts(self.partition, reading.index[: most + 1])
+        if isinstance(question, Top):
+            texts = [f"{each} ({thousands(count)})" for each, (_, count) in zip(ranges, value, strict=False)]
+        elif isinstance(question, Counts):
+            texts = [f"{each}: {_count(count)}" for each, count in zip(ranges, value.values(), strict=False)]
+        elif isinstance(question, Support):
+            texts = ranges
+        else:
+            return ranges[0]
+        texts += [""] * (len(reading.index) - len(texts))
+        return listed(texts, most)
+
+    def _span(self, reading: Reading) -> str:
+        """The range of values: its two bounds, or itself where it is exact."""
+        value, accuracy, index = reading.value, reading.accuracy, reading.index
+        if accuracy is None or index is None:
+            return value_words(value)
+        opened = is_open(self.partition, index[0], above=False) or is_open(self.partition, index[-1], above=True)
+        unit, middle, error = "", value, said(accuracy.beta)
+        if isinstance(value, dt.timedelta):
+            if not error and not opened:
+                return value_text(value)
+            unit = f" {accuracy.unit}"
+            middle = Fraction(value // dt.timedelta(microseconds=1), MEASURES[accuracy.unit])
+        exact = said(middle) if isinstance(middle, float) else Fraction(middle)
+        ends = max(Fraction(0), exact - error), exact + error
+        if self.partition.relative:
+            low, high = outward(ends[0], 6, up=False), outward(ends[1], 6, up=True)
+        else:
+            low, high = _end(ends[0], up=False), _end(ends[1], up=True)
+        return f"{low}{unit} or more" if opened else f"{ends_text(low, high)}{unit}"
+
+    def loss(self, accuracy: Accuracy, question: Statistic | Counts | Applied | None = None) -> str:
+        """Return what was left out, and that the answer is exact for the rest."""
+        extreme = isinstance(question, Max | Min | Range)
+        share = "" if accuracy.alpha is None else percent_text(accuracy.alpha)
+        parts = []
+        if accuracy.alpha != 0:
+            one = self.max_drop == 1
+            inside = f", and at most {share} in total," if share not in ("", "100%") and not extreme else ""
+            lost = record_count(self.spec, self.max_drop)
+            parts.append(f"at most {lost} per {self.per}{inside} {'was' if one else 'were'} left out")
+        if accuracy.moved:
+            distance = (
+                f"{percent_text(accuracy.moved)} of that middle"
+                if accuracy.relative
+                else self._distance(accuracy.moved)
+            )
+            parts.append(f"every value was moved to the middle of its {self.spot}, by at most {distance}")
+        if not parts:
+            return "This is exact."
+        said_so = " and ".join(parts)
+        rest = "for such data this is exact" if accuracy.moved else "among the rest this is exact"
+        beyond = ""
+        if extreme and share not in ("", "100%") and accuracy.alpha != 0:
+            beyond = f" At most {share} of what was counted lies {self._beyond(question)}."
+        return f"{said_so[:1].upper()}{said_so[1:]}; {rest}.{beyond}"
+
+    def _distance(self, moved: float) -> str:
+        unit = f" {self.partition.unit}" if self.partition.unit else ""
+        return f"{upper_text(moved, 6)}{unit}"
+
+    def _beyond(self, question: object) -> str:
+        if isinstance(question, Range):
+            return "beyond the two ends"
+        timed = self.partition.kind in ("date", "datetime")
+        return {True: ("after it", "before it"), False: ("above it", "below it")}[timed][isinstance(question, Min)]
+
+    def _guaranteed(self, reading: Reading) -> str:
+        """The interval that certainly holds a quantile of the data, unless it says nothing."""
+        if reading.interval is None or reading.hull is None:
+            return ""
+        ends = reading.interval
+        if self.partition.relative:  # edges that nobody chose, of many digits
+            low, high = outward(ends[0], 6, up=False), outward(ends[1], 6, up=True)
+        else:
+            low, high = outer_ends(*ends)
+        open_below = is_open(self.partition, reading.hull[0], above=False)
+        open_above = is_open(self.partition, reading.hull[1], above=True)
+        if open_below and open_above:
+            return ""
+        where = f"lie between {low} and {high}"
+        if open_above or open_below:
+            where = f"be at least {low}" if open_above else f"be at most {high}"
+        elif low == high:
+            where = f"be {low}"
+        return f" The exact {label(reading.question)} is guaranteed to {where}."
+
+    def _added(self, question: Counts) -> str:
+        """How far counts can be from the truth."""
+        least = record_count(self.spec, survives_from(self.max_drop))
+        if question.added is not None:
+            where = f" in each {joined(self.groups)}" if self.groups else ""
+            return (
+                f", with {figure(float(question.added))} added to each, the mean number of "
+                f"{'records' if self.spec.unit is None else 'units'} that it loses: unbiased for {self.spot}s of at "
+                f"least {least}{where}; such a count may exceed the true one."
+            )
+        return f": each is {self.too_low} and never too high."
+
+    @property
+    def too_low(self) -> str:
+        """How far a released count can fall short: "at most 27 too low"."""
+        summed = self.spec.summed(self.part)
+        if summed is not None:
+            return f"at most {thousands(self.max_drop * summed)} too low"
+        each = self.per if self.part.column is not None else joined(self.groups)
+        return f"at most {thousands(self.max_drop)} too low per {each}"
+
+    def _headline(self, question: Statistic | Counts | Applied) -> str:
+        """What is told: "Highest age (ward A)"."""
+        return f"{self._subject(question)}{self._qualified}"
+
+    def _subject(self, question: Statistic | Counts | Applied) -> str:
+        noun, of = self._noun
+        timed = self.partition.kind in ("date", "datetime")
+        if isinstance(question, Max | Min):
+            word = {False: ("Highest", "Lowest"), True: ("Latest", "Earliest")}[timed][isinstance(question, Min)]
+            return f"{word} {noun}" if noun else f"{word} value of {of}"
+        if isinstance(question, Median):
+            return f"Median {noun}" if noun else f"Median of {of}"
+        if isinstance(question, Range | Quantile):
+            return f"{'Range' if isinstance(question, Range) else _capital(label(question))} of {of}"
+        if isinstance(question, Counts):
+            return f"Counts of {of}"
+        if isinstance(question, Applied):
+            return f"{_capital(question.name)} for {of}"
+        return self._frequent(question)
+
+    def _frequent(self, question: Statistic) -> str:
+        """Statistics of whole buckets, which are named as such, or of values that are their own."""
+        _, of = self._noun
+        several = len(self.spec.columns) > 1 and self.part.column is None
+        axes = self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
+        bucketed = not all(isinstance(axis, Exact) for axis in axes)
+        spot = ("cell" if several else "bucket") if bucketed else ("point" if several else "value")
+        if isinstance(question, Mode):
+            return f"{'Fullest' if bucketed else 'Most frequent'} {spot} of {of}"
+        if isinstance(question, MaxAtLeast):
+            return f"Highest {spot} of {of} with at least {record_count(self.spec, question.count)}"
+        if isinstance(question, Support):
+            return f"{_capital(spot)}s of {of} that {'hold ' + self._contents if bucketed else 'occur'}"
+        if isinstance(question, Top):
+            number = "" if question.count == 1 else f"{thousands(question.count)} "
+            word = f"{number}{'fullest' if bucketed else 'most frequent'} {spot}{'' if question.count == 1 else 's'}"
+            return f"{_capital(word)} of {of}"
+        return f"{_capital(question.name)} of {of}"
+
+    @property
+    def _contents(self) -> str:
+        return "records" if self.spec.unit is None else "units"
+
+    @property
+    def _noun(self) -> tuple[str, str]:
+        """The column as a noun ("age"), empty where it is a phrase, and after "of" ("age", "the values")."""
+        spec, column = self.spec, self.part.column
+        if len(spec.columns) > 1 and column is None:
+            return "", f"({', '.join(short_name(name or '') for name in spec.columns)})"
+        name = spec.columns[column or 0]
+        noun = "value" if name is None else short_name(name)
+        if spec.per_unit is not None:
+            return "", f"the {of_unit(spec)} {noun} per {short_name(spec.unit or '')}"
+        return noun, "the values" if name is None else noun
+
+    @property
+    def _qualified(self) -> str:
+        """Which values are meant, where that is not all that were read."""
+        spec, part = self.spec, self.part
+        out = []
+        if part.group is not None:
+            out += [f"{short_name(name)} {value_words(value)}" for name, value in zip(spec.by, part.group, strict=True)]
+        elif spec.groups is not None:
+            out.append(f"declared groups of {joined([short_name(name) for name in spec.by])}")
+        chosen = spec.partitions if part.column is None else (spec.partitions[part.column],)
+        if is_cut(chosen):
+            out.append(f"within {' × '.join(map(bounds_text, chosen))}")
+        if part.column is not None and is_cut([axis for i, axis in enumerate(spec.partitions) if i != part.column]):
+            out.append("the others within their bounds")
+        if spec.zone is not None:
+            out.append(spec.zone)
+        return f" ({', '.join(out)})" if out else ""
+
+
+def of_unit(spec: Spec) -> str:
+    """Return which one value of each unit counts: "highest", "lowest", "mean"."""
+    timed = spec.kinds[0] in ("date", "datetime")
+    return {"max": "latest" if timed else "highest", "min": "earliest" if timed else "lowest"}.get(
+        str(spec.per_unit), "mean"
+    )
+
+
+def is_cut(axes: Sequence[Any]) -> bool:
+    """Return True where values outside the bounds of some column do not count."""
+    return any(axis.bounds is not None and axis.outside == "drop" for axis in axes)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _count(count: float) -> str:
+    return thousands(count) if isinstance(count, int) else figure(count)
+
+
+def _end(end: Fraction, *, up: bool) -> str:
+    """An end of a range: exact where that is a short decimal, else a double rounded outward."""
+    text = number_text(end)
+    if "/" not in text and Fraction(text) == end:
+        return figure(end)
+    nearest = float_up(end) if up else -float_up(-end) + 0.0
+    return figure(nearest) if math.isfinite(nearest) else outward(end, 17, up=up)
+
+
+def _applied(value: Any, accuracy: Accuracy | None) -> str:
+    """A value with its margin; fitted models, which are long, by their type."""
+    if not isinstance(value, bool | int | float | Fraction | dt.date | str):
+        shown = f"a {type(value).__name__}"
+    else:
+        shown = value_words(value)
+    if accuracy is None or not accuracy.beta:
+        return shown
+    unit = f" {accuracy.unit}" if accuracy.unit else ""
+    return f"{shown} ± {upper_text(accuracy.beta, 6)}{unit}"

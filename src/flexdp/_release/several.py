@@ -1,0 +1,134 @@
+"""Several columns of one table, released one by one out of one budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from flexdp._core.domains import elements, instance
+from flexdp._core.text import safe_repr
+from flexdp._release.json import SCHEMA_OF_SEVERAL, json_text, parse, unreadable
+from flexdp._release.published import Release
+from flexdp.calculus import total
+from flexdp.errors import InputError
+from flexdp.guarantees import Privacy
+
+__all__ = ["Releases"]
+
+
+class Releases(Mapping[str, Release]):
+    """A mapping from column to release, for columns released separately out of one budget.
+
+    Parameters
+    ----------
+    releases
+        The releases, of one column each.
+
+    Examples
+    --------
+    >>> import flexdp
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"x": [3.0] * 200, "y": [4.0] * 200})
+    >>> both = flexdp.release(table, ["x", "y"], separately=True, epsilon=1, delta=1e-6, width=5)
+    >>> list(both), both["x"].privacy.epsilon, both.privacy.epsilon
+    (['x', 'y'], Fraction(1, 2), Fraction(1, 1))
+    >>> Releases.from_json(both.to_json())["y"].max().text
+    '0–5'
+    """
+
+    def __init__(self, releases: Sequence[Release]) -> None:
+        listed = elements(releases)
+        if listed is None:
+            raise InputError("releases", "must be a list of releases", given=safe_repr(releases))
+        made = [instance("releases", each, Release, "releases") for each in listed]
+        self._releases = {str(each.column): each for each in made}
+
+    def __getitem__(self, column: str) -> Release:
+        """Return the release of a column.
+
+        Parameters
+        ----------
+        column
+            The column's name.
+
+        Returns
+        -------
+        Release
+            Its release.
+
+        Raises
+        ------
+        InputError
+            If there is no such column.
+        """
+        if column not in self:
+            raise InputError(
+                "column", f"is not in the release: it has {', '.join(self._releases)}", given=safe_repr(column)
+            )
+        return self._releases[str.__str__(column)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._releases)
+
+    def __len__(self) -> int:
+        return len(self._releases)
+
+    def __contains__(self, column: object) -> bool:
+        return isinstance(column, str) and str.__str__(column) in self._releases
+
+    @property
+    def privacy(self) -> Privacy:
+        """The privacy of all columns together: the losses add up."""
+        each = [release.privacy for release in self._releases.values()]
+        return total(each)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return all releases as one JSON document; :meth:`from_json` reads it back.
+
+        Parameters
+        ----------
+        indent
+            Number of spaces to indent by; None for a single line.
+
+        Returns
+        -------
+        str
+            The document.
+        """
+        documents = [release._document() for release in self._releases.values()]
+        return json_text({"schema": SCHEMA_OF_SEVERAL, "releases": documents}, indent)
+
+    @classmethod
+    def from_json(cls, document: str | bytes) -> Releases:
+        """Return what :meth:`to_json` wrote, each release checked.
+
+        Parameters
+        ----------
+        document
+            The JSON document.
+
+        Returns
+        -------
+        Releases
+            The releases.
+
+        Raises
+        ------
+        InputError
+            If the document is not one of releases, complete and unchanged.
+        """
+        try:
+            content = parse(document)
+            if content["schema"] != SCHEMA_OF_SEVERAL or set(content) != {"schema", "releases"}:
+                raise TypeError("another schema")
+            texts = [json.dumps(each) for each in content["releases"]]
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise unreadable("flexdp releases") from None
+        return cls([Release.from_json(text) for text in texts])
+
+    def __repr__(self) -> str:
+        return f"<Releases of {', '.join(map(repr, self._releases))}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(release._repr_html_() for release in self._releases.values())

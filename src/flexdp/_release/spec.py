@@ -1,0 +1,119 @@
+"""The public description of a release, complete before any record is read, and the part of it an answer refers to."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from flexdp.buckets.base import EPOCH, Kind, times
+from flexdp.buckets.parse import make_grid
+from flexdp.buckets.partition import Buckets, Partition
+
+__all__ = ["WHOLE", "OneValue", "Part", "Spec", "group_index", "group_labels"]
+
+OneValue: TypeAlias = Literal["max", "min", "mean"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """What was counted: columns, buckets, groups and privacy unit.
+
+    Parameters
+    ----------
+    columns
+        Names of the released columns; a single None for a bare list of values.
+    partitions
+        Their buckets, one partition a column.
+    zone
+        Time zone in which datetimes were read.
+    by, by_kinds
+        Columns of the groups, and the kinds they were read as.
+    groups
+        The declared groups; None where groups are found as they are.
+    unit
+        Column of the privacy unit; None where one record is protected.
+    max_buckets_per_unit
+        Number of buckets that one unit may count in.
+    per_unit
+        Which one value of each unit counts; None where all of its buckets may.
+
+    Examples
+    --------
+    >>> from flexdp.buckets.parse import make_buckets
+    >>> Spec(columns=("age",), partitions=(make_buckets("number", width=5),)).kinds
+    ('number',)
+    """
+
+    columns: tuple[str | None, ...]
+    partitions: tuple[Buckets, ...]
+    zone: str | None = None
+    by: tuple[str, ...] = ()
+    by_kinds: tuple[Kind, ...] = ()
+    groups: tuple[tuple[Any, ...], ...] | None = None
+    unit: str | None = None
+    max_buckets_per_unit: int = 1
+    per_unit: OneValue | None = None
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kind that each column was read as."""
+        return tuple(axis.kind for axis in self.partitions)
+
+    @property
+    def partition(self) -> Partition:
+        """The buckets of one column, or the cells of several."""
+        return self.partitions[0] if len(self.partitions) == 1 else make_grid(self.partitions)
+
+    @property
+    def ordered(self) -> bool:
+        """True for a single column of numbers or times, which has a maximum."""
+        return len(self.columns) == 1 and self.kinds[0] not in ("text", "boolean")
+
+    @property
+    def public_groups(self) -> int | None:
+        """Number of groups there can be: 1 without groups, None where they are not public in advance."""
+        return 1 if not self.by else None if self.groups is None else len(self.groups)
+
+    @property
+    def groups_are_public(self) -> bool:
+        """True where every bucket of every group is public in advance, so that a share can be certified."""
+        return self.public_groups is not None
+
+    def partition_of(self, part: Part) -> Partition:
+        """Return the buckets that a part of the release is counted in."""
+        return self.partition if part.column is None else self.partitions[part.column]
+
+    def summed(self, part: Part) -> int | None:
+        """Return how many buckets, each with a loss of its own, one count of a part adds up; None if not public."""
+        if part.group is not None:
+            return 1
+        if part.column is None:
+            return self.public_groups
+        others = [axis.count for place, axis in enumerate(self.partitions) if place != part.column]
+        known = [count for count in (self.public_groups, *others) if count is not None]
+        return math.prod(known) if len(known) == len(others) + 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of a release that an answer refers to: all of it, one group, or one column with the others added up."""
+
+    group: tuple[Any, ...] | None = None
+    column: int | None = None
+
+
+WHOLE = Part()
+
+
+def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a group as engines number it: dates as days since 1970-01-01."""
+    return tuple(part.toordinal() - EPOCH if isinstance(part, dt.date) else part for part in group)
+
+
+def group_labels(kind: Kind, index: list[Any]) -> list[Any]:
+    """Return the values of a group column as people know them, from how engines number them."""
+    return times("date", np.array(index, dtype=np.int64)).tolist() if kind == "date" else index
