@@ -188,7 +188,7 @@ def _check_cover(keys: list[Fraction], true: list[Fraction], within: Any) -> Non
 def _check_page(made: flexdp.Release, true: list[Fraction], keys: list[Fraction]) -> None:
     """Values, sentences, the table of counts and the picture's own words."""
     page = made.to_html()
-    shown = re.findall(r'<li class="long"><b>(.*?)</b>(.*?)</li>', page)
+    shown = re.findall(r'<li class="long"><b>(.*?)</b>( .*?)</li>', page)
     assert [unescape(head + rest) for head, rest in shown] == [
         str(answer) for answer in (made.max(), made.min(), made.median(), made.quantile("0.99"))
     ]

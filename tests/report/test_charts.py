@@ -65,10 +65,13 @@ def test_marks_are_the_answers_of_the_release() -> None:
     for word, answer in (
         ("min", released.min()),
         ("median", released.median()),
-        ("0.99-quantile", released.quantile("0.99")),
+        ("99th percentile", released.quantile("0.99")),
         ("max", released.max()),
     ):
-        assert any(re.search(rf"\b{re.escape(word)}\b.*{answer.value:g}$", line) for line in said), (word, said)
+        assert any(re.search(rf"\b{re.escape(word)}\b.* {re.escape(answer.text)}$", line) for line in said), (
+            word,
+            said,
+        )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -98,7 +101,7 @@ def test_more_columns_are_a_list() -> None:
     base = grid()
     three = {**base, "column": ["a", "b", "c"], "kind": ["number"] * 3, "buckets": [{"width": "1"}] * 3}
     three["bars"] = {"key": [[1, 2, 3], [4, 5, 6]], "index": [[1, 2, 3], [4, 5, 6]], "count": [50, 90]}
-    assert [line for line in written(read_svg(chart(three))) if "," in line] == ["4, 5, 6", "1, 2, 3"]
+    assert [line for line in written(read_svg(chart(three))) if "," in line] == ["4–5, 5–6, 6–7", "1–2, 2–3, 3–4"]
     both = {**three, "by": ["ward"], "bars": {**three["bars"], "group": [["x"]] * 2}}
     assert any(line.startswith("x: ") for line in written(read_svg(chart(both))))
 
@@ -210,7 +213,7 @@ def test_the_largest_counts() -> None:
     document = ages()
     picture = chart(with_bars(document, **{**document["bars"], "count": [2**63 - 1] * 24}))
     read_svg(picture)
-    assert str(24 * (2**63 - 1)) in picture and "nan" not in picture
+    assert str(24 * (2**63 - 1)) in picture.replace(" ", "") and "nan" not in picture
 
 
 def test_relative_edges_dates_and_integers() -> None:

@@ -64,23 +64,27 @@ def test_the_version_named_is_that_of_the_release(released: Release, tmp_path: P
 
 
 def test_answers_come_first_with_their_sentences(released: Release) -> None:
-    text = " ".join(read_html(released.to_html()).text)
-    places = [text.index(answer.statement) for answer in (released.max(), released.min(), released.median())]
+    text = "".join(read_html(released.to_html()).text)
+    shown = (released.max(), released.min(), released.median(), released.quantile("0.99"))
+    places = [text.index(condition) for condition in released.conditions]
+    places += [text.index(answer.statement) for answer in shown]
     assert places == sorted(places)
     sections = [
-        "What was promised to the people in the data",
-        "What holds with certainty",
-        "What is not promised",
-        "How to read and quote this",
-        "How it was made",
-        "To cite",
+        "Promised to the people in the data",
+        "Guaranteed to the reader",
+        "Not promised",
+        "Reading and quoting",
+        "Method",
+        "Citation",
+        "Appendix: proof of privacy",
     ]
     order = [places[-1], *(text.index(title) for title in sections)]
     assert order == sorted(order)
     assert released.privacy.odds in text and "73.2%" in text
     for promise in released.certificate().promises[1:]:
         assert promise in text
-    assert str(released.certificate().evidence.first_weight) in text
+    proof = text.index(str(released.certificate().evidence.first_weight))
+    assert proof > order[-1], "proof integers are left to the appendix"
     assert "PMLR 151" in text and "Partition Selection" in text
 
 
@@ -182,18 +186,26 @@ def table() -> pd.DataFrame:
 
 
 SHAPES: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "groups": ("age", {"width": 5, "by": "ward"}, "each bucket of each group"),
+    "groups": ("age", {"width": 5, "by": "ward"}, "each bucket of each ward"),
     "declared groups": (
         "age",
         {"width": 5, "bounds": (0, 120), "by": "ward", "groups": ["north", "west"]},
-        "each bucket of each group",
+        "each bucket of each ward",
     ),
-    "grid": (["lat", "lon"], {"width": 1}, "each cell may hold"),
-    "grid of groups": (["lat", "lon"], {"width": 1, "by": "ward"}, "each cell of each group"),
+    "grid": (["lat", "lon"], {"width": 1}, "each cell may hold up to 27 more, never fewer"),
+    "grid of groups": (["lat", "lon"], {"width": 1, "by": "ward"}, "each cell of each ward"),
     "three columns": (["lat", "lon", "age"], {"width": [1, 1, 20]}, "each cell may hold"),
-    "units": ("age", {"width": 20, "unit": "pid", "max_buckets_per_unit": 2}, "one pid, counted in at most 2 buckets"),
-    "one value a unit": ("age", {"width": 20, "unit": "pid", "per_unit": "max"}, "of whose values the largest counts"),
-    "datetimes": ("seen", {"kind": "datetime", "width": "1 day"}, "to within"),
+    "units": (
+        "age",
+        {"width": 20, "unit": "pid", "max_buckets_per_unit": 2},
+        "one unit (pid), counted in at most 2 buckets",
+    ),
+    "one value a unit": (
+        "age",
+        {"width": 20, "unit": "pid", "per_unit": "max"},
+        "of whose values only the highest counts",
+    ),
+    "datetimes": ("seen", {"kind": "datetime", "width": "1 day"}, "Latest seen: 2024-03-06."),
     "certified": ("age", {"width": 5, "certify": "0.1"}, "only a bound is published: at most 6"),
 }
 
@@ -221,7 +233,7 @@ def test_columns_released_separately(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "released separately" in refused.stderr and "Spent" not in refused.stderr
     assert run(*line, "-o", "r.json", cwd=tmp_path).returncode == 0
     page_of_b = run("report", "r.json", "--column", "b", cwd=tmp_path)
-    assert "What may be said of b" in page_of_b.stdout
+    assert "Release of b" in page_of_b.stdout
     for arguments in (["report", "r.json"], ["report", "r.json", "--column", "c"]):
         out = run(*arguments, cwd=tmp_path)
         assert out.returncode == 2 and "'a', 'b'" in out.stderr and len(out.stderr.splitlines()) == 1
@@ -296,11 +308,16 @@ def test_formulas_in_csv_are_made_harmless_and_numbers_stay(tmp_path: Path) -> N
 
 
 def test_groups_without_buckets_are_exact_in_the_table_as_in_the_answers() -> None:
-    frame = pl.DataFrame({"x": [1.5, 2.5] * 200, "g": ["a", "b"] * 200, "company": list(range(400))})
+    frame = pl.DataFrame(
+        {"x": [1.5, 2.5] * 200, "g": ["a", "b"] * 200, "company": list(range(400)), "company_half": [1, 2] * 200}
+    )
     spend = {"epsilon": 1, "delta": "1e-6", "by": "g"}
     exact = flexdp.release(frame, "x", **spend).to_html()
-    assert "exact after leaving out at most 27 records from each bucket." in exact
-    assert "half a bucket" not in exact
-    assert "from each bucket, to within half a bucket." in flexdp.release(frame, "x", width=1, **spend).to_html()
+    note = "Each group by itself: at most 27 {} per bucket were left out; among the rest this is exact."
+    assert note.format("records") in exact and "1.5" in exact and "half a bucket" not in exact
+    bucketed = flexdp.release(frame, "x", width=1, **spend).to_html()
+    assert note.format("records") in bucketed and "1–2" in bucketed and "half a bucket" not in bucketed
     by_unit = flexdp.release(frame, "x", unit="company", max_buckets_per_unit=1, **spend).to_html()
-    assert "at most 27 units (company) from each bucket." in by_unit
+    assert note.format("units (company)") in by_unit and "companys" not in by_unit
+    texts = flexdp.release(frame, "g", epsilon=1, delta="1e-6", by="company_half").to_html()
+    assert note.format("records") in texts

@@ -85,7 +85,14 @@ class Answer:
         return self.statement
 
     def _repr_html_(self) -> str:
-        return card(f"{self.name}: {self.text}", sentence(self.statement))
+        head, rest = self.parts
+        return card(head, sentence(rest)) if rest else card(self.name, sentence(head))
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The statement in two parts: the value, and how accurate it is; the latter is empty in a single sentence."""
+        head, found, rest = self.statement.partition(f": {self.text}. ")
+        return (f"{head}{found.rstrip()}", rest) if found else (self.statement, "")
 
 
 @dataclass(frozen=True, slots=True)

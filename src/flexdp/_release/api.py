@@ -41,9 +41,9 @@ class Options(TypedDict, total=False):
 
     width: PerColumn[Width]
     relative: PerColumn[Number]
-    edges: PerColumn[Sequence[Point]] | Sequence[Point]
+    edges: PerColumn[Sequence[Point]]
     beta: Number | None
-    bounds: PerColumn[tuple[Point, Point] | Sequence[Point]] | Sequence[Point]
+    bounds: PerColumn[tuple[Point, Point] | Sequence[Point]]
     outside: Outside
     kind: PerColumn[Kind]
     zone: str | None

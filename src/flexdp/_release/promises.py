@@ -22,6 +22,7 @@ from flexdp.noise.certificate import Evidence
 
 __all__ = [
     "CITATIONS",
+    "PUBLISHED",
     "Certificate",
     "conditions",
     "exact_parameters",
@@ -35,6 +36,9 @@ __all__ = [
     "share_of_budget",
 ]
 
+PUBLISHED = (
+    "Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere."
+)
 CITATIONS = (
     "A. Bansal, R. Chunduru, D. Data, M. Prabhakaran. Flexible Accuracy for Differential Privacy. AISTATS 2022, "
     "PMLR 151, pages 3847–3882.",

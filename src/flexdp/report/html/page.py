@@ -16,6 +16,7 @@ from flexdp._core.text import markup, thousands
 from flexdp._release.answers import Answer
 from flexdp._release.promises import (
     CITATIONS,
+    PUBLISHED,
     exact_parameters,
     group_note,
     how_it_was_made,
@@ -114,7 +115,7 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta name="generator" content="flexdp"><style>{_STYLE}</style></head>\n<body><main>',
         f'<h1 class="long">{markup(title)}</h1>',
-        f'<p class="lead long">{markup(" ".join(release.conditions))}</p>\n',
+        f'<p class="lead long">{markup(" ".join((PUBLISHED, *release.conditions)))}</p>\n',
         _answers(standard_answers(release)),
         '<figure><div class="scroll" tabindex="0" role="region" aria-label="Picture, scrolls sideways if narrow">',
         f"{chart(found, name='fd', alone=False)}</div>",
@@ -184,10 +185,8 @@ def _answers(answers: Sequence[Answer]) -> str:
     """The statements, each with its value set off."""
     items = []
     for answer in answers:
-        start = f": {answer.text}."
-        head, found, rest = answer.statement.partition(start)
-        told = f"<b>{markup(head + start)}</b>{markup(rest)}" if found else markup(answer.statement)
-        items.append(f'<li class="long">{told}</li>')
+        head, rest = answer.parts
+        items.append(f'<li class="long">{f"<b>{markup(head)}</b> {markup(rest)}" if rest else markup(head)}</li>')
     return f'<ul class="answers">{"".join(items)}</ul>\n'
 
 
