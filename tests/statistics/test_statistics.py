@@ -265,7 +265,7 @@ def test_undefined_on_nothing(statistic: Max) -> None:
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, "nan", None])
 def test_bad_levels(bad: object) -> None:
-    with pytest.raises(InputError, match="level"):
+    with pytest.raises(InputError, match="quantile"):
         Quantile(bad)  # type: ignore[arg-type]
 
 

@@ -214,7 +214,7 @@ ETA = Domain(
     "equal.",
 )
 LEVEL = Domain(
-    name="level",
+    name="quantile",
     low=Fraction(0),
     low_included=True,
     high=Fraction(1),
