@@ -1,20 +1,24 @@
-"""The epoch, the years that are read, and time zones as public tables.
+"""Dates as days, datetimes as microseconds since 1970-01-01; months of the calendar; time zones as public tables.
 
-Dates are days and datetimes microseconds since 1970-01-01. The table of a zone, the instants at which its clocks change
-and their offsets from UTC, comes from Python's own time zone data and becomes part of the query, so that every engine
-reads a datetime alike. It is complete from 1900 to 2100; before and after, the first and the last offset hold.
+The table of a time zone comes from Python's own time zone data and becomes part of the query, so that every engine
+reads a datetime alike. It is complete from 1900 to 2100; before and after, the first and the last offset apply.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 
 __all__ = [
+    "DAYS_FROM_MARCH_0",
     "EPOCH",
     "FIRST_DATETIME",
     "FIRST_DAY",
@@ -22,41 +26,86 @@ __all__ = [
     "LAST_DAY",
     "MICROS_PER_DAY",
     "check_zone",
+    "date_at",
+    "datetime_at",
     "days_since_epoch",
+    "first_day",
     "micros_since_epoch",
+    "month_numbers",
     "offsets",
 ]
 
-EPOCH = dt.date(1970, 1, 1).toordinal()
-FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - EPOCH, dt.date.max.toordinal() - EPOCH  # of the years 1 to 9999
-MICROS_PER_DAY = 86400 * 10**6
+_EPOCH = dt.datetime(1970, 1, 1)
+EPOCH = _EPOCH.toordinal()
+_MICROSECOND = dt.timedelta(microseconds=1)
+MICROS_PER_DAY = dt.timedelta(days=1) // _MICROSECOND
+FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - EPOCH, dt.date.max.toordinal() - EPOCH
 FIRST_DATETIME, LAST_DATETIME = FIRST_DAY * MICROS_PER_DAY, (LAST_DAY + 1) * MICROS_PER_DAY - 1
+DAYS_FROM_MARCH_0 = 719468  # from 1 March of the year 0 to 1970-01-01
 
-_FIRST, _LAST = dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
-_STEP = dt.timedelta(days=5)  # no zone has changed its clocks, and back, within less
+_FIRST_OFFSET, _LAST_OFFSET = dt.datetime(1900, 1, 1, tzinfo=dt.UTC), dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
+_STEP = dt.timedelta(days=5)  # no zone has changed its clocks and back within less
 _SECOND = dt.timedelta(seconds=1)
 
 
-def days_since_epoch(date: dt.date) -> int:
-    """Return the days from 1970-01-01 to a date.
+def days_since_epoch(day: dt.date) -> int:
+    """Return the number of days since 1970-01-01.
 
-    >>> days_since_epoch(dt.date(1970, 2, 1))
-    31
+    >>> days_since_epoch(dt.date(1970, 1, 2)), days_since_epoch(dt.datetime(1969, 12, 31, 18))
+    (1, -1)
     """
-    return date.toordinal() - EPOCH
+    return day.toordinal() - EPOCH
 
 
-def micros_since_epoch(datetime: dt.datetime) -> int:
-    """Return the microseconds from 1970-01-01 to a datetime, by its own clock: its time zone does not matter.
+def micros_since_epoch(moment: dt.datetime) -> int:
+    """Return the number of microseconds since 1970-01-01 on the clock that the datetime shows.
 
-    >>> micros_since_epoch(dt.datetime(1970, 1, 1, 0, 1))
-    60000000
+    >>> micros_since_epoch(dt.datetime(1970, 1, 1, 0, 0, 1))
+    1000000
     """
-    return (datetime.replace(tzinfo=None) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    return (moment.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+
+
+def date_at(day: int) -> dt.date:
+    """Return the date of a day number, or the nearest one of the years 1 to 9999."""
+    return dt.date.fromordinal(min(max(day, FIRST_DAY), LAST_DAY) + EPOCH)
+
+
+def datetime_at(micros: int) -> dt.datetime:
+    """Return the datetime of a microsecond number, or the nearest one of the years 1 to 9999."""
+    return _EPOCH + dt.timedelta(microseconds=min(max(micros, FIRST_DATETIME), LAST_DATETIME))
+
+
+def month_numbers(days: NDArray[Any]) -> NDArray[Any]:
+    """Return the months of some days, given as day numbers; month 0 is January of the year 0.
+
+    The arithmetic is that of the query: eras of 400 years of 146097 days, in years that begin in March.
+
+    >>> month_numbers(np.array([days_since_epoch(dt.date(2024, 2, 29))])).tolist() == [12 * 2024 + 1]
+    True
+    """
+    days = days + DAYS_FROM_MARCH_0
+    era = days // 146097
+    day_of_era = days - 146097 * era
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    return np.asarray(12 * (400 * era + year_of_era) + (5 * day_of_year + 2) // 153 + 2)
+
+
+def first_day(month: int) -> int:
+    """Return the day number of the first day of a month, or the nearest end of the years 1 to 9999.
+
+    >>> date_at(first_day(12 * 2024 + 1))
+    datetime.date(2024, 2, 1)
+    """
+    year = month // 12
+    if not 1 <= year <= 9999:
+        return FIRST_DAY if year < 1 else LAST_DAY + 1
+    return days_since_epoch(dt.date(year, month % 12 + 1, 1))
 
 
 def check_zone(zone: object) -> str:
-    """Return the name of a time zone that is known here."""
+    """Check a parameter that must name a known time zone."""
     try:
         if isinstance(zone, str):
             if zone == "UTC":
@@ -64,7 +113,7 @@ def check_zone(zone: object) -> str:
             ZoneInfo(zone)
             return zone
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        pass  # refused below, with everything else that is no zone
+        pass  # refused below, like anything else that is not a zone
     raise InputError(
         "zone",
         "must be 'UTC' or a name such as 'Europe/Berlin'",
@@ -75,28 +124,28 @@ def check_zone(zone: object) -> str:
 
 @lru_cache(maxsize=32)
 def offsets(zone: str) -> tuple[tuple[int, int], ...]:
-    """Return pairs (start, offset) in ascending order: microseconds since the epoch in UTC, and the lead of the clocks.
+    """Return pairs of a start and the offset from UTC that applies from it on, in microseconds, ascending.
 
     >>> offsets("UTC")
     ((-2208988800000000, 0),)
     """
     if zone == "UTC":
-        return ((micros_since_epoch(_FIRST), 0),)
+        return ((micros_since_epoch(_FIRST_OFFSET), 0),)
     clock = ZoneInfo(zone)
 
-    def ahead(instant: dt.datetime) -> dt.timedelta:
-        return instant.astimezone(clock).utcoffset() or dt.timedelta(0)
+    def ahead(moment: dt.datetime) -> dt.timedelta:
+        return moment.astimezone(clock).utcoffset() or dt.timedelta(0)
 
-    found = [(_FIRST, ahead(_FIRST))]
-    instant = _FIRST
-    while instant < _LAST:
-        later = instant + _STEP
+    found = [(_FIRST_OFFSET, ahead(_FIRST_OFFSET))]
+    moment = _FIRST_OFFSET
+    while moment < _LAST_OFFSET:
+        later = moment + _STEP
         if ahead(later) != found[-1][1]:
-            low, high = instant, later
+            low, high = moment, later
             while high - low > _SECOND:
                 middle = low + (high - low) // 2
                 middle -= dt.timedelta(microseconds=middle.microsecond)
                 low, high = (middle, high) if ahead(middle) == found[-1][1] else (low, middle)
             found.append((high, ahead(high)))
-        instant = later
-    return tuple((micros_since_epoch(at), by // dt.timedelta(microseconds=1)) for at, by in found)
+        moment = later
+    return tuple((micros_since_epoch(at), by // _MICROSECOND) for at, by in found)

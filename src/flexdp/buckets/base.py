@@ -14,9 +14,6 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import EPOCH, FIRST_DAY, LAST_DAY, MICROS_PER_DAY
-from flexdp._core.calendar import FIRST_DATETIME as FIRST_MOMENT
-from flexdp._core.calendar import LAST_DATETIME as LAST_MOMENT
 from flexdp._core.exact import said, to_double
 from flexdp.histogram import canonical_keys, object_keys
 
@@ -55,6 +52,10 @@ LARGEST_INTEGER = 10**37 - 1  # integers beyond it do not read as integers, on a
 LONGEST_TEXT = 1 << 16  # bytes in UTF-8; a longer text is not read on any engine, so that no cell can fill its memory
 SMALLEST_NORMAL = sys.float_info.min
 LARGEST_DOUBLE = sys.float_info.max
+EPOCH = dt.date(1970, 1, 1).toordinal()
+FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - EPOCH, dt.date.max.toordinal() - EPOCH
+MICROS_PER_DAY = 86400 * 10**6
+FIRST_MOMENT, LAST_MOMENT = FIRST_DAY * MICROS_PER_DAY, (LAST_DAY + 1) * MICROS_PER_DAY - 1
 MEASURES = {  # what time is measured in, in microseconds, the longest first
     "days": MICROS_PER_DAY, "hours": 3600 * 10**6, "minutes": 60 * 10**6, "seconds": 10**6, "milliseconds": 10**3,
     "microseconds": 1,
