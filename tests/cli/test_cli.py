@@ -254,7 +254,7 @@ def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path) -> None:
         (parquet, "list", [], "cannot be released"),
         (parquet, "n", ["--width", "2.5"], "whole number"),
         (parquet, "t", ["--width", "5"], "length of time"),
-        (parquet, "n", ["--kind", "text"], "--kind cannot be 'text'"),
+        (parquet, "n", ["--kind", "text"], "does not fit"),
         ([ages, parquet], "age", [], "files of one format"),
         ("/dev/null", "age", ["--format", "csv"], "not a regular file"),
         ("x" * 300 + ".csv", "age", [], "does not exist"),

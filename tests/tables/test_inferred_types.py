@@ -159,7 +159,7 @@ def test_declared_dtypes_of_pandas_need_no_kind() -> None:
     flags = pd.DataFrame({"c": pd.Series([True, None, False], dtype="boolean"), "x": x})
     assert tally(flags, "x", width=9, by="c") == {(True, 0): 1, (False, 0): 1}
     assert tally(flags, "c") == {(True,): 1, (False,): 1}
-    with pytest.raises(InputError, match="by_kind cannot be 'text' for column 'c', which is declared as bool"):
+    with pytest.raises(InputError, match="by_kind does not fit column 'c', which is declared as bool"):
         prepare(flags, "x", width=9, by="c", by_kind="text")
 
 
@@ -210,7 +210,7 @@ def test_texts_of_groups_in_text_files_may_be_read_as_other_kinds(tmp_path: Path
         ({"by": "w", "by_kind": ["text", "text"]}, "by_kind must be one kind for all columns of by, or 1; got 2"),
         ({"unit_kind": "text"}, "unit_kind needs unit="),
         ({"unit": "w", "unit_kind": "boolean", "max_buckets_per_unit": 1}, "unit_kind must be 'text'"),
-        ({"by": "n", "by_kind": "text"}, "by_kind cannot be 'text' for column 'n', which is declared as BIGINT"),
+        ({"by": "n", "by_kind": "text"}, "by_kind does not fit column 'n', which is declared as BIGINT; got 'text'"),
     ],
 )
 def test_kinds_of_labels_are_checked(parameters: dict[str, Any], words: str) -> None:

@@ -97,7 +97,7 @@ def pick(columns: Sequence[Column], name: object) -> Column:
     if not isinstance(name, str):
         raise InputError(
             "column",
-            "must be the name of a column",
+            ": a column name must be a text",
             given=safe_repr(name),
             remedy="Rename the column, or quote its name.",
         )
@@ -172,7 +172,7 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     'number'
     >>> reading(Column(name="age", type_name="BIGINT", kind="integer"), "date", bucketed=True)
     Traceback (most recent call last):
-    flexdp.errors.InputError: kind cannot be 'date' for column 'age', which is declared as BIGINT.
+    flexdp.errors.InputError: kind does not fit column 'age', which is declared as BIGINT; got 'date'.
     """
     asked = _asked("kind", kind, get_args(Kind))
     if column.inferred or column.undeclared:
@@ -270,8 +270,8 @@ def _inferred(column: Column) -> str:
 
 
 def _unfit(parameter: str, column: Column, kind: Kind, remedy: str = "") -> InputError:
-    rule = f"cannot be {kind!r} for {column.label}, which is declared as {_type_of(column)}"
-    return InputError(parameter, rule, remedy=remedy)
+    rule = f"does not fit {column.label}, which is declared as {_type_of(column)}"
+    return InputError(parameter, rule, given=repr(kind), remedy=remedy)
 
 
 def _refuse_lost_text(parameter: str, column: Column, kind: Kind) -> None:

@@ -47,7 +47,8 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:  # noqa: ARG001
     if kind == "datetime":
         raise InputError(
             "kind",
-            "cannot be 'datetime' on SQLite, which has no such type",
+            "does not fit SQLite, which has no type for datetimes",
+            given=repr(kind),
             remedy=("Set ", P("kind", "date"), ", or use another engine."),
         )
     return Reading(f"CASE WHEN typeof({cell}) = '{kind}' THEN {cell} END")
