@@ -80,7 +80,7 @@ class Renamed(Wrapper):
 
 def own(
     name: str, run: Callable[[Bars], Bars], *, bound: Callable[[float], float], beta: float, **declared: Any
-) -> Mechanism:
+) -> Own:
     """A mechanism as a user writes one, on histograms."""
     made = Own(
         name=name,
@@ -105,11 +105,11 @@ def spread(x: Bars) -> Bars:
     return dict(found)
 
 
-def filtering() -> Mechanism:
+def filtering() -> Own:
     return own("low", low, bound=lambda beta: math.inf if beta else 0.0, beta=0, adds_bars=False)
 
 
-def spreading() -> Mechanism:
+def spreading() -> Own:
     return own("spread", spread, bound=lambda beta: beta + SPREAD, beta=SPREAD, keeps_records=True, identity=True)
 
 
@@ -122,7 +122,7 @@ def pairs(x: Bars) -> Bars:
     return dict(found)
 
 
-def pairing() -> Mechanism:
+def pairing() -> Own:
     """What one record changes are two buckets."""
     made = own("pairs", pairs, bound=lambda beta: beta, beta=0)
     return replace(made, relation=(ONE_RECORD, AddRemove(buckets=2)), sigma=only_at_zero())
@@ -132,7 +132,7 @@ def shifted(x: Bars, by: float) -> Bars:
     return {key + by: count for key, count in x.items()}
 
 
-def jittering() -> Mechanism:
+def jittering() -> Own:
     """All keys moved by half, to one side or the other: a random mechanism of a user's own."""
     coin = random.Random(7)
     made = own("jitter", dict, bound=lambda beta: beta + SPREAD, beta=SPREAD, keeps_records=True, identity=True)
