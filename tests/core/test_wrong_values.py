@@ -547,6 +547,8 @@ def test_no_public_callable_is_forgotten(tmp_path: Path) -> None:
             public = getattr(found, name)
             if not callable(public) or (isinstance(public, type) and issubclass(public, BaseException)):
                 continue
+            if isinstance(public, guarantees.Metric | guarantees.Distortion):  # constants that can be called
+                continue
             if not inspect.signature(public).parameters or name in RESULTS | INNER:
                 continue
             assert name in tried, f"flexdp{module}.{name}"

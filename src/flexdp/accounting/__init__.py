@@ -1,3 +1,3 @@
-"""How a budget is divided and what it adds up to."""
+"""Budgets of releases, and the noise that they buy."""
 
 __all__: list[str] = []
