@@ -48,7 +48,7 @@ def test_the_numbers_in_the_text() -> None:
 def test_the_picture_is_of_the_release_described() -> None:
     picture = (DOCS / "delays.svg").read_text()
     assert "at most 27 more in each bucket" in picture
-    assert "max 427" in picture and "is 427" in READING
+    assert "max 420–434" in picture and "Highest departure_delay: 420–434. " in READING
     with_bounds = flexdp.release([427] * 100, epsilon=1, delta="1e-6", width=15, bounds=(-60, 1440), kind="integer")
     assert with_bounds.max().accuracy is not None and with_bounds.max().accuracy.beta == 7
-    assert isinstance(with_bounds, Release) and with_bounds.max().value == 427
+    assert isinstance(with_bounds, Release) and with_bounds.max().value == 427 and with_bounds.max().text == "420–434"

@@ -214,7 +214,7 @@ def test_the_command_line_leaks_nothing(
         monkeypatch.setattr(sys, "argv", ["flexdp", "columns", str(tmp_path / name)])
         assert guarded(cli) == 0
     out, err = capfd.readouterr()
-    assert "The maximum" in out and "Error: " in err, "something was heard"
+    assert "Highest x: " in out and "Error: " in err, "something was heard"
     clean(out + err)
     assert "Traceback" not in err
     command = [sys.executable, "-m", "flexdp", "release", str(tmp_path / "t.csv"), "x", *spend]

@@ -163,18 +163,25 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     rows = {"x": [5] * 100 + [25] * 100, "y": [1] * 200, "g": ["a"] * 100 + ["b"] * 100, "id": [*range(100)] * 2}
     frame = pl.DataFrame(rows)
     declared = flexdp.release(frame, "x", width=10, bounds=(0, 30), by="g", groups=["a"], **SURE)
-    assert declared.max().value == 4.5 and "values of the declared groups limited to 0–30 is" in str(declared.max())
+    assert declared.max().value == 4.5 and str(declared.max()).startswith(
+        "Highest x (declared groups of g): 9 or less. "
+    )
+    assert declared.conditions == (
+        "Counted: readable values of x limited to 0–30, in records of the declared groups (g).",
+    )
     assert "records that lie in none of the groups" in str(declared.certificate())
     largest = flexdp.release(frame, "x", width=10, unit="id", per_unit="max", by="g", **SURE)
     assert list(largest.groups) == ["b"]
-    assert "largest readable value of each id where that is one of g b is" in str(largest.by_group()["b"].max())
+    assert str(largest.by_group()["b"].max()).startswith("Highest value of the highest x per id (g b): 20–29. ")
+    assert largest.conditions[1] == "Each unit (id) counts once, with its highest x, in the group that has it."
     twice = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, by="g", **SURE)
-    assert "in at most 2 buckets of all groups together" in str(twice.by_group()["a"].max())
+    assert twice.conditions[1] == "Each unit (id) counts in at most 2 buckets of all groups together."
     points = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), (-1, 1)], **SURE)
-    assert "points limited to 0–20 × -1 to 1 has" in str(points.support())
+    assert points.conditions == ("Counted: readable values of x and y limited to 0–20 × -1 to 1.",)
     dropped = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), None], outside="drop", **SURE)
-    assert "points within 0–20 × any has" in str(dropped.support())
-    assert "points in y, the others within their bounds, is" in str(dropped.marginal("y").max())
+    assert dropped.conditions == ("Counted: readable values of x and y within 0–20 × any.",)
+    assert str(dropped.support()).startswith("Cells of (x, y) that hold records (within 0–20 × any): ")
+    assert str(dropped.marginal("y").max()).startswith("Highest y (the others within their bounds): ")
 
 
 def test_a_group_that_was_found_can_be_debiased() -> None:
@@ -185,7 +192,7 @@ def test_a_group_that_was_found_can_be_debiased() -> None:
     (plain,) = release.by_group().counts().values()
     assert "at most 27 too low" in str(plain) and plain.accuracy.alpha is None
     assert release.by_group()["a"].median().interval is None  # the group was not public
-    with pytest.raises(InputError, match="declare them"):
+    with pytest.raises(InputError, match="Declare them with groups"):
         release.counts(debias=True)
 
 
@@ -265,15 +272,15 @@ def test_counts_of_each_group_are_printed_and_what_is_not_is_said(tmp_path: Path
     path = tmp_path / "wards.csv"
     path.write_text("ward,floor,age\n" + "".join(f"w{i % 70},{i % 2},5\n" for i in range(70 * 60)))
     out = run("release", path, "age", "--width", 10, "--by", "ward", "-s", "counts")
-    assert out.stdout.count("Each count of the readable values of ward w") == 60
+    assert out.stdout.count("Counts of age (ward w") == 60
     assert out.stdout.count("\n5\t") == 61  # of all groups together, and of each that is shown
     assert "The first 60 groups are shown; --json or -o has the 10 others." in out.stderr
     out = run(
         "release", path, "age", "--width", 10, "--by", "ward", "--by", "floor", "--groups", "w1:1, w2:0", "-s", "max"
     )
-    assert [line.split(" is ")[0] for line in out.stdout.splitlines()[1:]] == [
-        "The maximum of the readable values of ward w1 and floor 1",
-        "The maximum of the readable values of ward w2 and floor 0",
+    assert [line.split(": ")[0] for line in out.stdout.splitlines()[2:]] == [
+        "Highest age (ward w1, floor 1)",
+        "Highest age (ward w2, floor 0)",
     ]
     assert "groups are shown" not in out.stderr
 
@@ -281,9 +288,9 @@ def test_counts_of_each_group_are_printed_and_what_is_not_is_said(tmp_path: Path
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ("2024-01-01T06:00:2024-12-31", "2024-01-01 06:00:00 to 2024-12-31 is"),
-        ("2024-01-01:2024-12-31 18:30:15", "2024-01-01 to 2024-12-31 18:30:15 is"),
-        ("2024-01-01T00:00:30.5:2024-12-31T18:30", "2024-01-01 00:00:30.500000 to 2024-12-31 18:30:00 is"),
+        ("2024-01-01T06:00:2024-12-31", "limited to 2024-01-01 06:00 to 2024-12-31."),
+        ("2024-01-01:2024-12-31 18:30:15", "limited to 2024-01-01 to 2024-12-31 18:30:15."),
+        ("2024-01-01T00:00:30.5:2024-12-31T18:30", "limited to 2024-01-01 00:00:30.500000 to 2024-12-31 18:30."),
         ("1:2:3", "LO:HI"),
     ],
 )
