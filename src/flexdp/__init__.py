@@ -7,18 +7,20 @@ Highest value: 15–20. At most 27 records per bucket were left out; among the r
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flexdp._release.answers import Answer
-from flexdp._release.api import query, release
-from flexdp._release.promises import Certificate
-from flexdp._release.published import Release
-from flexdp._release.several import Releases
-from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
-from flexdp.guarantees import Accuracy, Privacy
-from flexdp.histogram import Histogram
-from flexdp.planning import plan
 from flexdp.version import __version__
+
+if TYPE_CHECKING:
+    from flexdp._release.answers import Answer
+    from flexdp._release.api import query, release
+    from flexdp._release.promises import Certificate
+    from flexdp._release.published import Release
+    from flexdp._release.several import Releases
+    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
+    from flexdp.guarantees import Accuracy, Privacy
+    from flexdp.histogram import Histogram
+    from flexdp.planning import plan
 
 __all__ = [
     "Accuracy",
@@ -38,7 +40,23 @@ __all__ = [
     "release",
 ]
 
-_ON_DEMAND = (
+_NAMES = {  # where each public name is defined; loaded on first use, so that importing flexdp takes no time
+    "Accuracy": "guarantees",
+    "Answer": "_release.answers",
+    "Certificate": "_release.promises",
+    "CertificateError": "errors",
+    "DataError": "errors",
+    "FlexdpError": "errors",
+    "Histogram": "histogram",
+    "InputError": "errors",
+    "Privacy": "guarantees",
+    "Release": "_release.published",
+    "Releases": "_release.several",
+    "plan": "planning",
+    "query": "_release.api",
+    "release": "_release.api",
+}
+_ROOMS = (
     "baselines",
     "calculus",
     "distances",
@@ -52,7 +70,15 @@ _ON_DEMAND = (
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public submodule on first use, as in ``flexdp.report.chart``."""
-    if name in _ON_DEMAND:
+    """Load a public name or room on first use, as in ``flexdp.report.chart``."""
+    if name in _NAMES:
+        found = getattr(importlib.import_module(f"flexdp.{_NAMES[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in _ROOMS:
         return importlib.import_module(f"flexdp.{name}")
     raise AttributeError(f"module 'flexdp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})
