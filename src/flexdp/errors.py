@@ -85,7 +85,7 @@ class InputError(FlexdpError, ValueError):
     width must be positive; got 0. Leave it out, or say width=5.
     """
 
-    def __init__(self, parameter: str, rule: Phrase = "", *, given: str | None = None, remedy: Phrase = "") -> None:
+    def __init__(self, parameter: str, rule: Phrase, *, given: str | None = None, remedy: Phrase = "") -> None:
         super().__init__(parameter, rule, given, remedy)
         self.parameter = parameter
         self.rule = rule
