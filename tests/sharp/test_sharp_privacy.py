@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -158,7 +159,7 @@ def test_one_answer_from_records_to_anchor_to_answer(level: Fraction) -> None:
     assert Fraction(1, 2) < found <= SLACK
 
 
-@pytest.mark.parametrize("levels", [("0", "1"), ("0", "1/2", "1"), ("1/100", "1/2", "99/100"), ("19/20", "1")])
+@pytest.mark.parametrize("levels", [("0", "1"), ("0", "1/2", "1"), ("1/20", "19/20"), ("19/20", "1")])
 def test_several_answers_with_both_tails_in_parallel(levels: tuple[str, ...]) -> None:
     asked = [Fraction(level) for level in levels]
     rules = replace(TINY, deep=Fraction(1, 20), many=20)  # type: ignore[arg-type]
@@ -184,7 +185,7 @@ def test_chains_enumerate_what_they_run() -> None:
 
 
 def test_declared_groups_are_parallel() -> None:
-    chain = path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 3), ONE)
+    chain = cache(path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 3), ONE))
 
     def law(data: tuple[tuple[str, int], ...]) -> Law:
         parts = [chain(tuple(value for group, value in data if group == name)) for name in "ab"]
@@ -231,8 +232,8 @@ def test_unknown_groups_cost_epsilon_and_delta() -> None:
 
 
 def test_units_with_two_records_get_half_the_budget() -> None:
-    chain = path_law(lambda: ask_one(Fraction(1), ONE / 2, INTEGERS, rules=TINY), (0, 25), ONE / 2)
-    undivided = path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 25), ONE)
+    chain = cache(path_law(lambda: ask_one(Fraction(1), ONE / 2, INTEGERS, rules=TINY), (0, 25), ONE / 2))
+    undivided = cache(path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 25), ONE))
     pairs = [
         (data, tuple(sorted((*data, *more)))) for data in multisets((0, 1, 4), 2) for more in multisets((0, 1, 4), 2)
     ]

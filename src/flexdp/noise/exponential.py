@@ -23,13 +23,14 @@ from itertools import pairwise
 
 from flexdp._core.domains import EPSILON, integer
 from flexdp._core.exact import Number, number_text
+from flexdp._core.text import thousands
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.certificate import _at_most_exp
 from flexdp.noise.table import _exp_lower
 
-__all__ = ["LARGEST_DECAY", "Decay", "DecayEvidence", "decay", "prove_decay"]
+__all__ = ["LARGEST_DECAY", "Decay", "DecayEvidence", "check_depth", "decay", "prove_decay"]
 
-LARGEST_DECAY = 10**6  # entries of a table; a smaller ε is refused before anything is read
+LARGEST_DECAY = 2 * 10**6  # entries of a table; a smaller ε is refused before anything is read
 _PRECISION = 160
 _LAST = 1 << 64  # g_K, so that rounding costs less than 2^-60 a step
 _NATS = 140  # K = 140·M/ε: the weights fall by a factor of e^70
@@ -105,6 +106,26 @@ def prove_decay(weights: Sequence[int], *, epsilon: Number, sensitivity: int, gr
     )
 
 
+def check_depth(depth: int) -> None:
+    """Refuse a table that is too large, before anything is read.
+
+    Parameters
+    ----------
+    depth : int
+        K of the largest table that will be needed.
+
+    Raises
+    ------
+    InputError
+        If it has more than two million entries.
+    """
+    if depth > LARGEST_DECAY:
+        raise InputError(
+            f"epsilon is too small: an exact choice needs a table of more than {thousands(LARGEST_DECAY)} weights. "
+            "Choose a larger epsilon, or ask for fewer answers."
+        )
+
+
 class Decay:
     """The weights g_0 ≥ … ≥ g_K of an ε-private exponential mechanism whose losses one record changes by at most M.
 
@@ -120,7 +141,7 @@ class Decay:
     Raises
     ------
     InputError
-        If the table would have more than a million entries.
+        If the table would have more than two million entries.
 
     Examples
     --------
@@ -137,11 +158,7 @@ class Decay:
         self._epsilon = EPSILON.check(epsilon)
         self._sensitivity = integer("sensitivity", sensitivity)
         self._depth = self.depth_for(self._epsilon, self._sensitivity) if depth is None else integer("depth", depth)
-        if self._depth > LARGEST_DECAY:
-            raise InputError(
-                f"epsilon is too small: an exact choice with {number_text(self._epsilon)} needs a table of more than "
-                f"{LARGEST_DECAY} weights. Choose a larger epsilon, or ask for fewer answers."
-            )
+        check_depth(self._depth)
         self._growth = _exp_lower(self._epsilon / (2 * self._sensitivity), _PRECISION)
         weights = [_LAST]
         for _ in range(self._depth):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from flexdp.noise.exponential import Decay
+from flexdp.noise.exponential import Decay, check_depth
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.program import Draw, Program
@@ -104,8 +104,15 @@ def ask(
     -------
     generator
         To be run by :func:`flexdp.sharp.program.run`.
+
+    Raises
+    ------
+    InputError
+        If ε is so small that a table would be too large.
     """
     asked = sorted(set(levels))
+    if rules.depth is None:
+        check_depth(deepest_table(asked, epsilon, rules))
     if len(asked) == 1:
         return ask_one(asked[0], epsilon, scale, rules=rules, ends=ends, records_about=records_about)
     return ask_several(asked, epsilon, scale, rules=rules, ends=ends, records_about=records_about)

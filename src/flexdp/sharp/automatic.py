@@ -16,6 +16,7 @@ import numpy as np
 
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
+from flexdp.noise.exponential import Decay, check_depth
 from flexdp.sharp.answers import Answered, ask_several
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.edges import edges_of
@@ -23,7 +24,7 @@ from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
-from flexdp.sharp.shares import Shares, shares
+from flexdp.sharp.shares import Shares, shares, smallest_level
 from flexdp.sharp.steps import Steps, decimal_steps
 from flexdp.sharp.tree import TREE_RULES, TreeRules, grow
 
@@ -171,7 +172,29 @@ def automatic_buckets(
     -------
     generator
         To be run by :func:`flexdp.sharp.program.run`.
+
+    Raises
+    ------
+    InputError
+        If ε is so small that a table would be too large.
     """
+    if tree_rules.depth is None and divide is shares:
+        check_depth(Decay.depth_for(smallest_level(epsilon), 1))
+    return _automatic(epsilon, delta, scale, steps, ends, rules, tree_rules, divide, few, few_for_bars)
+
+
+def _automatic(
+    epsilon: Fraction,
+    delta: Fraction,
+    scale: Scale,
+    steps: Steps | None,
+    ends: Span,
+    rules: Rules,
+    tree_rules: TreeRules,
+    divide: Callable[[int, Fraction, Fraction], Shares | None],
+    few: int,
+    few_for_bars: int,
+) -> Program[Automatic]:
     reply: Reply = yield Request()
     counting = NoisyCount(epsilon=epsilon * rules.count_share)
     seen: int = yield Draw(counting, reply.total, "records", stage="records")

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from flexdp.noise.exponential import Decay, check_depth
 from flexdp.sharp.answers import find_anchor, widest_anchor
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.exponentials import log_above
@@ -177,7 +178,18 @@ def ask_mean(
     -------
     generator
         To be run by :func:`flexdp.sharp.program.run`.
+
+    Raises
+    ------
+    InputError
+        If ε is so small that a table would be too large.
     """
+    if rules.depth is None:
+        check_depth(Decay.depth_for(epsilon * rules.anchor_least, 1))
+    return _mean(epsilon, scale, rules, records_about)
+
+
+def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | None) -> Program[Averaged]:
     reply: Reply = yield Request(windows=(widest_anchor(epsilon, rules, EVERYTHING),))
     left = epsilon
     if records_about is None:

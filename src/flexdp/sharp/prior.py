@@ -26,7 +26,7 @@ _PARTS = ((1, 2), (2, 5), (5, 10))
 _UNIVERSAL_LEVELS = 17  # of numbers: the digits of a double; of integers: all
 _ANCHORED_LEVELS = 6
 _BETWEEN_LEVELS = 5
-_BETWEEN_DECADES = 5
+_BETWEEN_DECADES = 12  # with five, records close to a cut beside a wide gap were out of reach
 
 
 class Prior(Protocol):

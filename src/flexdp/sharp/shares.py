@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flexdp.noise.table import smallest_reach
 
-__all__ = ["COUNT_SHARE", "Shares", "shares"]
+__all__ = ["COUNT_SHARE", "Shares", "shares", "smallest_level"]
 
 COUNT_SHARE = Fraction(1, 25)
 _TREE_PART = Fraction(3, 4)
@@ -94,3 +94,18 @@ def shares(records_about: int, epsilon: Fraction, delta: Fraction) -> Shares | N
         leaves=chosen * (1 - _TREE_PART),
         bars=bars,
     )
+
+
+def smallest_level(epsilon: Fraction) -> Fraction:
+    """Return the smallest ε that any level of a tree can get, whatever the number of records.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The budget.
+
+    Returns
+    -------
+    Fraction
+    """
+    return epsilon * (Fraction(_LEAST, 100) - COUNT_SHARE) * _TREE_PART / 6
