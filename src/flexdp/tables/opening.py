@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from flexdp._core.domains import elements, path_text
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
 from flexdp.tables.counting import Table
-from flexdp.tables.dbapi.source import check_engine, open_dbapi
+from flexdp.tables.dbapi.source import EngineName, check_engine, open_dbapi
 from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
 from flexdp.tables.duckdb.source import open_connection, open_relation
@@ -192,7 +192,11 @@ def _refuse_lone_database(path: str) -> None:
 
 
 _LONE = ("is missing: ", P("source"), " is a database")
-_NATIVE = {"postgres": is_psycopg, "sqlite": is_sqlite, "duckdb": is_duckdb}
+_NATIVE: dict[EngineName, Callable[[object], bool]] = {
+    "postgres": is_psycopg,
+    "sqlite": is_sqlite,
+    "duckdb": is_duckdb,
+}
 
 
 def _all_paths(source: Sequence[Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
@@ -11,19 +11,22 @@ from flexdp.tables.dbapi.run import postgres_session
 from flexdp.tables.postgres.source import table_of
 from flexdp.tables.sql.served_table import ServedTable, check_name
 
-__all__ = ["check_engine", "open_dbapi"]
+__all__ = ["EngineName", "check_engine", "open_dbapi"]
 
-ENGINES = ("postgres", "sqlite", "duckdb")
+EngineName: TypeAlias = Literal["postgres", "sqlite", "duckdb"]
+
+_ENGINES: tuple[EngineName, ...] = ("postgres", "sqlite", "duckdb")
 _SHOWN_ONLY = (
     "bigquery", "clickhouse", "databricks", "mysql", "mariadb", "oracle", "presto", "redshift", "snowflake", "trino",
     "tsql", "athena", "hive", "spark",
 )  # fmt: skip
 
 
-def check_engine(engine: object) -> str:
+def check_engine(engine: object) -> EngineName:
     """Check the name of an engine that counts can run on."""
-    if isinstance(engine, str) and engine in ENGINES:
-        return engine
+    for known in _ENGINES:
+        if isinstance(engine, str) and engine == known:
+            return known
     listed = "'postgres', 'sqlite' or 'duckdb'"
     if isinstance(engine, str) and engine in _SHOWN_ONLY:
         raise InputError(
@@ -32,18 +35,18 @@ def check_engine(engine: object) -> str:
             given=safe_repr(engine),
             remedy=f"To see the query, call flexdp.query(…, dialect={safe_repr(engine)}).",
         )
-    near = difflib.get_close_matches(str(engine), (*ENGINES, *_SHOWN_ONLY), n=1) if isinstance(engine, str) else []
+    near = difflib.get_close_matches(str(engine), (*_ENGINES, *_SHOWN_ONLY), n=1) if isinstance(engine, str) else []
     hint = f"Did you mean {near[0]!r}?" if near else ""
     raise InputError("engine", f"must be {listed}", given=safe_repr(engine), remedy=hint)
 
 
-def open_dbapi(con: Any, table: object, engine: str) -> ServedTable:
+def open_dbapi(con: Any, table: object, engine: EngineName) -> ServedTable:
     """Open a table through a driver unknown to flexdp; only PostgreSQL is supported that way."""
     if engine != "postgres":
         module = "sqlite3" if engine == "sqlite" else engine
         raise InputError(
             "source",
-            ("must be a connection of the module ", f"{module} with ", P("engine", engine)),
+            (f"must be a connection of the module {module} with ", P("engine", engine)),
             given=safe_repr(con),
         )
     return table_of(postgres_session(con), check_name(table))
