@@ -112,8 +112,6 @@ class InputError(FlexdpError, ValueError):
         '--width must be positive; got 0.'
         """
         rule = spelled(self.rule, name)
-        if not rule:
-            return self.parameter
         text = f"{name(P(self.parameter))}{'' if rule.startswith(':') else ' '}{rule}"
         if self.given is not None:
             text += f"; got {self.given}"

@@ -165,6 +165,11 @@ class Bucketing(Mechanism):
         -------
         Histogram
             The same records at the centres of their buckets; with ``unit``, the number of units in each.
+
+        Raises
+        ------
+        InputError
+            If the value is neither.
         """
         if self.unit is None:
             return self._bucketed(histogram_given(value))

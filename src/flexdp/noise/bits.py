@@ -26,8 +26,9 @@ class Bits:
 
     Examples
     --------
-    >>> Bits(lambda size: b"\\x05" * size).below(6)
-    0
+    >>> bits = Bits(lambda size: b"\\x05" * size)
+    >>> bits.below(6), bits.accept(1, 6), bits.choose([1, 2, 3])
+    (0, True, 0)
     """
 
     __slots__ = ("_source",)
@@ -51,10 +52,16 @@ class Bits:
         Returns
         -------
         int
+            The outcome.
+
+        Raises
+        ------
+        InputError
+            If the limit is below 1.
         """
         if limit <= 1:
             if limit < 1:
-                raise InputError("limit must be a whole number of at least 1.")
+                raise InputError("limit", "must be at least 1")
             return 0
         wanted = (limit - 1).bit_length()
         length = (wanted + 7) >> 3
@@ -75,6 +82,7 @@ class Bits:
         Returns
         -------
         bool
+            The outcome.
         """
         return self.below(whole) < part
 
@@ -89,6 +97,7 @@ class Bits:
         Returns
         -------
         int
+            The position.
         """
         running = list(accumulate(weights))
         return bisect_right(running, self.below(running[-1] if running else 0))

@@ -40,9 +40,27 @@ _NATS = 140  # K = 140·M/ε: the weights fall by a factor of e^70
 class DecayEvidence:
     """The integers that prove a table of the exponential mechanism private.
 
-    ``growth_numerator / growth_denominator`` is the rational r ≤ e^(ε/2M). ``steepest`` is the largest
-    2^P·g_k − A·g_{k+1}, which must not be positive; ``flattest`` the smallest g_k − g_{k+1}, which must not be
-    negative; ``last_weight`` is g_K, which must be positive.
+    Attributes
+    ----------
+    epsilon, sensitivity
+        The claim: ε, and M, the most by which one record changes a loss.
+    entries
+        The number of weights, K + 1.
+    growth_numerator, growth_denominator
+        A rational r.
+    growth_below_exp
+        True if r ≤ e^(ε/2M).
+    first_weight, last_weight
+        g_0, and g_K, which must be positive.
+    steepest
+        The largest B·g_k − A·g_{k+1} with r = A/B, which must not be positive.
+    flattest
+        The smallest g_k − g_{k+1}, which must not be negative.
+
+    Examples
+    --------
+    >>> Decay(1).certify().holds
+    True
     """
 
     epsilon: Fraction
@@ -58,7 +76,7 @@ class DecayEvidence:
 
     @property
     def holds(self) -> bool:
-        """Whether all of the inequalities hold, hence the claim (ε, 0)."""
+        """True if all of the inequalities hold, hence the claim (ε, 0)."""
         return self.growth_below_exp and self.last_weight > 0 and self.steepest <= 0 and self.flattest >= 0
 
     def __str__(self) -> str:
@@ -87,9 +105,22 @@ def prove_decay(weights: Sequence[int], *, epsilon: Number, sensitivity: int, gr
     Returns
     -------
     DecayEvidence
+        The evidence.
+
+    Raises
+    ------
+    InputError
+        If there are no weights, or not all of them are integers.
+
+    Examples
+    --------
+    >>> prove_decay([4, 2], epsilon=2, sensitivity=1, growth=(2, 1)).holds
+    True
+    >>> prove_decay([4, 1], epsilon=2, sensitivity=1, growth=(2, 1)).holds
+    False
     """
     if not len(weights) or any(type(weight) is not int for weight in weights):
-        raise InputError("weights must be a list of whole numbers, and not empty.")
+        raise InputError("weights", "must be a list of integers that is not empty")
     loss, most = EPSILON.check(epsilon), integer("sensitivity", sensitivity)
     a, b = integer("growth", growth[0]), integer("growth", growth[1])
     return DecayEvidence(
@@ -121,8 +152,9 @@ def check_depth(depth: int) -> None:
     """
     if depth > LARGEST_DECAY:
         raise InputError(
-            f"epsilon is too small: an exact choice needs a table of more than {thousands(LARGEST_DECAY)} weights. "
-            "Choose a larger epsilon, or ask for fewer answers."
+            "epsilon",
+            f"is too small: an exact choice needs a table of more than {thousands(LARGEST_DECAY)} weights",
+            remedy="Choose a larger epsilon, or ask for fewer answers.",
         )
 
 
@@ -169,7 +201,25 @@ class Decay:
 
     @staticmethod
     def depth_for(epsilon: Fraction, sensitivity: int) -> int:
-        """Return K for an ε and a sensitivity, without building the table."""
+        """Return K for an ε and a sensitivity, without building the table.
+
+        Parameters
+        ----------
+        epsilon : Fraction
+            The ε of the choice.
+        sensitivity : int
+            M.
+
+        Returns
+        -------
+        int
+            K.
+
+        Examples
+        --------
+        >>> Decay.depth_for(Fraction(1), 2)
+        280
+        """
         return math.ceil(_NATS * sensitivity / epsilon)
 
     @property
@@ -193,11 +243,27 @@ class Decay:
         return self._weights
 
     def weight(self, loss: int) -> int:
-        """Return g(loss) for any loss of at least 0."""
+        """Return the weight of a loss.
+
+        Parameters
+        ----------
+        loss : int
+            At least 0.
+
+        Returns
+        -------
+        int
+            g(loss).
+        """
         return self._weights[min(loss, self._depth)]
 
     def certify(self) -> DecayEvidence:
         """Prove the claim (ε, 0) in integer arithmetic and return the evidence.
+
+        Returns
+        -------
+        DecayEvidence
+            The evidence.
 
         Raises
         ------

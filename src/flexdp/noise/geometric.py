@@ -27,9 +27,20 @@ def bernoulli_exp(exponent: Fraction, bits: Bits) -> bool:
     Returns
     -------
     bool
+        The outcome.
+
+    Raises
+    ------
+    InputError
+        If the exponent is negative.
+
+    Examples
+    --------
+    >>> bernoulli_exp(Fraction(0), Bits())
+    True
     """
     if exponent < 0:
-        raise InputError("exponent must be at least 0.")
+        raise InputError("exponent", "must be at least 0")
     whole, rest = divmod(exponent.numerator, exponent.denominator)
     return all(_up_to_one(1, 1, bits) for _ in range(whole)) and _up_to_one(rest, exponent.denominator, bits)
 
@@ -55,9 +66,20 @@ def geometric(rate: Fraction, bits: Bits) -> int:
     Returns
     -------
     int
+        The draw.
+
+    Raises
+    ------
+    InputError
+        If the rate is not positive.
+
+    Examples
+    --------
+    >>> geometric(Fraction(1), Bits()) >= 0
+    True
     """
     if rate <= 0:
-        raise InputError("rate must be greater than 0.")
+        raise InputError("rate", "must be greater than 0")
     step, unit = rate.numerator, rate.denominator
     while True:
         part = bits.below(unit)
@@ -82,5 +104,11 @@ def two_sided_geometric(rate: Fraction, bits: Bits) -> int:
     Returns
     -------
     int
+        The draw.
+
+    Examples
+    --------
+    >>> isinstance(two_sided_geometric(Fraction(1), Bits()), int)
+    True
     """
     return geometric(rate, bits) - geometric(rate, bits)

@@ -195,7 +195,7 @@ def _native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
     """The scale and an array of doubles, 64-bit integers, or Python integers where those are too short."""
     given = values if isinstance(values, np.ndarray) else _array(values)
     if given.ndim != 1:
-        raise InputError("values must be a flat array or list.")
+        raise InputError("values", "must be a flat array or list")
     kind = given.dtype.kind
     if kind == "f":
         return NUMBERS, given.astype(np.float64, copy=False) if given.dtype != np.float32 else _wide(given)
@@ -209,7 +209,7 @@ def _native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
         return INTEGERS, given[~np.isnat(given)].astype(f"M8[{unit}]").astype(np.int64)
     if kind == "O" and all(type(value) is int for value in given):
         return INTEGERS, given
-    raise InputError("values must be numbers, integers or dates.")
+    raise InputError("values", "must be numbers, integers or dates")
 
 
 def _places_on(values: NDArray[Any], wanted: Tally, scale: Scale) -> NDArray[Any]:
