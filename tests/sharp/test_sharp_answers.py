@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from fractions import Fraction
 from importlib.resources import files
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -199,3 +201,12 @@ def test_automatic_buckets_find_spikes_and_gaps() -> None:
         automatic_buckets(ONE, Fraction(1, 10**6), INTEGERS), constant, Bits(np.random.default_rng(2).bytes)
     ).value
     assert {7, 8} <= set(only.edges) and sum(only.bars) > 19_900
+
+
+def test_no_release_can_choose_its_bits() -> None:
+    """Only tests and experiments pass a source of bytes."""
+    for path in Path(str(files("flexdp"))).rglob("*.py"):
+        code = ast.parse(path.read_text())
+        for node in ast.walk(code):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Bits":
+                assert not node.args and not node.keywords, path.name

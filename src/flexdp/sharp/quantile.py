@@ -174,13 +174,26 @@ class ExponentialQuantile:
         return {candidate: Fraction(weight, total) for candidate, weight in weights.items()}
 
     def _check(self, window: Window) -> None:
-        """Refuse a window that ends before the table does; no engine of ours returns one."""
+        """Refuse a window that cannot be the one that was asked for; no engine of ours returns one.
+
+        It must reach as far as the table does, and its counts must be those of values in their order.
+        """
+        target, units, depth = self.goal.target(window.total), self.goal.units, self.table.depth
         if not len(window):
+            within = target + depth >= 0 and target - depth <= units * window.total
+            if window.total and within:
+                raise DataError
             return
-        target, units = self.goal.target(window.total), self.goal.units
-        short_below = window.below[0] > 0 and target - units * int(window.below[0]) < self.table.depth
-        short_above = window.upto[-1] < window.total and units * int(window.upto[-1]) - target < self.table.depth
-        if short_below or short_above:
+        first, last = int(window.below[0]), int(window.upto[-1])
+        complete = (first == 0 or target - units * first >= depth) and (
+            last == window.total or units * last - target >= depth
+        )
+        in_order = bool(
+            (window.below < window.upto).all()
+            and (window.upto[:-1] == window.below[1:]).all()
+            and (window.values[:-1] < window.values[1:]).all()
+        )
+        if not (complete and in_order and first >= 0 and last <= window.total):
             raise DataError
 
     def _losses(self, window: Window) -> np.ndarray:
