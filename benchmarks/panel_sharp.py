@@ -27,7 +27,7 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.mean import ask_mean
 from flexdp.sharp.program import run
 
-SEED = 90_001  # of no tuning
+SEED = 90_101  # of no tuning: the decades of `between` were chosen on 90_001
 DELTA = Fraction(1, 10**6)
 STATISTICS = {"min": "0", "q0.01": "1/100", "median": "1/2", "q0.9": "9/10", "q0.99": "99/100", "max": "1"}
 LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
