@@ -109,7 +109,7 @@ def listed(items: Iterable[str], most: int) -> str:
     """Words in a line, the first of many; apart by semicolons where some hold commas themselves."""
     words = list(items)
     between = "; " if any("," in word for word in words) else ", "
-    return between.join(words[:most]) + (f"{between}… ({len(words)} in all)" if len(words) > most else "")
+    return between.join(words[:most]) + (f"{between}… ({len(words)} in total)" if len(words) > most else "")
 
 
 def key_text(value: Any, longest: int = 120) -> str:
