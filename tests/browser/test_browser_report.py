@@ -86,7 +86,7 @@ def test_hostile_names_do_not_run(browser: Browser, tmp_path: Path) -> None:
         path = tmp_path / f"{place}.html"
         flexdp.release(frame, name, by="by", **SPEND, width=20).report(path)
         with opened(browser, path.as_uri()) as page:
-            assert page.title() == f"What may be said of {name} by by"
+            assert page.title() == f"Release of {name} by by"
             assert page.evaluate("document.scripts.length") == 1
             assert page.evaluate("document.scripts[0].type") == "application/json"
             assert page.evaluate("document.images.length") == 0

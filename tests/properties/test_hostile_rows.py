@@ -177,9 +177,9 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     twice = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, by="g", **SURE)
     assert twice.conditions[1] == "Each unit (id) counts in at most 2 buckets of all groups together."
     points = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), (-1, 1)], **SURE)
-    assert points.conditions == ("Counted: readable values of x and y limited to 0–20 × -1 to 1.",)
+    assert points.conditions == ("Counted: readable points (x, y) limited to 0–20 × -1 to 1.",)
     dropped = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), None], outside="drop", **SURE)
-    assert dropped.conditions == ("Counted: readable values of x and y within 0–20 × any.",)
+    assert dropped.conditions == ("Counted: readable points (x, y) within 0–20 × any.",)
     assert str(dropped.support()).startswith("Cells of (x, y) that hold records (within 0–20 × any): ")
     assert str(dropped.marginal("y").max()).startswith("Highest y (the others within their bounds): ")
 

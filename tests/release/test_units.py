@@ -329,13 +329,16 @@ def test_what_is_said_where_nothing_survived() -> None:
     spend = {"epsilon": 1, "delta": "1e-6", "width": 1}
     alone = str(flexdp.release(table, "v", **spend).max())
     assert alone == (
-        "Nothing survived, so there is no highest v. A bucket is certain to be published only if it holds at least 28 "
+        "Nothing survived, so there is no highest v to report. A bucket is certain to be published only if it holds at least 28 "
         "records."
     )
     by = str(flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=1, **spend).max())
-    assert by.startswith("Nothing survived, so there is no highest v. A bucket is certain") and "28 units (u)" in by
+    assert (
+        by.startswith("Nothing survived, so there is no highest v to report. A bucket is certain")
+        and "28 units (u)" in by
+    )
     left = flexdp.release(table, "v", by="g", groups=["a"], **spend).by_group()["a"].max()
-    assert str(left).startswith("Nothing survived, so there is no highest v (g a). ")
+    assert str(left).startswith("Nothing survived, so there is no highest v (g a) to report. ")
 
 
 def test_a_page_bounds_what_counts_and_not_the_records() -> None:

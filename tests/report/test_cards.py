@@ -76,7 +76,7 @@ def test_parts_escape_what_they_are_given() -> None:
 def test_values_in_a_line() -> None:
     assert short("support", ("a", "b")) == "a, b"
     assert short("support", ("Ear, nose", "b")) == "Ear, nose; b"
-    assert short("support", tuple(range(20))).endswith("… (20 in all)")
+    assert short("support", tuple(range(20))).endswith("… (20 in total)")
     assert short("support", ((51.5, 4.25), (51.5, 4.75))) == "(51.5, 4.25); (51.5, 4.75)", "both coordinates"
     assert short("mode", (51.5, 4.25)) == "(51.5, 4.25)"
     assert short("list of the 2 most frequent values", (("a", 5), ("b", 4))) == "a, b"

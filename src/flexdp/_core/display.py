@@ -110,7 +110,7 @@ def listed(items: Iterable[str], most: int) -> str:
     """Join the first of many words, by semicolons if any of them contains a comma."""
     words = list(items)
     between = "; " if any("," in word for word in words) else ", "
-    return between.join(words[:most]) + (f"{between}… ({len(words)} in all)" if len(words) > most else "")
+    return between.join(words[:most]) + (f"{between}… ({len(words)} in total)" if len(words) > most else "")
 
 
 def key_text(value: Any, longest: int = _LONGEST_KEY) -> str:

@@ -40,7 +40,7 @@ def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
 
 
 def group_column(by: str, taken: Iterable[str], *, clash: bool) -> str:
-    """Return the name of a group's column in a frame, apart from those of bars and answers and from other groups'."""
+    """Return the name of a group's column in a frame, distinct from those of counts, answers and other groups."""
     name, used = f"{by} (group)" if clash else by, set(taken)
     while name in used:
         name += " (group)"

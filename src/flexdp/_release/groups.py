@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
-from flexdp._core.display import card, sentence, table
+from flexdp._core.display import card, listed, sentence, table
 from flexdp._core.exact import Number
 from flexdp._core.text import plural, safe_repr
 from flexdp._release.answers import Answer
 from flexdp._release.frames import Library, frame_of, group_column
-from flexdp._release.ranges import listed, value_words
+from flexdp._release.ranges import value_words
 from flexdp._release.readable import Readable, View
+from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp.errors import InputError
-from flexdp.histogram import Histogram
+from flexdp.histogram import Histogram, KeyedHistogram
 
-__all__ = ["GroupAnswers", "Groups"]
+__all__ = ["GroupAnswers", "Groups", "group_places"]
 
 _ANSWERS = ("value", "alpha", "beta", "statement")
 _MOST_SHOWN = 60  # groups in a card
+
+
+def group_places(spec: Spec, cells: KeyedHistogram) -> dict[tuple[Any, ...], slice]:
+    """Return where the counts of each group are: of the declared groups, or of those found."""
+    declared = () if spec.groups is None else map(group_index, spec.groups)
+    member = {group: slice(0, 0) for group in declared}
+    start = 0
+    for group, rows in groupby(cells.rows(slice(len(spec.by)))):  # sorted by group first
+        end = start + sum(1 for _ in rows)
+        member[group] = slice(start, end)
+        start = end
+    indices = [list(part) for part in zip(*member, strict=True)] or [[] for _ in spec.by]
+    values = zip(*map(group_labels, spec.by_kinds, indices), strict=True)
+    return dict(zip(values, member.values(), strict=True))
 
 
 class Groups(Mapping[Any, View]):

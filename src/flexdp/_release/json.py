@@ -263,7 +263,7 @@ def _within(axis: Buckets, index: Any) -> Any:
 
 
 def _inside(axis: Exact, keys: list[Any]) -> Any:
-    """Keys that are their own bars, none outside the bounds."""
+    """Keys that are their own buckets, none outside the bounds."""
     index = exact_index(axis.kind, keys)
     if axis.bounds is not None:
         low, high = (float(bound) if axis.kind == "number" else bound for bound in axis.bounds)

@@ -95,8 +95,10 @@ class Certificate:
 
 def conditions(spec: Spec) -> tuple[str, ...]:
     """Return the conditions that all answers of a release share: which records count, and how often."""
-    names = [name for name in spec.columns if name is not None]
-    values = f"readable values{' of ' + joined([short_name(name) for name in names]) if names else ''}"
+    names = [short_name(name) for name in spec.columns if name is not None]
+    values = f"readable values{f' of {names[0]}' if names else ''}"
+    if len(names) > 1:
+        values = f"readable points ({', '.join(names)})"
     bounded = ""
     if any(axis.bounds is not None for axis in spec.partitions):
         clamped = any(axis.bounds is not None and axis.outside == "clamp" for axis in spec.partitions)

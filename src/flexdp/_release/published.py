@@ -6,7 +6,6 @@ import math
 import os
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,12 @@ from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.fitting import fitting
 from flexdp._release.frames import Library, bar_columns, frame_of
-from flexdp._release.groups import Groups
+from flexdp._release.groups import Groups, group_places
 from flexdp._release.json import json_text, parse, read, unreadable, write
 from flexdp._release.promises import Certificate, conditions, promises, share_of_budget
 from flexdp._release.readable import Readable, View
 from flexdp._release.sentences import Words
-from flexdp._release.spec import Part, Spec, group_index, group_labels
+from flexdp._release.spec import WHOLE, Part, Spec
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Bucket, Kind
 from flexdp.buckets.exact import Exact
@@ -74,7 +73,7 @@ class Release(Readable):
 
     Groups, several columns, estimators, pages:
 
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> import polars as pl
     >>> from sklearn.cluster import KMeans
     >>> table = pl.DataFrame({"lat": [47.5] * 400, "lon": [7.5] * 400, "ward": ["A", "B"] * 200})
@@ -86,10 +85,8 @@ class Release(Readable):
     [32.5, 72.5]
     >>> release.to_html().splitlines()[0]
     '<!DOCTYPE html>'
-    >>> place = pathlib.Path(tempfile.mkdtemp()) / "ages.html"
-    >>> release.report(place)
-    >>> place.exists()
-    True
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release.report(f"{folder}/ages.html")
     """
 
     spec: Spec
@@ -162,7 +159,7 @@ class Release(Readable):
 
     @cached_property
     def _reader(self) -> Reader:
-        return self._counts(Part(), self.bars)
+        return self._counts(WHOLE, self.bars)
 
     @property
     def _words(self) -> Words:
@@ -192,24 +189,10 @@ class Release(Readable):
         -------
         Groups
             A mapping from group to :class:`View`; ``by_group().max()`` queries all of them.
-
-        Raises
-        ------
-        InputError
-            If the release has no groups.
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        declared = () if self.spec.groups is None else map(group_index, self.spec.groups)
-        member = {group: slice(0, 0) for group in declared}
-        start = 0
-        for group, rows in groupby(self.cells.rows(slice(len(self.spec.by)))):  # sorted by group first
-            end = start + sum(1 for _ in rows)
-            member[group] = slice(start, end)
-            start = end
-        indices = [list(part) for part in zip(*member, strict=True)] or [[] for _ in self.spec.by]
-        values = zip(*map(group_labels, self.spec.by_kinds, indices), strict=True)
-        return Groups(self.spec.by, dict(zip(values, member.values(), strict=True)), self._view)
+        return Groups(self.spec.by, group_places(self.spec, self.cells), self._view)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its buckets are."""

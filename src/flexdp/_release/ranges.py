@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -35,7 +35,6 @@ __all__ = [
     "figure",
     "is_open",
     "joined",
-    "listed",
     "outer_ends",
     "outward",
     "quoted",
@@ -105,17 +104,6 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
 def quoted(text: str) -> str:
     """Return somebody else's text within a sentence: in quotes where one could not see where it ends."""
     return text if _PLAIN.fullmatch(text.removesuffix("…")) else repr(text)
-
-
-def listed(items: Iterable[str], most: int) -> str:
-    """Return the first of many words in a line, set apart by semicolons where some hold commas themselves.
-
-    >>> listed(["a", "b", "c"], 2), listed(["(1, 2)", "(3, 4)"], 8)
-    ('a, b, … (3 in total)', '(1, 2); (3, 4)')
-    """
-    words = list(items)
-    between = "; " if any("," in word for word in words) else ", "
-    return between.join(words[:most]) + (f"{between}… ({len(words)} in total)" if len(words) > most else "")
 
 
 def bucket_texts(partition: Partition, index: NDArray[Any]) -> list[str]:

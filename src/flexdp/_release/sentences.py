@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from flexdp._core.display import listed
 from flexdp._core.exact import exact_text, float_up, number_text, said, upper_text, value_text
 from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Answer, Applied, Counts, Reading
@@ -24,7 +25,6 @@ from flexdp._release.ranges import (
     figure,
     is_open,
     joined,
-    listed,
     outer_ends,
     outward,
     quoted,
@@ -103,7 +103,7 @@ class Words:
 
     @property
     def spot(self) -> str:
-        """What loses records of its own: "bucket", or of several columns "cell"."""
+        """The place that loses records of its own: "bucket", or of several columns "cell"."""
         return "bucket" if len(self.spec.columns) == 1 else "cell"
 
     @property
@@ -123,7 +123,7 @@ class Words:
 
     @property
     def view(self) -> str:
-        """What the part holds: "age (ward A)"."""
+        """The part in a few words: "age (ward A)"."""
         return f"{self._noun[1]}{self._qualified}"
 
     def answer(self, reading: Reading) -> Answer:
@@ -148,7 +148,7 @@ class Words:
             several = isinstance(question, Counts | Support) or (isinstance(question, Top) and question.count > 1)
             least = record_count(self.spec, survives_from(self.max_drop))
             return (
-                f"Nothing survived, so there {'are' if several else 'is'} no {missing[:1].lower()}{missing[1:]}. "
+                f"Nothing survived, so there {'are' if several else 'is'} no {missing[:1].lower()}{missing[1:]} to report. "
                 f"A {self.spot} is certain to be published only if it holds at least {least}."
             )
         if isinstance(question, Counts):
@@ -262,7 +262,7 @@ class Words:
         return f" The exact {label(reading.question)} is guaranteed to {where}."
 
     def _added(self, question: Counts) -> str:
-        """How far counts can be from the truth."""
+        """The distance of counts from the truth."""
         least = record_count(self.spec, survives_from(self.max_drop))
         if question.added is not None:
             where = f" in each {joined(self.groups)}" if self.groups else ""
@@ -275,7 +275,7 @@ class Words:
 
     @property
     def too_low(self) -> str:
-        """How far a released count can fall short: "at most 27 too low"."""
+        """The most that a released count can fall short by: "at most 27 too low"."""
         summed = self.spec.summed(self.part)
         if summed is not None:
             return f"at most {thousands(self.max_drop * summed)} too low"
@@ -283,7 +283,7 @@ class Words:
         return f"at most {thousands(self.max_drop)} too low per {each}"
 
     def _headline(self, question: Statistic | Counts | Applied) -> str:
-        """What is told: "Highest age (ward A)"."""
+        """The subject with its qualifiers: "Highest age (ward A)"."""
         return f"{self._subject(question)}{self._qualified}"
 
     def _subject(self, question: Statistic | Counts | Applied) -> str:
@@ -339,7 +339,7 @@ class Words:
 
     @property
     def _qualified(self) -> str:
-        """Which values are meant, where that is not all that were read."""
+        """The values in question, where that is not all that were read."""
         spec, part = self.spec, self.part
         out = []
         if part.group is not None:

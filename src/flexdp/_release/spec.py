@@ -20,7 +20,7 @@ OneValue: TypeAlias = Literal["max", "min", "mean"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What was counted: columns, buckets, groups and privacy unit.
+    """Public description of a release: columns, buckets, groups and privacy unit.
 
     Parameters
     ----------
