@@ -16,12 +16,12 @@ from flexdp.cli.errors import guarded
 __all__ = ["flexdp", "process"]
 
 
-def flexdp(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def flexdp(*arguments: object, cwd: Path | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command in this process: it costs milliseconds instead of the start of an interpreter."""
     words, out, err = ["flexdp", *map(str, arguments)], io.StringIO(), io.StringIO()
     before = sys.argv, sys.stdin
     with contextlib.chdir(cwd or Path.cwd()), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        sys.argv, sys.stdin = words, io.StringIO("")
+        sys.argv, sys.stdin = words, io.StringIO(typed)
         try:
             code = guarded(cli)
         finally:

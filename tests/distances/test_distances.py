@@ -295,10 +295,10 @@ def test_compiled_and_plain_paths_agree(gamma: str, sizes: tuple[int, int], monk
 
 
 def test_without_numba_the_same_source_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "numba", None)
-    assert _line._compiled.__wrapped__() is None
     compiled = _line._compiled()
     assert compiled is not None
+    monkeypatch.setitem(__import__("sys").modules, "numba", None)
+    assert _line._compiled.__wrapped__() is None
     assert [getattr(kernel, "py_func", None) for kernel in compiled] == [_line.probe, _line.match]
 
 

@@ -234,3 +234,18 @@ def test_scipy_and_numba_are_loaded_when_first_used() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_every_test_that_quick_leaves_out_exists() -> None:
+    """A renamed test must not slip back into ``make quick`` unnoticed."""
+    tests = ROOT / "tests"
+    listed = ast.literal_eval(
+        next(
+            ast.unparse(node.value)
+            for node in ast.parse((tests / "conftest.py").read_text()).body
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SLOW"
+        )
+    )
+    for file, names in listed.items():
+        written = set(re.findall(r"^def (test_\w+)\(", (tests / file).read_text(), re.MULTILINE))
+        assert set(names) <= written, f"{file} has no {set(names) - written}"

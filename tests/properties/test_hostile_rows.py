@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import suppress
@@ -17,8 +16,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from _support.command import flexdp as command
 from _support.private import private_bars
-from _support.waiting import HANG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -264,8 +263,7 @@ def test_groups_may_be_numpy_values() -> None:
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "flexdp.cli", *map(str, arguments), "--epsilon", "1", "--delta", "1e-6"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, stdin=subprocess.DEVNULL)
+    return command(*arguments, "--epsilon", 1, "--delta", "1e-6")
 
 
 def test_counts_of_each_group_are_printed_and_what_is_not_is_said(tmp_path: Path) -> None:
@@ -274,7 +272,7 @@ def test_counts_of_each_group_are_printed_and_what_is_not_is_said(tmp_path: Path
     out = run("release", path, "age", "--width", 10, "--by", "ward", "-s", "counts")
     assert out.stdout.count("Counts of age (ward w") == 60
     assert out.stdout.count("\n5\t") == 61  # of all groups together, and of each that is shown
-    assert "The first 60 groups are shown; --json or -o has the 10 others." in out.stderr
+    assert "Showing the first 60 groups; --json or -o has the other 10." in out.stderr
     out = run(
         "release", path, "age", "--width", 10, "--by", "ward", "--by", "floor", "--groups", "w1:1, w2:0", "-s", "max"
     )
