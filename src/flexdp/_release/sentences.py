@@ -147,8 +147,9 @@ class Words:
             missing = self._headline(question)
             several = isinstance(question, Counts | Support) or (isinstance(question, Top) and question.count > 1)
             least = record_count(self.spec, survives_from(self.max_drop))
+            verb, named = "are" if several else "is", f"{missing[:1].lower()}{missing[1:]}"
             return (
-                f"Nothing survived, so there {'are' if several else 'is'} no {missing[:1].lower()}{missing[1:]} to report. "
+                f"Nothing survived, so there {verb} no {named} to report. "
                 f"A {self.spot} is certain to be published only if it holds at least {least}."
             )
         if isinstance(question, Counts):
