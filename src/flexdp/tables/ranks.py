@@ -197,7 +197,7 @@ class _Sorted:
     def fetch(self, request: Request) -> Reply:
         return _safely(lambda: self._column.fetch(request))
 
-    def group(self, key: Sequence[Any]) -> Ranks:
+    def group(self, key: Sequence[Any]) -> Ranks:  # noqa: ARG002
         raise _no_groups()
 
     def group_counts(self) -> KeyedHistogram:
@@ -330,7 +330,7 @@ def _reply(query: RankQuery, request: Request, cuts: Sequence[int], rows: Sequen
     found = {cut: places[place] for place, cut in enumerate(cuts)}
 
     def before(cut: int) -> int:
-        return found[cut] if cut in found else 0 if cut <= query.least else total
+        return found.get(cut, 0 if cut <= query.least else total)
 
     inside: list[list[Sequence[Any]]] = [[] for _ in request.windows]
     for row in parts[1]:

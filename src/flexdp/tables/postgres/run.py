@@ -76,9 +76,8 @@ def own_session(address: str) -> Session:
             current.clear()
             con.close()
 
-    return Session(
-        lambda: opened(SETTINGS), lambda: opened(("SET TRANSACTION READ WRITE", *COPYING)), lambda: _cancel(*current)
-    )
+    copying = ("SET TRANSACTION READ WRITE", *COPYING)  # whatever the role's default is
+    return Session(lambda: opened(SETTINGS), lambda: opened(copying), lambda: _cancel(*current))
 
 
 def _connect(address: str) -> Any:
