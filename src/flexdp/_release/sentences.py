@@ -144,12 +144,12 @@ class Words:
     def _statement(self, reading: Reading, text: str) -> str:
         question = reading.question
         if text == NOTHING:
-            missing = self._headline(question)
+            headline = self._headline(question)
             several = isinstance(question, Counts | Support) or (isinstance(question, Top) and question.count > 1)
             least = record_count(self.spec, survives_from(self.max_drop))
-            verb, named = "are" if several else "is", f"{missing[:1].lower()}{missing[1:]}"
+            missing = f"{'are' if several else 'is'} no {headline[:1].lower()}{headline[1:]}"
             return (
-                f"Nothing survived, so there {verb} no {named} to report. "
+                f"Nothing survived, so there {missing} to report. "
                 f"A {self.spot} is certain to be published only if it holds at least {least}."
             )
         if isinstance(question, Counts):
