@@ -53,7 +53,7 @@ class Run:
 
     @property
     def cost(self) -> str:
-        """What a failure has cost, as a clause."""
+        """Cost of a failure, as a clause."""
         if self.kept:
             return self.kept
         return "the budget of this release is spent" if self.spent else "nothing was released"

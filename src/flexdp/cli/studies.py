@@ -28,7 +28,7 @@ _MEASURED = (
         "--mechanism", "-m", "mechanisms", multiple=True, metavar="NAME", help="Repeatable; default: all nine."
     ),
     click.option("--epsilon", "-e", metavar="E,E,…", help="Default: 0.05 to 2 in twelve steps."),
-    click.option("--delta", "-d", default="1/1048576", show_default=True, metavar="D"),
+    click.option("--delta", "-d", default="1/1048576", show_default=True, metavar="D", help="δ of every mechanism."),
     click.option(
         "--alpha",
         default="0.005",
