@@ -329,8 +329,8 @@ def test_what_is_said_where_nothing_survived() -> None:
     spend = {"epsilon": 1, "delta": "1e-6", "width": 1}
     alone = str(flexdp.release(table, "v", **spend).max())
     assert alone == (
-        "Nothing survived, so there is no highest v to report. A bucket is certain to be published only if it holds at least 28 "
-        "records."
+        "Nothing survived, so there is no highest v to report. A bucket is certain to be published only if it holds at "
+        "least 28 records."
     )
     by = str(flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=1, **spend).max())
     assert (
