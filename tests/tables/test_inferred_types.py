@@ -203,12 +203,12 @@ def test_texts_of_groups_in_text_files_may_be_read_as_other_kinds(tmp_path: Path
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"by_kind": "text"}, "by_kind needs by="),
+        ({"by_kind": "text"}, "by_kind needs by,"),
         ({"by": "w", "by_kind": "number"}, "by_kind must be 'text', 'integer', 'boolean' or 'date'; got 'number'"),
         ({"by": "w", "by_kind": 7}, "by_kind must be 'text'"),
         ({"by": "w", "by_kind": {"v": "text"}}, "by_kind names 'v', which is not among those in by"),
         ({"by": "w", "by_kind": ["text", "text"]}, "by_kind must be one kind for all columns of by, or 1; got 2"),
-        ({"unit_kind": "text"}, "unit_kind needs unit="),
+        ({"unit_kind": "text"}, "unit_kind needs unit,"),
         ({"unit": "w", "unit_kind": "boolean", "max_buckets_per_unit": 1}, "unit_kind must be 'text'"),
         ({"by": "n", "by_kind": "text"}, "by_kind does not fit column 'n', which is declared as BIGINT; got 'text'"),
     ],

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from flexdp._release.json import exact_index
 from flexdp._release.ranges import bucket_texts, value_words
-from flexdp.buckets.base import Kind
+from flexdp.buckets.base import EPOCH, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.histogram import canonical_keys
 
 __all__ = ["Axis", "label"]
-
-_EPOCH = dt.date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,8 @@ class Axis:
 
 def _position(end: Any) -> float:
     if isinstance(end, dt.datetime):  # of the clock that was read
-        return (end.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)).total_seconds()
-    return float(end.toordinal() - _EPOCH.toordinal()) if isinstance(end, dt.date) else float(end)
+        return 86400.0 * (end.toordinal() - EPOCH) + (end - dt.datetime.combine(end, dt.time())).total_seconds()
+    return float(end.toordinal() - EPOCH) if isinstance(end, dt.date) else float(end)
 
 
 def label(value: Any) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.exact import number_text, said
 from flexdp._core.text import markup, safe_repr
+from flexdp.buckets.base import EPOCH, FIRST_DAY, LAST_DAY
 from flexdp.errors import InputError
 
 __all__ = [
@@ -206,9 +207,8 @@ def _meant(name: str) -> Fraction:
 
 def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Return days since 1970 at which a year, a month or a week begins, with their names."""
-    first, last = (dt.date(1970, 1, 1) + dt.timedelta(days=int(d)) for d in _within_calendar(low, high))
+    first, last = (dt.date.fromordinal(EPOCH + int(d)) for d in (max(low, FIRST_DAY), min(high, LAST_DAY)))
     span = (last - first).days
-    origin = dt.date(1970, 1, 1).toordinal()
     if span > 3 * 365:
         years = ticks(first.year, last.year, 7, whole=True)
         found = [(dt.date(int(year), 1, 1), str(int(year))) for year in years if 1 <= year <= 9999]
@@ -222,7 +222,7 @@ def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
         found = [
             (day := first + dt.timedelta(days=int(step)), day.isoformat()) for step in ticks(0, span, 6, whole=True)
         ]
-    return [(float(day.toordinal() - origin), name) for day, name in found if first <= day <= last]
+    return [(float(day.toordinal() - EPOCH), name) for day, name in found if first <= day <= last]
 
 
 def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
@@ -234,11 +234,6 @@ def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
     places = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
     clock = "%m-%d %H:%M:%S" if step < 60 else "%m-%d %H:%M"
     return [(float(place), f"{dt.datetime.fromtimestamp(place, tz=dt.UTC):{clock}}") for place in places]
-
-
-def _within_calendar(low: float, high: float) -> tuple[float, float]:
-    origin = dt.date(1970, 1, 1).toordinal()
-    return max(low, dt.date.min.toordinal() - origin), min(high, dt.date.max.toordinal() - origin)
 
 
 def compact(value: float) -> str:
