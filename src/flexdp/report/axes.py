@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import days_since_epoch, micros_since_epoch
+from flexdp._core.keys import canonical_keys
 from flexdp._release.json import exact_index
 from flexdp._release.ranges import bucket_texts, value_words
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
-from flexdp.histogram import canonical_keys
 
 __all__ = ["Axis", "label"]
-
-_EPOCH = dt.date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +99,8 @@ class Axis:
 
 def _position(end: Any) -> float:
     if isinstance(end, dt.datetime):  # of the clock that was read
-        return (end.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)).total_seconds()
-    return float(end.toordinal() - _EPOCH.toordinal()) if isinstance(end, dt.date) else float(end)
+        return micros_since_epoch(end) / 10**6
+    return float(days_since_epoch(end)) if isinstance(end, dt.date) else float(end)
 
 
 def label(value: Any) -> str:
