@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import Domain, elements, function, sequence
+from flexdp._core.domains import ETA, elements, function, sequence
 from flexdp._core.exact import Number
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
@@ -28,12 +28,6 @@ from flexdp.guarantees import Distortion as Named
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
 __all__ = ["Distortion", "Drop", "DropMove", "Move", "Witness", "extend"]
-
-_ETA = Domain(
-    name="eta",
-    low=Fraction(0),
-    remedy="It is the price of moving a record by 1, as a fraction of the records dropped. At 0 moving would be free.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +216,7 @@ class DropMove:
     eta: Fraction
 
     def __init__(self, eta: Number) -> None:
-        object.__setattr__(self, "eta", _ETA.check(eta))
+        object.__setattr__(self, "eta", ETA.check(eta))
 
     @property
     def named(self) -> Named:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import elements, pairs
-from flexdp._core.keys import canonical_keys as canonical_keys
-from flexdp._core.keys import object_keys as object_keys
+from flexdp._core.keys import canonical_keys
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P
 

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA, GAMMA, attribute, elements, function
 from flexdp._core.exact import Number, number_text, upper_text
+from flexdp._core.keys import object_keys
 from flexdp._core.nearest import nearest
 from flexdp._core.text import plain_scalar, safe_repr, thousands
 from flexdp.errors import InputError, P
-from flexdp.histogram import Histogram, object_keys
+from flexdp.histogram import Histogram
 from flexdp.statistics.base import histogram_given, to_python
 
 __all__ = ["LARGEST_SEARCH", "AccuracyCurve", "Measurable", "accuracy_curve", "flexible_error"]

@@ -202,7 +202,7 @@ BAD = [
     (["--stat", "max"], "needs numbers or dates"),
     (["--kind", "list"], "--kind"),
     (["--outside", "keep"], "--outside"),
-    (["--delimiter", "ab"], "delimiter must be one character"),
+    (["--delimiter", "ab"], "delimiter must be a single character"),
     (["-o", "x.xml"], "output must end in"),
     (["-o", "/nowhere/x.json"], "cannot be written"),
     (["--frobnicate"], "No such option"),

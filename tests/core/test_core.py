@@ -61,6 +61,10 @@ def test_days_and_months_are_those_of_the_calendar() -> None:
     assert months == [12 * date.year + date.month - 1 for date in dates]
     for date, month in zip(dates, months, strict=True):
         assert calendar.first_day(month) == calendar.days_since_epoch(date.replace(day=1))
+        assert calendar.month_number(calendar.days_since_epoch(date)) == month
+    for month in (*range(12 * 9990, 12 * 10010), -5, -(10**30), 10**30):  # beyond what dates can say, too
+        start = calendar.month_start(month)
+        assert [calendar.month_number(day) for day in (start - 1, start)] == [month - 1, month]
     assert calendar.first_day(11) == calendar.FIRST_DAY
     assert calendar.first_day(12 * 10000) == calendar.LAST_DAY + 1
 
@@ -98,6 +102,15 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
     write_whole(link, b"after")
     assert link.is_symlink()
     assert target.read_text() == "after"
+
+
+def test_a_write_protected_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("before")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != target or mode != os.W_OK)
+    with pytest.raises(PermissionError):
+        write_whole(target, "after")
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("a.txt", "before")]
 
 
 def test_what_cannot_be_replaced_is_written_directly() -> None:

@@ -37,12 +37,13 @@ from flexdp._core.exact import (
     upper_text,
     value_text,
 )
+from flexdp._core.keys import canonical_keys
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.buckets import Width
 from flexdp.buckets.parse import make_buckets
 from flexdp.cli.output import AtomicFile, json_answer, print_answers
-from flexdp.histogram import Histogram, KeyedHistogram, canonical_keys
+from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.report.charts.histograms import histogram
 from flexdp.report.charts.svg import named, ticks
 from flexdp.report.document import Document

@@ -663,7 +663,7 @@ def test_a_failing_source_of_noise_shows_nothing_of_what_was_counted(monkeypatch
 
 @pytest.mark.parametrize("given", [{"by": "nope"}, {"unit": "nope", "max_buckets_per_unit": 1}, {"by": [3]}])
 def test_a_column_that_is_not_there_is_told_with_its_parameter(given: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=f"^{next(iter(given))} must name a column that there is: column "):
+    with pytest.raises(InputError, match=f"^{next(iter(given))}: (no column named|a column name must be)"):
         flexdp.release(pl.DataFrame({"x": [1.5]}), "x", epsilon=1, delta="1e-6", **given)
 
 

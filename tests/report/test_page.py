@@ -255,6 +255,31 @@ def test_nothing_but_the_json_can_be_in_it(tmp_path: Path, monkeypatch: pytest.M
     assert found[0] == found[1]
 
 
+def test_a_report_is_written_whole_or_not_at_all(
+    tmp_path: Path, released: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "r.html"
+    released.report(place)
+    assert place.read_bytes() == released.to_html().encode()
+    place.write_text("before")
+
+    def full(path: Path, content: bytes) -> int:
+        with path.open("wb") as stream:
+            stream.write(content[:100])
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match="cannot be written"):
+        released.report(place)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("r.html", "before")]
+
+
+def test_a_report_follows_no_link_in_a_circle(tmp_path: Path, released: Release) -> None:
+    (tmp_path / "r.html").symlink_to(tmp_path / "r.html")
+    with pytest.raises(InputError, match="cannot be written"):
+        released.report(tmp_path / "r.html")
+
+
 def test_where_a_report_cannot_be_written(tmp_path: Path, released: Release) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         released.report(tmp_path / "nowhere" / "r.html")

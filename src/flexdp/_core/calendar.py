@@ -19,11 +19,11 @@ from flexdp.errors import InputError
 
 __all__ = [
     "DAYS_FROM_MARCH_0",
-    "EPOCH",
     "FIRST_DATETIME",
     "FIRST_DAY",
     "LAST_DATETIME",
     "LAST_DAY",
+    "MICROSECOND",
     "MICROS_PER_DAY",
     "check_zone",
     "date_at",
@@ -31,15 +31,17 @@ __all__ = [
     "days_since_epoch",
     "first_day",
     "micros_since_epoch",
+    "month_number",
     "month_numbers",
+    "month_start",
     "offsets",
 ]
 
 _EPOCH = dt.datetime(1970, 1, 1)
-EPOCH = _EPOCH.toordinal()
-_MICROSECOND = dt.timedelta(microseconds=1)
-MICROS_PER_DAY = dt.timedelta(days=1) // _MICROSECOND
-FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - EPOCH, dt.date.max.toordinal() - EPOCH
+_EPOCH_DAY = _EPOCH.toordinal()
+MICROSECOND = dt.timedelta(microseconds=1)
+MICROS_PER_DAY = dt.timedelta(days=1) // MICROSECOND
+FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - _EPOCH_DAY, dt.date.max.toordinal() - _EPOCH_DAY
 FIRST_DATETIME, LAST_DATETIME = FIRST_DAY * MICROS_PER_DAY, (LAST_DAY + 1) * MICROS_PER_DAY - 1
 DAYS_FROM_MARCH_0 = 719468  # from 1 March of the year 0 to 1970-01-01
 
@@ -54,7 +56,7 @@ def days_since_epoch(day: dt.date) -> int:
     >>> days_since_epoch(dt.date(1970, 1, 2)), days_since_epoch(dt.datetime(1969, 12, 31, 18))
     (1, -1)
     """
-    return day.toordinal() - EPOCH
+    return day.toordinal() - _EPOCH_DAY
 
 
 def micros_since_epoch(moment: dt.datetime) -> int:
@@ -63,12 +65,12 @@ def micros_since_epoch(moment: dt.datetime) -> int:
     >>> micros_since_epoch(dt.datetime(1970, 1, 1, 0, 0, 1))
     1000000
     """
-    return (moment.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+    return (moment.replace(tzinfo=None) - _EPOCH) // MICROSECOND
 
 
 def date_at(day: int) -> dt.date:
     """Return the date of a day number, or the nearest one of the years 1 to 9999."""
-    return dt.date.fromordinal(min(max(day, FIRST_DAY), LAST_DAY) + EPOCH)
+    return dt.date.fromordinal(min(max(day, FIRST_DAY), LAST_DAY) + _EPOCH_DAY)
 
 
 def datetime_at(micros: int) -> dt.datetime:
@@ -79,17 +81,39 @@ def datetime_at(micros: int) -> dt.datetime:
 def month_numbers(days: NDArray[Any]) -> NDArray[Any]:
     """Return the months of some days, given as day numbers; month 0 is January of the year 0.
 
-    The arithmetic is that of the query: eras of 400 years of 146097 days, in years that begin in March.
-
     >>> month_numbers(np.array([days_since_epoch(dt.date(2024, 2, 29))])).tolist() == [12 * 2024 + 1]
     True
     """
+    return np.asarray(_months(days))
+
+
+def month_number(day: int) -> int:
+    """Return the month of one day, which may lie in any year.
+
+    >>> month_number(days_since_epoch(dt.date(2024, 2, 29))) == 12 * 2024 + 1
+    True
+    """
+    return int(_months(day))
+
+
+def _months(days: Any) -> Any:
+    """The arithmetic of the query: eras of 400 years of 146097 days, in years that begin in March."""
     days = days + DAYS_FROM_MARCH_0
     era = days // 146097
     day_of_era = days - 146097 * era
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    return np.asarray(12 * (400 * era + year_of_era) + (5 * day_of_year + 2) // 153 + 2)
+    return 12 * (400 * era + year_of_era) + (5 * day_of_year + 2) // 153 + 2
+
+
+def month_start(month: int) -> int:
+    """Return the day number of the first day of a month of any year.
+
+    >>> month_start(12 * 1970 + 1), month_start(12 * 10000) == LAST_DAY + 1
+    (31, True)
+    """
+    year, month_of_year = divmod(month - 2, 12)  # years that begin in March
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month_of_year + 2) // 5 - DAYS_FROM_MARCH_0
 
 
 def first_day(month: int) -> int:
@@ -98,10 +122,7 @@ def first_day(month: int) -> int:
     >>> date_at(first_day(12 * 2024 + 1))
     datetime.date(2024, 2, 1)
     """
-    year = month // 12
-    if not 1 <= year <= 9999:
-        return FIRST_DAY if year < 1 else LAST_DAY + 1
-    return days_since_epoch(dt.date(year, month % 12 + 1, 1))
+    return min(max(month_start(month), FIRST_DAY), LAST_DAY + 1)
 
 
 def check_zone(zone: object) -> str:
@@ -148,4 +169,4 @@ def offsets(zone: str) -> tuple[tuple[int, int], ...]:
                 low, high = (middle, high) if ahead(middle) == found[-1][1] else (low, middle)
             found.append((high, ahead(high)))
         moment = later
-    return tuple((micros_since_epoch(at), by // _MICROSECOND) for at, by in found)
+    return tuple((micros_since_epoch(at), by // MICROSECOND) for at, by in found)

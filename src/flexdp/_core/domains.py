@@ -20,10 +20,10 @@ from flexdp._core.text import is_short, plain_scalar, safe_repr, thousands
 from flexdp.errors import InputError, P, Phrase
 
 __all__ = [
-    "ALPHA", "BETA", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL", "OPEN_ALPHA", "OPEN_GAMMA",
-    "POSITIVE_ALPHA", "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY", "SMALL_DELTA", "SPAN", "TAU", "TRIM",
-    "WIDTH", "Domain", "array", "attribute", "choice", "elements", "flag", "function", "instance", "integer", "pairs",
-    "path_text", "sequence", "text",
+    "ALPHA", "BETA", "CERTIFY", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL", "OPEN_ALPHA",
+    "OPEN_GAMMA", "POSITIVE_ALPHA", "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY", "SMALL_DELTA", "SPAN",
+    "TAU", "TRIM", "WIDTH", "Domain", "array", "attribute", "choice", "elements", "flag", "function", "instance",
+    "integer", "pairs", "path_text", "sequence", "text",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -227,6 +227,12 @@ TRIM = Domain(
     low_included=True,
     high=Fraction(1, 2),
     remedy="Give the fraction cut off at either end, for example 0.05.",
+)
+CERTIFY = Domain(
+    name="certify",
+    low=Fraction(0),
+    high=Fraction(1),
+    remedy=("Give the share of the budget that buys the bound, for example ", P("certify", 0.05), "."),
 )
 SPAN = Domain(name="span", low=Fraction(0), remedy="Give the length of the public interval that contains all values.")
 SENSITIVITY = Domain(name="sensitivity", low=Fraction(0), remedy="Give the most that one record can change the answer.")

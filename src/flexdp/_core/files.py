@@ -15,7 +15,8 @@ __all__ = ["replacing", "write_whole"]
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``path`` that takes its place at the end, or is removed if anything is raised.
 
-    A link is followed: the file that it points to is replaced, not the link.
+    A link is followed: the file that it points to is replaced, not the link. A file that is write-protected is left
+    alone.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder, "a.txt")) as draft:
@@ -24,6 +25,8 @@ def replacing(path: Path) -> Iterator[Path]:
     [('a.txt', 'text')]
     """
     target = path.resolve()
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError("write-protected")
     descriptor, name = tempfile.mkstemp(prefix=".flexdp-", dir=target.parent)
     os.close(descriptor)
     draft = Path(name)

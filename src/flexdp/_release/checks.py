@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice
+from flexdp._core.exact import root_up
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
@@ -128,8 +129,7 @@ def _mean_kind(column: Column, kind: Any, asked: object) -> Any:
 
 def _side(beta: Fraction, dimensions: int) -> Fraction:
     """The side of a cube whose half-diagonal is at most β: 2β/√d, rounded down."""
-    scale = 10**15
-    return 2 * beta / Fraction(math.isqrt(dimensions * scale * scale - 1) + 1, scale)
+    return 2 * beta / root_up(dimensions, decimals=15)
 
 
 def _refuse_twice(columns: Sequence[Column]) -> None:

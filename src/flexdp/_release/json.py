@@ -7,13 +7,13 @@ kind. Documents of the first schema are still read.
 from __future__ import annotations
 
 import json
-import re
-from fractions import Fraction
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from flexdp._core.documents import parse_json
 from flexdp._core.domains import integer
+from flexdp._core.exact import json_value
 from flexdp._core.text import is_short, safe_repr
 from flexdp._release.columns import declared_groups
 from flexdp._release.spec import Spec, group_index, group_labels
@@ -44,7 +44,6 @@ SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/2", "flexdp.releases/2"
 _FORMER, _FORMER_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
 _KINDS = ("integer", "number", "text", "date", "datetime", "boolean")
 _WIDEST_INDENT = 16
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _PER_UNIT = (None, "max", "min", "mean")
 
 
@@ -56,16 +55,7 @@ def json_text(document: dict[str, Any], indent: object) -> str:
 
 def parse(document: str | bytes) -> Any:
     """Return the JSON values of a document, after refusing repeated names, infinite numbers and broken Unicode."""
-    if isinstance(document, str):
-        text = str.__str__(document)
-    elif isinstance(document, bytes | bytearray):
-        text = bytes(document).decode(json.detect_encoding(bytes(document)))
-    else:
-        raise TypeError("neither text nor bytes")
-    values = json.loads(text, object_pairs_hook=_named_once, parse_constant=_refuse_constant)
-    if _SURROGATE.search(text):
-        json.dumps(values, ensure_ascii=False).encode()  # fails unless they come in pairs
-    return _upgraded(values)
+    return _upgraded(parse_json(document))
 
 
 def _upgraded(values: Any) -> Any:
@@ -85,17 +75,6 @@ def _upgraded(values: Any) -> Any:
     return upgraded
 
 
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError("a name that comes twice")
-    return values
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number")
-
-
 def write(spec: Spec, budget: Budget, cells: KeyedHistogram, records_at_most: int | None) -> dict[str, Any]:
     """Return the document of a release, as plain JSON values."""
     noise = budget.bars
@@ -103,10 +82,10 @@ def write(spec: Spec, budget: Budget, cells: KeyedHistogram, records_at_most: in
     alone = len(spec.columns) == 1
     first = len(spec.by)
     parts = [(axis, cells.parts[first + i]) for i, axis in enumerate(spec.partitions)]
-    keys = [[_json_key(key) for key in axis.centres(part).tolist()] for axis, part in parts]
+    keys = [json_value(axis.centres(part).tolist()) for axis, part in parts]
     bars: dict[str, Any] = {}
     if spec.by:
-        named = [[_json_key(label) for label in column] for column in group_columns(spec, cells)]
+        named = [json_value(column) for column in group_columns(spec, cells)]
         bars["group"] = [list(row) for row in zip(*named, strict=True)]
     bars["key"] = keys[0] if alone else [list(point) for point in zip(*keys, strict=True)]
     if alone and not isinstance(spec.partitions[0], Exact):
@@ -129,9 +108,7 @@ def write(spec: Spec, budget: Budget, cells: KeyedHistogram, records_at_most: in
     if spec.by:
         document["by"] = list(spec.by)
         document["by_kind"] = list(spec.by_kinds)
-        document["groups"] = None
-        if spec.groups is not None:
-            document["groups"] = [[_json_key(part) for part in group] for group in spec.groups]
+        document["groups"] = json_value(spec.groups)
     document["privacy"] = {
         "epsilon": str(budget.epsilon),
         "delta": str(budget.delta),
@@ -270,12 +247,6 @@ def _inside(axis: Exact, keys: list[Any]) -> Any:
         if any(not low <= entry <= high for entry in np.asarray(index, dtype=object).tolist()):
             raise ValueError("a value outside the bounds")
     return index
-
-
-def _json_key(key: Any) -> Any:
-    if isinstance(key, Fraction):
-        return str(key)
-    return key if isinstance(key, bool | int | float | str) else key.isoformat()
 
 
 def exact_index(kind: Kind, keys: list[Any]) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from flexdp._core.display import from_report
 from flexdp._core.domains import path_text
+from flexdp._core.files import write_whole
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.fitting import fitting
@@ -348,10 +349,10 @@ class Release(Readable):
         InputError
             If the file cannot be written.
         """
-        place = path_text("path", path)
+        place, page = path_text("path", path), self.to_html()
         try:
-            Path(place).write_text(self.to_html(), encoding="utf-8", newline="")
-        except (OSError, ValueError):
+            write_whole(Path(place), page)
+        except (OSError, ValueError, RuntimeError):  # links that lead in a circle
             raise InputError(
                 "path", "cannot be written", given=safe_repr(place), remedy="Check the folder and its permissions."
             ) from None

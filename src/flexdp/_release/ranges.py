@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import MICROSECOND
 from flexdp._core.exact import float_up, number_text, said
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.edges import Edges
@@ -48,7 +49,6 @@ _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-_MICROSECOND = dt.timedelta(microseconds=1)
 
 
 def figure(value: Fraction | int | float) -> str:
@@ -202,7 +202,7 @@ def _whole_days(first: dt.datetime, last: dt.datetime) -> bool:
 
 
 def _after(last: dt.datetime) -> dt.datetime:
-    return last + _MICROSECOND if last < dt.datetime.max else last
+    return last + MICROSECOND if last < dt.datetime.max else last
 
 
 def bounds_text(partition: Buckets) -> str:

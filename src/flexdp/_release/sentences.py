@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from flexdp._core.calendar import MICROSECOND
 from flexdp._core.display import listed
 from flexdp._core.exact import exact_text, float_up, number_text, said, upper_text, value_text
 from flexdp._core.text import plural, thousands
@@ -36,7 +37,7 @@ from flexdp.buckets.base import MEASURES
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
-from flexdp.calculus.loss import survives_from
+from flexdp.calculus.loss import shortfall, survives_from
 from flexdp.guarantees import Accuracy, percent_text
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 
@@ -197,7 +198,7 @@ class Words:
             if not error and not opened:
                 return value_text(value)
             unit = f" {accuracy.unit}"
-            middle = Fraction(value // dt.timedelta(microseconds=1), MEASURES[accuracy.unit])
+            middle = Fraction(value // MICROSECOND, MEASURES[accuracy.unit])
         exact = said(middle) if isinstance(middle, float) else Fraction(middle)
         ends = max(Fraction(0), exact - error), exact + error
         if self.partition.relative:
@@ -277,9 +278,9 @@ class Words:
     @property
     def too_low(self) -> str:
         """The most that a released count can fall short by: "at most 27 too low"."""
-        summed = self.spec.summed(self.part)
-        if summed is not None:
-            return f"at most {thousands(self.max_drop * summed)} too low"
+        low = shortfall(self.max_drop, self.spec.summed(self.part))
+        if low is not None:
+            return f"at most {thousands(low)} too low"
         each = self.per if self.part.column is not None else joined(self.groups)
         return f"at most {thousands(self.max_drop)} too low per {each}"
 

@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from flexdp.buckets.base import EPOCH, Kind, times
+from flexdp._core.calendar import days_since_epoch
+from flexdp.buckets.base import Kind, times
 from flexdp.buckets.parse import make_grid
 from flexdp.buckets.partition import Buckets, Partition
 
@@ -111,7 +112,7 @@ WHOLE = Part()
 
 def group_index(group: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a group as engines number it: dates as days since 1970-01-01."""
-    return tuple(part.toordinal() - EPOCH if isinstance(part, dt.date) else part for part in group)
+    return tuple(days_since_epoch(part) if isinstance(part, dt.date) else part for part in group)
 
 
 def group_labels(kind: Kind, index: list[Any]) -> list[Any]:

@@ -27,7 +27,6 @@ __all__ = [
     "BLOCK",
     "LARGEST_TOTAL",
     "MOST_RUNS",
-    "SMALL_DELTA",
     "Baseline",
     "Citation",
     "ComparedMechanism",

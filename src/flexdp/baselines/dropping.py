@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON
+from flexdp._core.domains import EPSILON, SMALL_DELTA
 from flexdp._core.exact import Number
-from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines.base import Citation, HistogramMechanism, Question, Task
 from flexdp.baselines.laws import WholeBars
 from flexdp.guarantees import Privacy
 from flexdp.noise.drop import DropNoise

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON, integer
+from flexdp._core.domains import EPSILON, SMALL_DELTA, integer
 from flexdp._core.exact import Number
-from flexdp.baselines.base import SMALL_DELTA, Citation, HistogramMechanism, Question, Task
+from flexdp.baselines.base import Citation, HistogramMechanism, Question, Task
 from flexdp.baselines.laws import BarLaw
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy

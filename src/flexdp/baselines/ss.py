@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON
+from flexdp._core.domains import EPSILON, SMALL_DELTA
 from flexdp._core.exact import Number
-from flexdp.baselines.base import SMALL_DELTA, Citation, ComparedMechanism, Question, Task
+from flexdp.baselines.base import Citation, ComparedMechanism, Question, Task
 from flexdp.baselines.stability import drawn_answers, smooth_sensitivity
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy

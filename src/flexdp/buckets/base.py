@@ -13,24 +13,16 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import EPOCH, FIRST_DAY, LAST_DAY, MICROS_PER_DAY, date_at, datetime_at
-from flexdp._core.calendar import FIRST_DATETIME as FIRST_MOMENT
-from flexdp._core.calendar import LAST_DATETIME as LAST_MOMENT
+from flexdp._core.calendar import MICROS_PER_DAY, date_at, datetime_at
 from flexdp._core.exact import said, to_double
 from flexdp._core.keys import canonical_keys, object_keys
 
 __all__ = [
-    "EPOCH",
-    "FIRST_DAY",
-    "FIRST_MOMENT",
     "LARGEST_DOUBLE",
     "LARGEST_INDEX",
     "LARGEST_INTEGER",
-    "LAST_DAY",
-    "LAST_MOMENT",
     "LONGEST_TEXT",
     "MEASURES",
-    "MICROS_PER_DAY",
     "SMALLEST_NORMAL",
     "Bucket",
     "Kind",

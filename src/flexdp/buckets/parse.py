@@ -12,7 +12,14 @@ from typing import Any, get_args
 
 import numpy as np
 
-from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY, days_since_epoch, micros_since_epoch
+from flexdp._core.calendar import (
+    FIRST_DATETIME,
+    LAST_DATETIME,
+    MICROS_PER_DAY,
+    MICROSECOND,
+    days_since_epoch,
+    micros_since_epoch,
+)
 from flexdp._core.domains import RELATIVE, WIDTH, Domain, choice, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar, safe_repr
@@ -156,7 +163,7 @@ def make_buckets(
 def _timed(kind: Kind, width: Any, limits: tuple[Fraction, Fraction] | None, side: Outside) -> Width | Months | None:
     """Build buckets of a length of time; None if the width of dates is a plain number of days, written as text."""
     whole_days = kind == "date"
-    given = f"{width // dt.timedelta(microseconds=1)} microseconds" if isinstance(width, dt.timedelta) else width
+    given = f"{width // MICROSECOND} microseconds" if isinstance(width, dt.timedelta) else width
     match = _DURATION.fullmatch(given) if isinstance(given, str) else None
     word = match.group(2).lower() if match else ""
     if match is None or (word not in _LENGTHS and word not in _CALENDAR):

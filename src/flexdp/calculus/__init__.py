@@ -8,7 +8,6 @@ the paper to a function and a test.
 from __future__ import annotations
 
 from flexdp.calculus.accuracy import (
-    SENSITIVITY,
     compose_accuracy,
     compose_error,
     drop_move_accuracy,
@@ -38,7 +37,6 @@ from flexdp.calculus.sensitivities import (
 )
 
 __all__ = [
-    "SENSITIVITY",
     "DistortionSensitivity",
     "ErrorSensitivity",
     "bijection",

@@ -6,14 +6,13 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from flexdp._core.domains import EPSILON, Domain, instance
+from flexdp._core.domains import EPSILON, OPEN_GAMMA, SENSITIVITY, instance
 from flexdp._core.exact import Number, exact, float_up, said, sum_up
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, MetricSensitivity, sigma_given
 from flexdp.errors import InputError, P
 from flexdp.guarantees import DROP, DROP_MOVE, MOVE, Accuracy, Distortion, Metric
 
 __all__ = [
-    "SENSITIVITY",
     "apply_error",
     "compose_accuracy",
     "compose_error",
@@ -22,18 +21,6 @@ __all__ = [
     "laplace_accuracy",
     "useful_accuracy",
 ]
-
-_GAMMA = Domain(
-    name="gamma",
-    low=Fraction(0),
-    high=Fraction(1),
-    remedy="Choose the chance with which the error may be exceeded, for example gamma=0.05.",
-)
-SENSITIVITY = Domain(
-    name="sensitivity",
-    low=Fraction(0),
-    remedy="Give the largest distance by which one record can move the answer.",
-)
 
 
 def compose_accuracy(
@@ -267,7 +254,7 @@ def laplace_accuracy(*, sensitivity: Number, epsilon: Number, gamma: Number) -> 
     2.9957322735539913
     """
     scale = SENSITIVITY.check(sensitivity) / EPSILON.check(epsilon)
-    chance = _GAMMA.check(gamma)
+    chance = OPEN_GAMMA.check(gamma)
     context = Context(prec=50, rounding=ROUND_CEILING)
     logarithm = Fraction(context.ln(context.divide(Decimal(chance.denominator), Decimal(chance.numerator))))
     slack = 1 + Fraction(1, 10**40)  # Decimal's logarithm is right to its last digit

@@ -19,7 +19,7 @@ from functools import reduce
 from operator import and_
 from typing import NamedTuple, TypeAlias
 
-from flexdp._core.domains import Domain, elements, flag, instance, integer, sequence, text
+from flexdp._core.domains import CERTIFY, Domain, elements, flag, instance, integer, sequence, text
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr
 from flexdp.calculus.powers import any_of, group_factor, share_of_each
@@ -43,7 +43,6 @@ __all__ = [
 
 Relation: TypeAlias = tuple[Neighbours, Neighbours]  # the neighbours that a step takes, and those that it gives
 
-_SHARE = Domain(name="certify", low=Fraction(0), high=Fraction(1), remedy="It is a share of the budget, such as 0.05.")
 _LARGEST_EPSILON = 10**4  # of any guarantee
 _LARGEST_GROUP = 10**9  # beyond it sixty digits no longer tell a step's factor from 1
 _PART = Domain(name="shares", low=Fraction(0), remedy="Give a positive share to each, for example [2, 1, 1].")
@@ -307,7 +306,7 @@ def divide(privacy: Privacy, *, buckets: int = 1, certify: Number | None = None)
     """
     if certify is None:
         return Division(of_each_bucket(privacy, buckets), None)
-    share = _SHARE.check(certify)
+    share = CERTIFY.check(certify)
     rest, bound = split(privacy, [1 - share, share])
     return Division(of_each_bucket(rest, buckets), of_each_member(bound, buckets))
 

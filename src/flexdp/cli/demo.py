@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from flexdp._core.exact import value_text
 from flexdp._release.api import Release, release
-from flexdp.cli.output import bar_chart, print_answers, show
+from flexdp.cli.output import bar_chart, print_answers
 
 __all__ = ["demo"]
 
@@ -54,7 +55,7 @@ def _narrate(published: Release, carriers: Release, truth: dict[str, Any]) -> No
         "99th percentile": published.quantile("0.99"),
     }
     for name, answer in answers.items():
-        table.add_row(name, show(answer.value), show(truth[name]))
+        table.add_row(name, value_text(answer.value), value_text(truth[name]))
     console.print(table)
     console.print("\nWhat these answers mean:")
     print_answers(published, [published.max(), published.quantile("0.99")])

@@ -6,8 +6,8 @@ import csv
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from flexdp._core.display import key_text
 from flexdp._core.domains import path_text
-from flexdp._core.exact import json_value, number_text
+from flexdp._core.exact import json_value, number_text, value_text
+from flexdp._core.files import replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
@@ -104,7 +104,7 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     document["answers"] = [json_answer(question.word, question(release)) for question in questions]
     for group, view in _groups(release):
         answers = [json_answer(question.word, question(view)) for question in questions]
-        document["answers"] += [{**answer, "group": [json_value(part) for part in group]} for answer in answers]
+        document["answers"] += [{**answer, "group": json_value(group)} for answer in answers]
     return document
 
 
@@ -117,11 +117,7 @@ def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
 
 def json_answer(word: str, answer: Answer) -> dict[str, Any]:
     """Return an answer as plain JSON values."""
-    value = answer.value
-    if isinstance(value, dict):
-        value = [[json_value(key), records] for key, records in value.items()]
-    elif isinstance(value, tuple):
-        value = [[json_value(part) for part in item] if isinstance(item, tuple) else json_value(item) for item in value]
+    value = list(answer.value.items()) if isinstance(answer.value, dict) else answer.value
     accuracy = answer.accuracy
     return {
         "stat": word,
@@ -130,7 +126,7 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
         "beta": accuracy.beta if accuracy else None,
         "beta_is_relative": accuracy.relative if accuracy else None,
         "moved": accuracy.moved if accuracy else None,
-        "interval": [json_value(end) for end in answer.interval] if answer.interval else None,
+        "interval": json_value(answer.interval) if answer.interval else None,
         "statement": answer.statement,
     }
 
@@ -152,10 +148,10 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
                 sys.stdout.writelines(
-                    f"{visible(show(key))}\t{show(records)}\n" for key, records in answer.value.items()
+                    f"{visible(value_text(key))}\t{records}\n" for key, records in answer.value.items()
                 )
             elif isinstance(answer.value, tuple) and answer.name == "support":
-                sys.stdout.writelines(f"{visible(show(key))}\n" for key in answer.value)
+                sys.stdout.writelines(f"{visible(value_text(key))}\n" for key in answer.value)
         return
     from rich.console import Console
     from rich.table import Table
@@ -181,11 +177,6 @@ def _cell(answer: Answer) -> str:
     return "below" if isinstance(answer.value, dict) else visible(answer.text)
 
 
-def show(value: Any) -> str:
-    """Return a key or a count as people write it, in full."""
-    return key_text(value, sys.maxsize)
-
-
 def bar_chart(release: Release, width: int = 40) -> Any:
     """Return the released histogram as a bar chart for a terminal."""
     from rich.table import Table
@@ -201,7 +192,7 @@ def bar_chart(release: Release, width: int = 40) -> Any:
             chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
             break
         eighths = max(1, round(8 * width * records / tallest))
-        chart.add_row(Text(visible(show(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
+        chart.add_row(Text(visible(value_text(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
     return chart
 
 
@@ -213,6 +204,7 @@ class AtomicFile:
     ) -> None:
         self._path = None if path is None else Path(path_text("output", path))
         self._stream: TextIO | None = None
+        self._open = ExitStack()
         if self._path is not None and any(_same(self._path, file) for file in inputs):
             raise InputError("output", f"{safe_repr(path)} is the input", remedy="Name another file.")
         if self._path is not None and self._path.suffix.lower() not in endings:
@@ -229,9 +221,8 @@ class AtomicFile:
                 if self._path.exists() and not os.access(self._path, os.W_OK):
                     raise InputError("output", f"{given} is write-protected", remedy="Name another file.")
                 self._path = self._path.resolve()  # what a link points to is replaced, not the link
-                self._stream = tempfile.NamedTemporaryFile(
-                    "w", encoding="utf-8", newline="", dir=self._path.parent, prefix=".flexdp-", delete=False
-                )  # type: ignore[assignment]
+                draft = self._open.enter_context(replacing(self._path))
+                self._stream = self._open.enter_context(draft.open("w", encoding="utf-8", newline=""))
             except (OSError, RuntimeError):  # links that lead in a circle
                 raise InputError(
                     "output", f"{given} cannot be written", remedy="Check its name and the permissions of its folder."
@@ -271,16 +262,7 @@ class AtomicFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._stream is None or self._path is None:
-            return
-        written = Path(self._stream.name)
-        try:
-            self._stream.close()
-            if kind is None:
-                written.chmod(0o666 & ~_umask())
-                written.replace(self._path)
-        finally:
-            written.unlink(missing_ok=True)
+        self._open.__exit__(kind, error, trace)  # closes the draft, then puts it in place or removes it
 
 
 def _same(path: Path, file: str) -> bool:
@@ -289,9 +271,3 @@ def _same(path: Path, file: str) -> bool:
         return path.samefile(file)
     except (OSError, ValueError):
         return False
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

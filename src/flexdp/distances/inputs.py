@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from flexdp._core.domains import array as array_given
 from flexdp._core.domains import elements
 from flexdp._core.exact import exact
+from flexdp._core.keys import canonical_keys, object_keys
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances.coupling import LARGEST_INT64, total
 from flexdp.errors import InputError, P
-from flexdp.histogram import Histogram, canonical_keys, object_keys
+from flexdp.histogram import Histogram
 
 __all__ = [
     "Measure",

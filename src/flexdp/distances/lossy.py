@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import Domain
+from flexdp._core.domains import GAMMA
 from flexdp._core.exact import Number
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
@@ -18,22 +19,10 @@ from flexdp.distances.inputs import Scaled, scaled
 from flexdp.distances.line import Pieces
 from flexdp.distances.problem import Metric, Problem, make_problem, ordered
 
-__all__ = ["GAMMA", "THETA", "lossy_w1", "lossy_winf", "total_variation"]
+__all__ = ["THETA", "lossy_w1", "lossy_winf", "total_variation"]
 
 
-def _share(name: str) -> Domain:
-    return Domain(
-        name=name,
-        low=Fraction(0),
-        low_included=True,
-        high=Fraction(1),
-        high_included=True,
-        remedy="It is the fraction of the mass that may be ignored.",
-    )
-
-
-GAMMA = _share("gamma")
-THETA = _share("theta")
+THETA = replace(GAMMA, name="theta")
 
 
 def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: Metric = None) -> Transport:

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA as ALPHA_RANGE
-from flexdp._core.domains import EPSILON, choice, elements, integer
+from flexdp._core.domains import EPSILON, SMALL_DELTA, choice, elements, integer
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.baselines import Baseline
-from flexdp.baselines.base import SMALL_DELTA, Empty, Ties
+from flexdp.baselines.base import Empty, Ties
 from flexdp.errors import InputError
 from flexdp.experiments.cases import Case, case
 from flexdp.experiments.paper import ALPHA, DELTA, Experiment

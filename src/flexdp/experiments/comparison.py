@@ -25,7 +25,7 @@ from flexdp.experiments.results import Row, results_csv, rows, short_table
 from flexdp.experiments.runner import Progress, Study, run
 from flexdp.histogram import Histogram
 from flexdp.simulation.laws import Fixed, Law, parse_law
-from flexdp.statistics import Max, MaxAtLeast, Mode
+from flexdp.statistics import Max, MaxAtLeast, Mode, parse
 
 __all__ = ["Comparison", "compare", "parse_statistic"]
 
@@ -208,14 +208,11 @@ def parse_statistic(statistic: Readable | str) -> Readable:
     >>> parse_statistic("max_at_least:500")
     MaxAtLeast(count=500)
     """
-    if isinstance(statistic, Max | MaxAtLeast | Mode):
-        return statistic
-    given = plain_scalar(statistic)
-    name, _, argument = given.partition(":") if isinstance(given, str) else ("", "", "")
-    if isinstance(given, str) and given in ("max", "mode"):
-        return Max() if given == "max" else Mode()
-    if name == "max_at_least" and argument:
-        return MaxAtLeast(argument)
+    asked: object = plain_scalar(statistic)
+    if isinstance(asked, str) and (asked in ("max", "mode") or asked.startswith("max_at_least:")):
+        asked = parse.parse_statistic(asked)
+    if isinstance(asked, Max | MaxAtLeast | Mode):
+        return asked
     raise InputError("statistic", "must be max, max_at_least:k or mode", given=safe_repr(statistic))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from flexdp._core import files
 from flexdp._core.domains import path_text
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
@@ -42,26 +42,11 @@ def output_folder(out: str | Path) -> Path:
         if folder.exists() and not folder.is_dir():
             raise InputError("out", "must be a folder", given=f"the file {safe_repr(str(folder))}")
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor, trial = tempfile.mkstemp(prefix=".flexdp-", dir=folder)
-        os.close(descriptor)
-        Path(trial).unlink()
+        tempfile.NamedTemporaryFile(prefix=".flexdp-", dir=folder).close()
     return folder
 
 
 def write_whole(path: Path, content: str | bytes, parameter: str = "out") -> None:
-    """Write a file atomically: to a temporary file, then rename it."""
+    """Write a file whole or not at all."""
     with writing(path, parameter):
-        descriptor, name = tempfile.mkstemp(prefix=".flexdp-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(content.encode() if isinstance(content, str) else content)
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        files.write_whole(path, content)

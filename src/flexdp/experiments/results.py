@@ -14,11 +14,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from flexdp._core.exact import number_text
+from flexdp._core.exact import number_text, value_text
 from flexdp.experiments.cells import Cell
 from flexdp.experiments.runner import Study
 
@@ -97,13 +96,13 @@ def _row(cell: Cell) -> Row:
 
 def results_csv(study: Study) -> str:
     """Return ``results.csv``, identical for equal parameters and seed."""
-    return _csv([each.name for each in fields(Row)], (map(_text, astuple(row)) for row in rows(study)))
+    return _csv([each.name for each in fields(Row)], (map(value_text, astuple(row)) for row in rows(study)))
 
 
 def datasets_csv(study: Study) -> str:
     """Return ``datasets.csv``: one row per data set and cell, for paired comparisons."""
     lines = (
-        map(_text, (cell.experiment, cell.mechanism, cell.epsilon, place, actual, flexible))
+        map(value_text, (cell.experiment, cell.mechanism, cell.epsilon, place, actual, flexible))
         for cell in study.cells
         for place, (actual, flexible) in enumerate(zip(cell.actual, cell.flexible, strict=True))
     )
@@ -136,10 +135,6 @@ def _few(epsilons: Sequence[Fraction]) -> list[Fraction]:
     if len(epsilons) <= SHOWN:
         return list(epsilons)
     return [epsilons[round(place * (len(epsilons) - 1) / (SHOWN - 1))] for place in range(SHOWN)]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else number_text(value)
 
 
 def _csv(header: Sequence[str], lines: Iterable[Iterable[str]]) -> str:

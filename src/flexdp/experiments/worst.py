@@ -21,11 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flexdp._core.domains import EPSILON, GAMMA, elements, integer
+from flexdp._core.domains import EPSILON, GAMMA, SMALL_DELTA, elements, integer
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import plural, safe_repr
 from flexdp.baselines import Baseline, baseline
-from flexdp.baselines.base import LARGEST_TOTAL, SMALL_DELTA, Readable
+from flexdp.baselines.base import LARGEST_TOTAL, Readable
+from flexdp.calculus.loss import alpha_before, most_lost
 from flexdp.errors import InputError, P
 from flexdp.experiments.climbing import Place, Record, all_histograms, climb
 from flexdp.experiments.paper import statistic_text
@@ -224,15 +225,17 @@ def csv_text(rows: Sequence[WorstCase]) -> str:
 
 def _guaranteed(epsilon: Fraction, delta: Fraction, records: int, bars: int) -> Fraction:
     """Return the α that dropping guarantees: at most D of the n records from each bucket."""
-    lost = DropNoise(epsilon, delta).max_drop * bars
-    if lost >= records:
+    drop = DropNoise(epsilon, delta).max_drop
+    alpha = alpha_before(drop, bars, records)
+    if alpha == 1:
         raise InputError(
             "records",
-            f"must exceed {lost} for {plural(bars, 'bucket')}, so that dropping guarantees an alpha below 1",
+            f"must exceed {most_lost(drop, bars)} for {plural(bars, 'bucket')}, so that dropping guarantees an alpha "
+            "below 1",
             given=safe_repr(records),
             remedy=("Choose more ", P("records"), ", fewer ", P("bars"), " or a larger ", P("epsilon"), "."),
         )
-    return Fraction(lost, records)
+    return alpha
 
 
 def _worst(place: Place, gammas: tuple[Fraction, ...], evaluations: int, seed: int) -> Iterator[WorstCase]:

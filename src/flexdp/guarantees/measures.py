@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
-from flexdp._core.domains import Domain, attribute, flag, function, instance
+from flexdp._core.domains import ETA, attribute, flag, function, instance
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
 from flexdp.guarantees.relations import named
@@ -26,12 +26,6 @@ __all__ = [
     "distortion_given",
     "metric_given",
 ]
-
-ETA = Domain(
-    name="eta",
-    low=Fraction(0),
-    remedy="It is the price of moving by one in records dropped; at 0 moving would be free, and distinct data equal.",
-)
 
 
 @dataclass(frozen=True, init=False, slots=True)

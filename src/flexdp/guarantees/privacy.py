@@ -7,14 +7,12 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from flexdp._core.display import card, sentence
-from flexdp._core.domains import DELTA, EPSILON, instance
+from flexdp._core.domains import EPSILON, PURE_DELTA, instance
 from flexdp._core.exact import Number, upper_text
 from flexdp.errors import InputError, P
 from flexdp.guarantees.relations import ONE_RECORD, Condition, Neighbours, neighbours_given
 
 __all__ = ["Privacy"]
-
-PURE_DELTA = replace(DELTA, low=Fraction(0))  # a guarantee, unlike a mechanism of ours, may have δ = 0
 
 
 @dataclass(frozen=True, init=False, slots=True)

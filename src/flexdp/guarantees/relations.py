@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flexdp._core.domains import Domain, instance, integer, text
+from flexdp._core.domains import SENSITIVITY, instance, integer, text
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import plural, safe_repr
 from flexdp.errors import InputError
@@ -20,12 +20,6 @@ __all__ = [
     "OwnNeighbours",
     "Replace",
 ]
-
-_SENSITIVITY = Domain(
-    name="sensitivity",
-    low=Fraction(0),
-    remedy="Give the largest difference between the answers of two neighbours.",
-)
 
 
 class Neighbours(ABC):
@@ -188,7 +182,7 @@ class AnswersWithin(Neighbours):
     sensitivity: Fraction
 
     def __init__(self, sensitivity: Number) -> None:
-        object.__setattr__(self, "sensitivity", _SENSITIVITY.check(sensitivity))
+        object.__setattr__(self, "sensitivity", SENSITIVITY.check(sensitivity))
 
     def covers(self, other: Neighbours) -> bool:
         """Return True for answers that are no further apart.

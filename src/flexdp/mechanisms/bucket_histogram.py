@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flexdp._core.domains import EPSILON, Domain, integer
+from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA, integer
 from flexdp._core.exact import Number, root_up
 from flexdp.errors import InputError, P
 from flexdp.mechanisms.base import Mechanism
@@ -21,9 +21,6 @@ from flexdp.mechanisms.wrapper import Wrapper
 from flexdp.noise.calibration import smallest_delta
 
 __all__ = ["BucketHistogram"]
-
-_ALPHA = Domain(name="alpha", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of records left out.")
-_BETA = Domain(name="beta", low=Fraction(0), remedy="It is the largest distance by which a value may be moved.")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -82,8 +79,8 @@ class BucketHistogram(Wrapper):
         records_at_least: int,
         dimensions: int = 1,
     ) -> None:
-        object.__setattr__(self, "alpha", _ALPHA.check(alpha))
-        object.__setattr__(self, "beta", _BETA.check(beta))
+        object.__setattr__(self, "alpha", OPEN_ALPHA.check(alpha))
+        object.__setattr__(self, "beta", POSITIVE_BETA.check(beta))
         least = integer("records_at_least", records_at_least, at_most=MOST_RECORDS)
         object.__setattr__(self, "records_at_least", least)
         object.__setattr__(self, "dimensions", dimensions_given(dimensions))
@@ -94,7 +91,7 @@ class BucketHistogram(Wrapper):
         self.inner  # noqa: B018  (what cannot be is refused now)
 
     def _buckets(self, bounds: Sequence[Any]) -> Bucketing:
-        width = 2 * self.beta / (Fraction(1) if self.dimensions == 1 else root_up(self.dimensions))
+        width = 2 * self.beta / root_up(self.dimensions)
         return Bucketing(width=width, bounds=bounds, dimensions=self.dimensions)
 
     @cached_property

@@ -7,9 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from flexdp._core.domains import DELTA, EPSILON, Domain, instance, integer, text
+from flexdp._core.domains import CERTIFY, DELTA, EPSILON, instance, integer, text
 from flexdp._core.exact import Number, float_up, number_text
 from flexdp._core.text import safe_repr
+from flexdp.calculus.loss import alpha_before, most_lost
 from flexdp.calculus.privacy import divide, of_group, of_unit, total
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.errors import InputError, P
@@ -22,13 +23,6 @@ from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import smallest_reach
 
 __all__ = ["Dropping", "Thinned", "keeps_errors"]
-
-CERTIFY = Domain(
-    name="certify",
-    low=Fraction(0),
-    high=Fraction(1),
-    remedy="It is the share of the budget that buys the bound, for example certify=0.05.",
-)
 
 
 class Thinned(NamedTuple):
@@ -254,7 +248,7 @@ class Dropping(Mechanism):
         """
         share = None
         if known.records_at_least is not None and known.bars is not None:
-            share = min(Fraction(self.max_drop * known.bars, known.records_at_least), Fraction(1))
+            share = alpha_before(self.max_drop, known.bars, known.records_at_least)
         return keeps_errors(share, self.max_drop, self.target)
 
     def records_left(self, known: Known) -> int | None:
@@ -270,9 +264,8 @@ class Dropping(Mechanism):
         int or None
             The number of records that are left at least.
         """
-        if known.records_at_least is None or known.bars is None:
-            return None
-        return max(0, known.records_at_least - self.max_drop * known.bars)
+        lost = most_lost(self.max_drop, known.bars)
+        return None if known.records_at_least is None or lost is None else max(0, known.records_at_least - lost)
 
     @cached_property
     def _privacy(self) -> Privacy:

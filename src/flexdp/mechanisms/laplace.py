@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import EPSILON, Domain
+from flexdp._core.domains import EPSILON, SENSITIVITY, Domain
 from flexdp._core.exact import Number, sum_up
-from flexdp.calculus.accuracy import SENSITIVITY, laplace_accuracy
+from flexdp.calculus.accuracy import laplace_accuracy
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity, only_at_zero
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, AnswersWithin, Privacy

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._core.domains import EPSILON, Domain, integer
+from flexdp._core.domains import EPSILON, TAU, integer
 from flexdp._core.exact import Number
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.errors import InputError
@@ -24,10 +24,6 @@ from flexdp.mechanisms.spaces import HISTOGRAMS, MOST_RECORDS, Known, Space, his
 from flexdp.noise.continuous import shifted_truncated_laplace
 
 __all__ = ["STLap"]
-
-_TAU = Domain(
-    name="tau", low=Fraction(0), high=Fraction(1), remedy="It is the fraction of all records a bucket may lose."
-)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -72,7 +68,7 @@ class STLap(Mechanism):
     def __init__(
         self, tau: Number, epsilon: Number, *, records_at_least: int | None = None, bars: int | None = None
     ) -> None:
-        object.__setattr__(self, "fraction", _TAU.check(tau))
+        object.__setattr__(self, "fraction", TAU.check(tau))
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
         limits = {"records": ("records_at_least", records_at_least), "buckets": ("bars", bars)}
         for field, (name, value) in limits.items():

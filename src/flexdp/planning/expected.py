@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.domains import array
 from flexdp._core.exact import json_value, value_text
 from flexdp._core.text import plural, safe_repr, thousands
-from flexdp.buckets.base import EPOCH
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
@@ -220,13 +220,13 @@ def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
 def _day(cell: Any) -> int:
     if not isinstance(cell, dt.date):
         raise InputError("public_sample", ("must hold dates with ", P("kind", "date")))
-    return cell.toordinal() - EPOCH
+    return days_since_epoch(cell)
 
 
 def _moment(cell: Any) -> int:
     if not isinstance(cell, dt.datetime) or cell.tzinfo is not None:
         raise InputError("public_sample", ("must hold datetimes without a time zone with ", P("kind", "datetime")))
-    return (cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    return micros_since_epoch(cell)
 
 
 def expected(counts: Counts, noise: DropNoise) -> Expected:
@@ -269,7 +269,7 @@ def _maximum(counts: Counts, stays: NDArray[np.float64]) -> tuple[Any, float | N
 
 
 def _position(key: Any) -> float:
-    return float(key.toordinal()) if isinstance(key, dt.date) else float(key)
+    return float(days_since_epoch(key)) if isinstance(key, dt.date) else float(key)
 
 
 def _few(number: float) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from flexdp._core.domains import EPSILON
 from flexdp._core.text import plural, safe_repr
-from flexdp.calculus.loss import alpha_before
+from flexdp.calculus.loss import alpha_before, most_lost, survives_from
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import needed_reach, per_bucket, smallest_delta
@@ -95,8 +95,8 @@ class Setting:
         return Option(
             epsilon=epsilon,
             max_drop=drop,
-            survives_from=reach,
-            total=None if buckets is None else drop * buckets,
+            survives_from=survives_from(drop),
+            total=most_lost(drop, buckets),
             alpha=None if buckets is None or records is None else alpha_before(drop, buckets, records),
             certainty=Privacy(epsilon=epsilon, delta=self.delta).certainty,
             meets=None if self.limit is None else drop <= self.limit,

@@ -13,7 +13,7 @@ from flexdp._core.display import card, facts, sentence
 from flexdp._core.domains import DELTA, EPSILON, POSITIVE_ALPHA, POSITIVE_BETA, SPAN, integer
 from flexdp._core.exact import Number, number_text, upper_text
 from flexdp._core.text import plural
-from flexdp.calculus.loss import alpha_before
+from flexdp.calculus.loss import alpha_before, most_lost
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Accuracy, AddRemove, Privacy
 from flexdp.noise.calibration import (
@@ -118,7 +118,7 @@ class Plan:
         return (
             f"With ε = {upper_text(self.epsilon, 6)} and δ = {upper_text(self.delta)}{unit}, each of "
             f"{plural(self.buckets, 'bucket')}{width} loses at most {plural(self.max_drop, 'record')}, "
-            f"together at most {self.max_drop * self.buckets}, {share}.{within} {odds[0].upper()}{odds[1:]}, "
+            f"together at most {most_lost(self.max_drop, self.buckets)}, {share}.{within} {odds[0].upper()}{odds[1:]}, "
             f"except with chance {upper_text(self.delta)}."
         )
 

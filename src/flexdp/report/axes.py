@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import days_since_epoch, micros_since_epoch
+from flexdp._core.keys import canonical_keys
 from flexdp._release.json import exact_index
 from flexdp._release.ranges import bucket_texts, value_words
-from flexdp.buckets.base import EPOCH, Kind
+from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
-from flexdp.histogram import canonical_keys
 
 __all__ = ["Axis", "label"]
 
@@ -98,8 +99,8 @@ class Axis:
 
 def _position(end: Any) -> float:
     if isinstance(end, dt.datetime):  # of the clock that was read
-        return 86400.0 * (end.toordinal() - EPOCH) + (end - dt.datetime.combine(end, dt.time())).total_seconds()
-    return float(end.toordinal() - EPOCH) if isinstance(end, dt.date) else float(end)
+        return micros_since_epoch(end) / 10**6
+    return float(days_since_epoch(end)) if isinstance(end, dt.date) else float(end)
 
 
 def label(value: Any) -> str:

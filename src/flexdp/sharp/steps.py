@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from flexdp._core.calendar import month_number, month_start
 from flexdp.sharp.scale import Scale
 
 __all__ = ["CalendarStep", "DecimalStep", "Step", "Steps", "calendar_steps", "decimal_steps"]
@@ -114,9 +115,8 @@ class CalendarStep:
         """Return the next value of the lattice strictly above."""
         if not self.months:
             return ((value - self.offset) // self.units + 1) * self.units + self.offset
-        year, month = _year_and_month(value // self.units)
-        index = (12 * year + month) // self.months * self.months
-        while (found := _first_day(index) * self.units) <= value:
+        index = month_number(value // self.units) // self.months * self.months
+        while (found := month_start(index) * self.units) <= value:
             index += self.months
         return found
 
@@ -164,20 +164,3 @@ def calendar_steps(day: int) -> Steps:
         return (kept or lattice[:1])[::-1]
 
     return steps
-
-
-def _year_and_month(days: int) -> tuple[int, int]:
-    """The year and the month, from 0, of a day since 1970, in the proleptic Gregorian calendar."""
-    era, within = divmod(days + 719468, 146097)  # eras of 400 years that begin in March
-    year = (within - within // 1460 + within // 36524 - within // 146096) // 365
-    day = within - (365 * year + year // 4 - year // 100)
-    month = (5 * day + 2) // 153 + 2  # March is 2
-    return 400 * era + year + month // 12, month % 12
-
-
-def _first_day(months: int) -> int:
-    """The day since 1970 on which a month begins, given as 12·year + month, months from 0."""
-    year, month = divmod(months, 12)
-    year, shifted = (year, month - 2) if month >= 2 else (year - 1, month + 10)
-    era, within = divmod(year, 400)
-    return era * 146097 + 365 * within + within // 4 - within // 100 + (153 * shifted + 2) // 5 - 719468

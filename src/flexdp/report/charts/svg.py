@@ -17,9 +17,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import FIRST_DAY, LAST_DAY, date_at, datetime_at, days_since_epoch, first_day, month_number
 from flexdp._core.exact import number_text, said
 from flexdp._core.text import markup, safe_repr
-from flexdp.buckets.base import EPOCH, FIRST_DAY, LAST_DAY
 from flexdp.errors import InputError
 
 __all__ = [
@@ -207,22 +207,18 @@ def _meant(name: str) -> Fraction:
 
 def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
     """Return days since 1970 at which a year, a month or a week begins, with their names."""
-    first, last = (dt.date.fromordinal(EPOCH + int(d)) for d in (max(low, FIRST_DAY), min(high, LAST_DAY)))
-    span = (last - first).days
+    start, end = int(max(low, FIRST_DAY)), int(min(high, LAST_DAY))
+    first, last, span = date_at(start), date_at(end), end - start
     if span > 3 * 365:
         years = ticks(first.year, last.year, 7, whole=True)
         found = [(dt.date(int(year), 1, 1), str(int(year))) for year in years if 1 <= year <= 9999]
     elif span > 75:
-        months = [
-            (first.year + (first.month - 1 + m) // 12, (first.month - 1 + m) % 12 + 1) for m in range(span // 28 + 2)
-        ]
         every = max(1, math.ceil(span / 30 / 8))
-        found = [(dt.date(y, m, 1), f"{y}-{m:02}") for y, m in months if y <= 9999 and (m - 1) % every == 0]
+        months = range(month_number(start), month_number(end) + 1)
+        found = [(date_at(first_day(m)), f"{m // 12}-{m % 12 + 1:02}") for m in months if m % 12 % every == 0]
     else:
-        found = [
-            (day := first + dt.timedelta(days=int(step)), day.isoformat()) for step in ticks(0, span, 6, whole=True)
-        ]
-    return [(float(day.toordinal() - EPOCH), name) for day, name in found if first <= day <= last]
+        found = [(day := date_at(start + int(step)), day.isoformat()) for step in ticks(0, span, 6, whole=True)]
+    return [(float(days_since_epoch(day)), name) for day, name in found if first <= day <= last]
 
 
 def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
@@ -233,7 +229,7 @@ def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
     step = next((s for s in _CLOCK if (high - low) / s <= 5), day)
     places = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
     clock = "%m-%d %H:%M:%S" if step < 60 else "%m-%d %H:%M"
-    return [(float(place), f"{dt.datetime.fromtimestamp(place, tz=dt.UTC):{clock}}") for place in places]
+    return [(float(place), f"{datetime_at(round(place * 10**6)):{clock}}") for place in places]
 
 
 def compact(value: float) -> str:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import MICROS_PER_DAY, days_since_epoch, micros_since_epoch
+from flexdp._core.keys import canonical_keys, object_keys
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
-from flexdp.histogram import canonical_keys, object_keys
 from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER
 from flexdp.tables.counting import Counted, Counting

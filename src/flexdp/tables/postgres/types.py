@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from flexdp.buckets.base import LARGEST_DOUBLE, MICROS_PER_DAY, Kind
+from flexdp._core.calendar import MICROS_PER_DAY
+from flexdp.buckets.base import LARGEST_DOUBLE, Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.postgres.dialect import POSTGRES
 from flexdp.tables.sql.query import Reading

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp.histogram import object_keys
+from flexdp._core.keys import object_keys
 from flexdp.tables.counting import Counted, Counting
 
 __all__ = ["columns_of", "counted", "counted_together"]
