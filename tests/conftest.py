@@ -59,7 +59,7 @@ SLOW = {
         "test_one_strange_number",
     ],
     "tables/test_inferred_types.py": [
-        "test_one_cell_that_changes_a_dtype_changes_no_other_bar",
+        "test_one_cell_that_changes_a_dtype_changes_no_other_bucket",
         "test_the_command_line_reads_groups_and_units_by_kind",
     ],
     "tables/test_lines.py": [

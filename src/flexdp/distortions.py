@@ -14,18 +14,17 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flexdp._core.domains import ETA, elements, function, sequence
 from flexdp._core.exact import Number
-from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
 from flexdp.distances.coupling import Coupling, Transport
-from flexdp.distances.inputs import Weighted, are_dates, line_coordinates, read_weights, scaled
-from flexdp.errors import InputError, P
+from flexdp.distances.embedding import check_histograms, dropped_records, embedding, least_radius, share_dropped
+from flexdp.distances.inputs import Weighted, read_weights, scaled
+from flexdp.errors import InputError
 from flexdp.guarantees import DROP, MOVE
 from flexdp.guarantees import Distortion as Named
-from flexdp.histogram import LARGEST_COUNT, Histogram
+from flexdp.histogram import Histogram
 
 __all__ = ["Distortion", "Drop", "DropMove", "Move", "Witness", "extend"]
 
@@ -119,7 +118,7 @@ class Drop:
         float
             The fraction, or infinity if x cannot be turned into y.
         """
-        return math.inf if _dropped(x, y) is None else float(_share_dropped(x, y))
+        return math.inf if dropped_records(x, y) is None else float(share_dropped(x, y))
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
         """Return the records to drop.
@@ -134,7 +133,7 @@ class Drop:
         Witness or None
             None if x cannot be turned into y.
         """
-        dropped = _dropped(x, y)
+        dropped = dropped_records(x, y)
         return None if dropped is None else Witness(dropped, ())
 
 
@@ -171,8 +170,8 @@ class Move:
         float
             The distance, or infinity if x cannot be turned into y.
         """
-        _check(x, y)
-        radius = _radius(x, y) if x.size == y.size else None
+        check_histograms(x, y)
+        radius = least_radius(x, y) if x.size == y.size else None
         return math.inf if radius is None else float(radius)
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
@@ -188,8 +187,8 @@ class Move:
         Witness or None
             None if x cannot be turned into y.
         """
-        _check(x, y)
-        return _embedding(x, y) if x.size == y.size else None
+        check_histograms(x, y)
+        return _witness(x, y) if x.size == y.size else None
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -236,8 +235,8 @@ class DropMove:
         float
             The distortion, or infinity if x cannot be turned into y.
         """
-        radius = _radius(x, y)
-        return math.inf if radius is None else float(_share_dropped(x, y) + self.eta * radius)
+        radius = least_radius(x, y)
+        return math.inf if radius is None else float(share_dropped(x, y) + self.eta * radius)
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
         """Return the records to drop and to move.
@@ -252,107 +251,12 @@ class DropMove:
         Witness or None
             None if x cannot be turned into y.
         """
-        return _embedding(x, y)
+        return _witness(x, y)
 
 
-def _check(x: object, y: object) -> None:
-    if not (isinstance(x, Histogram) and isinstance(y, Histogram)):
-        raise InputError(
-            "x",
-            ("and ", P("y"), " must be histograms"),
-            remedy="Use Histogram.from_values or Histogram.from_counts.",
-        )
-
-
-def _share_dropped(x: Histogram, y: Histogram) -> Fraction:
-    return Fraction(x.size - y.size, x.size) if x.size else Fraction(0)
-
-
-def _dropped(x: Histogram, y: Histogram) -> tuple[tuple[Any, int], ...] | None:
-    """Return the records of x that y lacks, or None if y has some that x lacks."""
-    _check(x, y)
-    wanted = dict(y.items())
-    rest = [(key, count - wanted.pop(key, 0)) for key, count in x.items()]
-    if wanted or any(count < 0 for _, count in rest):
-        return None
-    return tuple((key, count) for key, count in rest if count)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Sides:
-    """Two non-empty histograms on one line, with counts whose sums do not overflow."""
-
-    x: NDArray[Any]
-    y: NDArray[Any]
-    a: NDArray[Any]
-    b: NDArray[Any]
-
-
-def _sides(x: Histogram, y: Histogram) -> _Sides:
-    if x.keys.ndim != y.keys.ndim:
-        raise _other_dimension()
-    if are_dates(x.keys) != are_dates(y.keys):
-        raise InputError(
-            "x",
-            ("and ", P("y"), " must both have dates as keys, or both numbers"),
-            remedy="There is no distance between a date and a number.",
-        )
-    kind: Any = np.int64 if max(x.size, y.size) <= LARGEST_COUNT else object
-    return _Sides(*line_coordinates(x.keys, y.keys, ("x", "y")), x.counts.astype(kind), y.counts.astype(kind))
-
-
-def _radius(x: Histogram, y: Histogram) -> Fraction | None:
-    """Return the least b within which every record of y can be matched to one of x; None if x has too few."""
-    _check(x, y)
-    if y.size > x.size:
-        return None
-    if not y.size:
-        return Fraction(0)
-    if x.keys.ndim == 2:
-        return Fraction(_embed_points(x, y).value)
-    s = _sides(x, y)
-    if x.size == y.size:
-        return Fraction(_line.monotone_radius(s.x, s.y, s.a, s.b))
-    return Fraction(_line.least_radius(s.x, s.y, s.a, s.b, y.size))
-
-
-def _other_dimension() -> InputError:
-    return InputError("x", ("and ", P("y"), " must have keys of the same dimension"))
-
-
-def _embed_points(x: Histogram, y: Histogram) -> _transport.Threshold:
-    """Embed y in x within the least Euclidean distance; for points of several dimensions."""
-    if x.keys.ndim != y.keys.ndim or x.keys.shape[1] != y.keys.shape[1]:
-        raise _other_dimension()
-    kind: Any = np.int64 if x.size <= LARGEST_COUNT else object
-    cost = np.sqrt(((x.keys[:, None, :] - y.keys[None, :, :]) ** 2).sum(axis=2))
-    return _transport.least_threshold(cost, x.counts.astype(kind), y.counts.astype(kind), y.size)
-
-
-def _embedding(x: Histogram, y: Histogram) -> Witness | None:
-    """Choose the records of x that become those of y, within the least distance."""
-    _check(x, y)
-    if y.size > x.size:
-        return None
-    if not y.size:
-        return Witness(tuple(x.items()), ())
-    if x.keys.ndim == 2:
-        pieces = _embed_points(x, y).pieces
-    else:
-        s = _sides(x, y)
-        if x.size == y.size:
-            pieces = _line.monotone(s.a, s.b)
-        else:
-            pieces = _line.matched(s.x, s.y, s.a, s.b, _line.least_radius(s.x, s.y, s.a, s.b, y.size))
-    here, there = [key for key, _ in x.items()], [key for key, _ in y.items()]
-    rest = x.counts.tolist()
-    moved = []
-    for i, j, mass in zip(pieces.sources.tolist(), pieces.targets.tolist(), pieces.masses.tolist(), strict=True):
-        rest[i] -= mass
-        if here[i] != there[j]:
-            moved.append((here[i], there[j], mass))
-    dropped = tuple((key, count) for key, count in zip(here, rest, strict=True) if count)
-    return Witness(dropped, tuple(moved))
+def _witness(x: Histogram, y: Histogram) -> Witness | None:
+    found = embedding(x, y)
+    return None if found is None else Witness(*found)
 
 
 Randomised: TypeAlias = Histogram | Sequence[tuple[Histogram, Number]]

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from flexdp import CertificateError, InputError
-from flexdp.noise import Bits, Decay, bernoulli_exp, geometric, prove_decay, two_sided_geometric
 from flexdp.noise import exponential as exponential_module
-from flexdp.noise.exponential import LARGEST_DECAY, decay
+from flexdp.noise.bits import Bits
+from flexdp.noise.exponential import LARGEST_DECAY, Decay, decay, prove_decay
+from flexdp.noise.geometric import bernoulli_exp, geometric, two_sided_geometric
 
 geometric_module = importlib.import_module("flexdp.noise.geometric")  # the room exports a function of that name
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from flexdp import Histogram, InputError
-from flexdp.noise import Bits
+from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import LARGEST_DECAY
 from flexdp.sharp.answers import Answered, ask, deepest_table
 from flexdp.sharp.automatic import automatic_buckets

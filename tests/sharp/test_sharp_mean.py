@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Histogram
-from flexdp.noise import Bits
+from flexdp.noise.bits import Bits
 from flexdp.sharp.column import Column
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.exponentials import exp_minus, log_above

@@ -17,7 +17,8 @@ import pytest
 from _neighbours import INFINITE, SLACK, Law, cell_law, column, hockey_stick, multisets, path_law, ratio, worst
 
 from flexdp import DataError
-from flexdp.noise import Bits, DropNoise
+from flexdp.noise import DropNoise
+from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import decay
 from flexdp.sharp.answers import ask, ask_one, ask_several
 from flexdp.sharp.column import Column

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from _neighbours import column
 
-from flexdp.noise import Bits
+from flexdp.noise.bits import Bits
 from flexdp.sharp import ladder as ladder_module
 from flexdp.sharp.exponentials import exp_minus
 from flexdp.sharp.goal import Goal

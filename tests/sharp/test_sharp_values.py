@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Histogram, InputError
-from flexdp.noise import Bits
+from flexdp.noise.bits import Bits
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Bands, Listed, Mixture, Prior, anchored, around, between, universal

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from flexdp.noise import Bits, bernoulli_exp, geometric, two_sided_geometric
+from flexdp.noise.bits import Bits
+from flexdp.noise.geometric import bernoulli_exp, geometric, two_sided_geometric
 
 FALSE_ALARM = 1e-9
 DRAWS = 200_000

@@ -16,7 +16,7 @@ from typing import Any
 
 from flexdp._core.calendar import MICROSECOND
 from flexdp._core.display import listed
-from flexdp._core.exact import exact_text, float_up, number_text, said, upper_text, value_text
+from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
 from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Answer, Applied, Counts, Reading
 from flexdp._release.ranges import (
@@ -41,32 +41,16 @@ from flexdp.calculus.loss import shortfall, survives_from
 from flexdp.guarantees import Accuracy, percent_text
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 
-__all__ = ["Words", "is_cut", "label", "of_unit", "percentile", "record_count", "short_name", "unit_id"]
+__all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "short_name", "unit_id"]
 
 NOTHING = "nothing survived"
 _MOST_LISTED = 8
 _MOST_TOP = 20
 _LONGEST_NAME = 60
-_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
-
-
-def percentile(level: Fraction) -> str:
-    """Return the name of a quantile: a percentile where its percentage is a short decimal.
-
-    >>> [percentile(Fraction(level)) for level in ("0.99", "0.02", "0.999", "1/3")]
-    ['99th percentile', '2nd percentile', '99.9th percentile', '1/3-quantile']
-    """
-    text = number_text(100 * level)
-    if len(text) > 8 or not text.replace(".", "").isdigit():
-        return f"{exact_text(level)}-quantile"
-    last = int(text) % 100 if text.isdigit() else 11
-    return f"{text}{'th' if last // 10 == 1 else _ORDINALS.get(last % 10, 'th')} percentile"
 
 
 def label(question: Statistic | Counts | Applied) -> str:
     """Return the name of a statistic: "maximum", "99th percentile"."""
-    if isinstance(question, Quantile):
-        return percentile(question.level)
     return "counts" if isinstance(question, Counts) else question.name
 
 

@@ -16,7 +16,7 @@ from flexdp._core.text import safe_repr
 from flexdp.calculus.privacy import of_each_bucket
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
-from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
+from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, beyond_reach, smallest_reach
 
 __all__ = [
     "DIGITS",
@@ -212,12 +212,7 @@ def needed_reach(epsilon: Fraction, delta: Fraction, units: int) -> int:
     share = per_bucket(epsilon, delta, units)
     reach = smallest_reach(share.epsilon, share.delta)
     if reach is None:
-        raise InputError(
-            "epsilon",
-            ("and ", P("delta"), f" are so small that a bucket could lose more than {LARGEST_REACH} records"),
-            given=f"epsilon={number_text(epsilon)}, delta={number_text(delta)}",
-            remedy=("Choose a larger ", P("epsilon"), " or ", P("delta"), "."),
-        )
+        raise beyond_reach(epsilon, delta)
     return reach
 
 

@@ -21,7 +21,7 @@ from flexdp._core.domains import ALPHA
 from flexdp._core.exact import Number
 from flexdp.errors import InputError, P
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.statistics.base import BuiltIn, histogram_given, running
+from flexdp.statistics.base import BuiltIn, histogram_given, running, summable
 
 __all__ = [
     "LARGEST_SET",
@@ -122,7 +122,7 @@ def at_range(histogram: Histogram, allowed: int) -> NDArray[Any]:
 
 def at_mode(histogram: Histogram, allowed: int) -> NDArray[Any]:
     """Return the keys i with Σ_{j≠i} max(0, x(j) − x(i) + [j<i]) ≤ budget: cut taller keys, and equal earlier ones."""
-    counts = histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
+    counts = summable(histogram)
     ascending = np.sort(counts)
     from_top = np.concatenate((np.cumsum(ascending[::-1])[::-1], [0]))
     taller = np.searchsorted(ascending, counts, side="right")
@@ -149,7 +149,7 @@ def earlier_not_smaller(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 def at_tall(histogram: Histogram, height: int, allowed: int) -> NDArray[Any]:
     """Return the keys i with x(i) ≥ k and Σ_{j>i} max(0, x(j) − k + 1) ≤ budget; last, None if all can fall below k."""
-    counts = histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
+    counts = summable(histogram)
     excess = np.maximum(0, counts - (height - 1))
     beyond = np.cumsum(excess[::-1])[::-1]  # at the key or above it
     keys = _affordable(histogram, (counts >= height) & (beyond - excess <= allowed))
@@ -162,7 +162,7 @@ def at_tall(histogram: Histogram, height: int, allowed: int) -> NDArray[Any]:
 
 def at_most_distinct(histogram: Histogram, allowed: int) -> NDArray[np.int64]:
     """Return the numbers of distinct keys that can remain: the rarest go first."""
-    counts = histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
+    counts = summable(histogram)
     removable = int(np.searchsorted(np.cumsum(np.sort(counts)), allowed, side="right"))
     return np.arange(len(histogram) - removable, len(histogram) + 1)
 

@@ -27,6 +27,7 @@ __all__ = [
     "numbers",
     "running",
     "statistic_given",
+    "summable",
     "to_python",
 ]
 
@@ -236,10 +237,14 @@ def numbers(statistic: Statistic, histogram: Histogram) -> NDArray[Any]:
     return out
 
 
+def summable(histogram: Histogram) -> NDArray[Any]:
+    """Return the counts in a type in which their sum is exact: Python's integers where 64 bits are too few."""
+    return histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
+
+
 def running(histogram: Histogram) -> NDArray[Any]:
     """Return the number of records at or below each key, exact beyond 64 bits too."""
-    counts = histogram.counts if histogram.size <= LARGEST_COUNT else histogram.counts.astype(object)
-    return np.cumsum(counts)
+    return np.cumsum(summable(histogram))
 
 
 def to_python(key: Any) -> Any:

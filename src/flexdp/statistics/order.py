@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import LEVEL, integer
-from flexdp._core.exact import Number, exact_text
+from flexdp._core.exact import Number, exact_text, number_text
 from flexdp._core.text import ordinal
 from flexdp.histogram import Histogram
 from flexdp.statistics.attainable import Attainable, at_quantile, at_range
@@ -20,6 +20,7 @@ from flexdp.statistics.base import BuiltIn, nonempty, numbers, running, to_pytho
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
 
 _HALF = Fraction(1, 2)
+_LONGEST_PERCENT = 8  # characters of a percentage in a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +306,12 @@ class InterpolatedQuantile(BuiltIn[float]):
 
 
 def _quantile_name(level: Fraction) -> str:
-    """Return "99th percentile", or "1/3-quantile" where the percentage is no decimal."""
-    percent = exact_text(100 * level)
-    return f"{exact_text(level)}-quantile" if {"/", "e"} & set(percent) else f"{ordinal(percent)} percentile"
+    """Return the name of a quantile: a percentile where its percentage is a short decimal.
+
+    >>> [_quantile_name(Fraction(level)) for level in ("0.99", "0.02", "0.999", "1/3")]
+    ['99th percentile', '2nd percentile', '99.9th percentile', '1/3-quantile']
+    """
+    percent = number_text(100 * level)
+    if len(percent) > _LONGEST_PERCENT or not percent.replace(".", "").isdigit():
+        return f"{exact_text(level)}-quantile"
+    return f"{ordinal(percent)} percentile"
