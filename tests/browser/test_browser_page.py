@@ -278,7 +278,7 @@ def test_the_server_gone_is_told(browser: Browser) -> None:
     with planning_page() as gone, opened(browser, gone, strict=False, **WIDE) as page:
         page.route("**/*", lambda route: route.abort())
         page.fill("#epsilon", "2")
-        expect(page.locator(".status")).to_contain_text("is flexdp web still running")
+        expect(page.locator(".status")).to_contain_text("Is flexdp web still running")
 
 
 def test_epsilon_is_shown_as_entered(browser: Browser, address: str) -> None:

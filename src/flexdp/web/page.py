@@ -96,7 +96,7 @@ def _figures(advice: Advice, headings: list[str], rows: list[list[str]]) -> str:
     said = dict(zip(headings, row, strict=True))
     said.pop("")
     if advice.epsilon_origin == "solved":
-        said = {"smallest ε for this loss": said.pop("ε"), **said}
+        said = {"smallest ε that fits": said.pop("ε"), **said}
     items = "".join(f"<div><dt>{markup(name)}</dt><dd>{markup(value)}</dd></div>" for name, value in said.items())
     return f'<dl class="figures">{items}</dl>'
 
