@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.tables.declared import Column
 
-__all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Table", "Units", "count"]
+if TYPE_CHECKING:
+    from flexdp.tables.sql.rank_query import RankQuery
+
+__all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Table", "Units", "count", "histogram_of"]
 
 PerUnit: TypeAlias = Literal["max", "min", "mean", "random"]
 SHOWN_SALT = "salt"  # in queries that are only shown; a release draws a fresh one
@@ -193,6 +196,24 @@ class Table(Protocol):
             The SQL text.
         """
 
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about the ranks of a column, and the query of the private copy that they read.
+
+        Parameters
+        ----------
+        counting
+            What counts; every value is its own bucket.
+        rows, cells
+            The names of the copy and of its cells.
+
+        Returns
+        -------
+        RankQuery
+            The statements.
+        str
+            The query of the copy.
+        """
+
     def count(self, counting: Counting) -> Counted:
         """Count: the one place where records are read.
 
@@ -244,7 +265,7 @@ def count(table: Table, countings: Sequence[Counting]) -> list[KeyedHistogram]:
                 found = together(countings)
             else:
                 found = [table.count(counting) for counting in countings]
-            out = [_histogram(each, counting) for each, counting in zip(found, countings, strict=True)]
+            out = [histogram_of(each, counting.axes) for each, counting in zip(found, countings, strict=True)]
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (its text may quote a record, and its type may depend on one)
@@ -254,18 +275,18 @@ def count(table: Table, countings: Sequence[Counting]) -> list[KeyedHistogram]:
     return out
 
 
-def _histogram(counted: Counted, counting: Counting) -> KeyedHistogram:
-    """Make a histogram. A key that no bucket has, NULL or NaN, belongs to records that do not count."""
+def histogram_of(counted: Counted, axes: Sequence[Axis]) -> KeyedHistogram:
+    """Make a histogram by these axes. A key that no bucket has, NULL or NaN, belongs to records that do not count."""
     keys, records = [np.ma.getdata(part) for part in counted.keys], np.ma.getdata(counted.records)
     sound = np.ones(len(records), dtype=bool)
-    for part, key, axis in zip(counted.keys, keys, counting.axes, strict=True):
+    for part, key, axis in zip(counted.keys, keys, axes, strict=True):
         sound &= ~np.ma.getmaskarray(part)
         if key.dtype.kind == "f":
             sound &= np.isfinite(key) if isinstance(axis.buckets, Exact) else np.abs(key) <= LARGEST_INDEX
     if not sound.all():
         keys, records = [key[sound] for key in keys], records[sound]
     try:
-        return KeyedHistogram([_index(key, axis) for key, axis in zip(keys, counting.axes, strict=True)], records)
+        return KeyedHistogram([_index(key, axis) for key, axis in zip(keys, axes, strict=True)], records)
     except InputError:
         raise TypeError("keys that no bucket has") from None
 

@@ -10,8 +10,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from flexdp.errors import InputError
+from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.interrupts import run
+from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["connection", "no_progress"]
+__all__ = ["connection", "no_progress", "workspace_on"]
 
 _SETTINGS = {
     "memory_limit": "600MB",  # larger results spill to the private directory
@@ -83,3 +86,15 @@ def connection(*, texts: bool = False) -> Iterator[Any]:
                 con.close()
     finally:
         shutil.rmtree(spill, ignore_errors=True)
+
+
+def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:
+    """Return a workspace on a private connection, with which its copies vanish."""
+
+    def ask(statement: str) -> Any:
+        return run(lambda: con.execute(statement).fetchall(), interrupt)
+
+    def arrays(statement: str) -> dict[str, Any]:
+        return run(lambda: dict(con.execute(statement).fetchnumpy()), interrupt)
+
+    return Workspace(DUCKDB, ask, lambda name, query: ask(f"CREATE TEMP TABLE {name} AS {query}"), arrays)

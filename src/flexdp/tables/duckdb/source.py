@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,10 @@ from flexdp.tables.duckdb.run import no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.served_table import check_name, no_table
+from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
 
@@ -34,6 +37,7 @@ class EngineTable:
     names: tuple[str, ...]
     type_of: Callable[[str], str]
     execute: Callable[[str, Sequence[str]], dict[str, Any]]
+    opened: Callable[[Sequence[str]], AbstractContextManager[Workspace]]
     table: str = "source"
     single: bool = False
 
@@ -70,6 +74,14 @@ class EngineTable:
         """Return the SQL that makes several counts in one pass."""
         return together_query(self.table, countings, DUCKDB, self._read)
 
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about the ranks of a column, and the query of the private copy that they read."""
+        return ranked(self.table, counting, DUCKDB, self._read, rows, cells)
+
+    def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:
+        """Open a session that can make and read private copies."""
+        return self.opened([column.engine_name for column in counting.columns])
+
     @staticmethod
     def _read(column: Column, kind: Kind) -> Reading:
         return read_cell(DUCKDB.identifier(column.engine_name), column, kind)
@@ -93,7 +105,29 @@ def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> 
     def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
         return run(lambda: work(statement), interrupt)
 
-    return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, table=_RELATION)
+    @contextmanager
+    def opened(_columns: Sequence[str]) -> Iterator[Workspace]:
+        mark = uuid.uuid4().hex
+        rows, cells = f"flexdp_records_{mark}", f"flexdp_cells_{mark}"
+
+        def ask(statement: str) -> Any:
+            def work() -> Any:
+                with no_progress(lambda words: source.query(_RELATION, words)):
+                    answered = source.query(_RELATION, statement)
+                    return [] if answered is None else answered.fetchall()
+
+            return run(work, interrupt)
+
+        def keep(name: str, query: str) -> None:
+            ask(f"CREATE TEMP TABLE {name} AS {query}")
+
+        try:
+            yield Workspace(DUCKDB, ask, keep, lambda words: run(lambda: work(words), interrupt), rows, cells)
+        finally:
+            for name in (rows, cells):
+                ask(f"DROP TABLE IF EXISTS temp.{name}")
+
+    return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, opened, table=_RELATION)
 
 
 def _refuse_inferred(relation: Any) -> None:

@@ -22,7 +22,7 @@ from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, check_unicode, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection
+from flexdp.tables.duckdb.run import connection, workspace_on
 from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.files.expressions import csv_cell, file_list, json_member, line_mark, lines_in_sql, unmarked
 from flexdp.tables.files.header import header_line
@@ -31,7 +31,9 @@ from flexdp.tables.files.parquet import parquet_columns, read_parquet
 from flexdp.tables.files.paths import FORMATS, FileFormat, find_files, format_of, shown_path
 from flexdp.tables.interrupts import run
 from flexdp.tables.sql.query import ReadCell, Reading, count_query, together_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
+from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["FileTable", "open_files"]
 
@@ -133,6 +135,17 @@ class FileTable:
         statement = self._statement(counting)
         with self._reading(counting.columns) as (con, interrupt):
             return counted(run(partial(_fetched, con, statement), interrupt), len(counting.axes))
+
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about the ranks of a column, and the query of the private copy that they read."""
+        source, read = self._source(counting.columns)
+        return ranked(source, counting, DUCKDB, read, rows, cells)
+
+    @contextmanager
+    def workspace(self, counting: Counting) -> Iterator[Workspace]:
+        """Open a session that can make and read private copies."""
+        with self._reading(counting.columns) as (con, interrupt):
+            yield workspace_on(con, interrupt)
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Run several counts in one pass; with units, in passes over a copy that only this user can read."""

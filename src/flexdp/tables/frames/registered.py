@@ -8,10 +8,11 @@ from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
-from flexdp.tables.duckdb.run import connection
+from flexdp.tables.duckdb.run import connection, workspace_on
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.batches import Batches
 from flexdp.tables.interrupts import run
+from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["registered"]
 
@@ -60,7 +61,12 @@ def registered(
         with connection() as con, _as_source(con, select(list(columns))) as interrupt:
             return run(lambda: con.execute(statement).fetchnumpy(), interrupt)
 
-    return EngineTable((single,) if single else tuple(names), type_of, execute, single=single is not None)
+    @contextmanager
+    def opened(columns: Sequence[str]) -> Iterator[Workspace]:
+        with connection() as con, _as_source(con, select(list(columns))) as interrupt:
+            yield workspace_on(con, interrupt)
+
+    return EngineTable((single,) if single else tuple(names), type_of, execute, opened, single=single is not None)
 
 
 @contextmanager

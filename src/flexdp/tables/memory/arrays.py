@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flexdp.buckets.base import Kind
 from flexdp.buckets.width import Width
 from flexdp.histogram import Histogram
+from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -20,6 +21,7 @@ from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.sql.query import Reading, count_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted
 
 __all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "count_keys", "run_registered"]
@@ -98,6 +100,28 @@ class ArrayTable:
             present = near if present is None else present & near
         return Aligned(self.values, present)
 
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about ranks over a table ``source`` with one column ``value``, which is sorted here."""
+        return ranked("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind), rows, cells)
+
+    def sorted_column(self, counting: Counting) -> Sorted:
+        """Return the readable values, sorted."""
+        axis = counting.values[0]
+        values, present = self._readable(axis.kind)
+        values = values if present is None else values[present]
+        if values.dtype.kind == "M":
+            ticks, inside = (
+                to_ticks(values, axis.kind) if axis.zone is None else to_clock_ticks(values, axis.zone, axis.kind)
+            )
+            values = ticks[inside]
+        elif axis.kind == "number":
+            values = _standard(values).astype(np.float64, copy=False)
+            if axis.buckets.bounds is not None:
+                values = values[np.isfinite(values)]
+        else:
+            values = _whole(values)
+        return Sorted.from_values(values if axis.buckets.bounds is None else axis.buckets.locate(values))
+
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
         axis = counting.values[0]
@@ -138,6 +162,19 @@ def _standard(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
         return values.astype(np.float64)
     return values
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the whole numbers among values: 64-bit integers, or Python's where those are too short."""
+    if values.dtype.kind == "f":
+        values = _standard(values).astype(np.float64, copy=False)
+        values = values[np.abs(values) <= _LARGEST_WHOLE_DOUBLE]  # excludes NaN and infinities
+        values = values[values == np.floor(values)]
+        if len(values) and np.abs(values).max() >= 2.0**63:
+            return np.array([*map(int, values.tolist()), None], dtype=object)[:-1]
+    elif values.dtype == np.uint64:
+        return values.astype(object if len(values) and values.max() > 2**63 - 1 else np.int64)
+    return values.astype(np.int64, copy=False)
 
 
 def _is_dense(buckets: Width) -> bool:

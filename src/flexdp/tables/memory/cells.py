@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from flexdp._core.calendar import MICROS_PER_DAY, days_since_epoch, micros_since_epoch
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.histogram import canonical_keys, object_keys
+from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name
@@ -27,6 +28,7 @@ from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys
 from flexdp.tables.memory.times import to_ticks
 from flexdp.tables.sql.query import Reading, count_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked, scale_of
 
 __all__ = ["CellTable"]
 
@@ -101,6 +103,24 @@ class CellTable:
         if kind == "integer":
             return Reading(f"CAST({cell} AS HUGEINT)", True)
         return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
+
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about ranks over cells as texts, in a table ``source``; they are sorted here instead."""
+        undeclared = replace(self.declared, undeclared=True)
+        read = lambda _column, kind: read_cell("value", undeclared, kind)  # noqa: E731
+        return ranked("source", counting, DUCKDB, read, rows, cells)
+
+    def sorted_column(self, counting: Counting) -> Sorted:
+        """Return the readable values, sorted."""
+        axis = counting.values[0]
+        values = self._values(axis.kind)
+        if self.codes is not None:
+            values = object_keys([*values, None])[self.codes()].tolist()
+        values = [value for value in values if value is not None]
+        keys = np.array(values, dtype=np.float64) if axis.kind == "number" else canonical_keys(values)
+        if not len(keys):
+            return Sorted(scale_of(axis), np.zeros(0, dtype=np.float64 if axis.kind == "number" else np.int64))
+        return Sorted.from_values(axis.buckets.locate(keys))
 
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""

@@ -5,7 +5,8 @@ A numpy dtype declares a type. A list or an object array declares none: its cell
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
+from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.duckdb.run import connection, workspace_on
 from flexdp.tables.memory.arrays import ArrayTable, run_registered
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.sql.query import Reading, count_query
+from flexdp.tables.sql.query import ReadCell, Reading, count_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked
+from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["MemoryTable", "open_array"]
 
@@ -98,31 +103,59 @@ class MemoryTable:
         cells, statement = self._joint(counting)
         return run_registered(cells(), statement, len(counting.axes))
 
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about the ranks of a column, and the query of the private copy that they read."""
+        if _is_single(counting):
+            return self._part(counting.values[0].column).ranked(counting, rows, cells)
+        return ranked("source", counting, DUCKDB, self._reader(self._places(counting)), rows, cells)
+
+    @contextmanager
+    def workspace(self, counting: Counting) -> Iterator[Workspace]:
+        """Open a session that can make and read private copies."""
+        with connection() as con:
+            con.register("source", self._arrays(self._places(counting)))
+            try:
+                yield workspace_on(con, con.interrupt)
+            finally:
+                con.unregister("source")
+
+    def sorted_column(self, counting: Counting) -> Sorted:
+        """Return the readable values of one column alone, sorted."""
+        return self._part(counting.values[0].column).sorted_column(counting)
+
     def _part(self, column: Column) -> ArrayTable | CellTable:
         return next(part for part in self.parts if part.declared == column)
 
     def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
         """Return the function that makes the arrays to register, and the query over them."""
+        places = self._places(counting)
+        return lambda: self._arrays(places), count_query("source", counting, DUCKDB, self._reader(places))
+
+    @staticmethod
+    def _places(counting: Counting) -> dict[tuple[Column, Kind], str]:
+        """Name the columns that are read, each with the kind that it is read as."""
         kinds = [(axis.column, axis.kind if axis.zone is None else "datetime") for axis in counting.axes]
         if counting.units is not None:
             kinds.append((counting.units.column, counting.units.kind))
-        places = {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(kinds))}
+        return {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(kinds))}
 
-        def cells() -> dict[str, NDArray[Any]]:
-            out = {}
-            for (column, kind), name in places.items():
-                aligned = self._part(column).aligned(kind)
-                out[name] = aligned.cells
-                present = aligned.present
-                out[f"{name}_present"] = np.ones(len(aligned.cells), dtype=bool) if present is None else present
-            return out
+    def _arrays(self, places: dict[tuple[Column, Kind], str]) -> dict[str, NDArray[Any]]:
+        """Make the arrays to register."""
+        out = {}
+        for (column, kind), name in places.items():
+            aligned = self._part(column).aligned(kind)
+            out[name] = aligned.cells
+            present = aligned.present
+            out[f"{name}_present"] = np.ones(len(aligned.cells), dtype=bool) if present is None else present
+        return out
 
+    def _reader(self, places: dict[tuple[Column, Kind], str]) -> ReadCell:
         def read(column: Column, kind: Kind) -> Reading:
             name, part = places[column, kind], self._part(column)
             reading = part.reading(name, kind)
             return Reading(f"CASE WHEN {name}_present THEN {reading.value} END", reading.wide)
 
-        return cells, count_query("source", counting, DUCKDB, read)
+        return read
 
 
 def _is_single(counting: Counting) -> bool:

@@ -23,6 +23,11 @@ class Lookup(NamedTuple):
     join: str = ""
 
 
+def _plain(number: str) -> str:
+    """Take the digits of a literal out of its cast."""
+    return number.split("'")[1] if "'" in number else number
+
+
 class Dialect:
     """One engine's SQL. The defaults are PostgreSQL's, and mostly common to all."""
 
@@ -37,6 +42,7 @@ class Dialect:
     branches = 2  # per node of a search tree; more branches nest less deeply
     clamps_quotient = False  # an overflowing quotient is infinite instead of an error, so it can be clamped itself
     clamps_after = False  # clamping rows is expensive: clamp the buckets instead, after counting
+    materialized = " MATERIALIZED"  # computes a named query once, however often it is used
     tests_in_key = False  # a filter costs more than a NULL key for records that do not count
 
     def identifier(self, name: str) -> str:
@@ -74,6 +80,11 @@ class Dialect:
     def lookup(self, name: str, values: Sequence[str]) -> Lookup | None:  # noqa: ARG002
         """Return a short table of doubles; None if the engine compares instead of looking up."""
         return None
+
+    def listed(self, numbers: Sequence[str], kind: str) -> str:
+        """Select public numbers as ``x``, each with its ``place`` from 0 on; ``numbers`` are literals of a type."""
+        array = "{" + ",".join(_plain(number) for number in numbers) + "}"
+        return f"SELECT place - 1 AS place, x FROM unnest(CAST('{array}' AS {kind}[])) WITH ORDINALITY AS u(x, place)"
 
     def over(self, expression: str, divisor: float) -> str:
         """Divide a double by a positive one."""

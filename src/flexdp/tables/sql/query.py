@@ -30,7 +30,7 @@ from flexdp.tables.declared import Column
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
 from flexdp.tables.sql.dialect import Dialect
 
-__all__ = ["ReadCell", "Reading", "count_query", "together_query"]
+__all__ = ["ReadCell", "Reading", "count_query", "literal", "records_query", "together_query", "wide_values"]
 
 _LARGEST_MEAN = 1e307  # beyond this a sum of shares might overflow
 _SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
@@ -52,6 +52,23 @@ ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of one count: columns ``b0, b1, …`` and ``records``, one row per non-empty bucket."""
+    keyed, steps = _records(source, counting, dialect, read)
+    return _counted(keyed, steps, counting, dialect)
+
+
+def records_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
+    """Write the query of the records, or units, that count: columns ``b0, b1, …``, one row for each."""
+    keyed, steps = _records(source, counting, dialect, read)
+    return keyed if counting.units is None else _bounded(keyed, steps, counting, counting.units, dialect)
+
+
+def wide_values(counting: Counting, read: ReadCell) -> bool:
+    """Tell whether the integers of the released column may exceed 64 bits."""
+    return _read_axis(counting.axes[-1], read).wide
+
+
+def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> tuple[str, Sequence[Step]]:
+    """Write the query of the keys of all records that count, with the unit of each if there are units."""
     units, d = counting.units, dialect
     readings = [_read_axis(axis, read) for axis in counting.axes]
     cells = [
@@ -75,7 +92,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
             rows, tests = _means(rows, units, d), [steps[0].where]  # the bounds apply to the means
     if counting.declared is not None:
         tests.append(_among(counting.groups, counting.declared, d))
-    return _counted(_keyed(rows, tests, steps, d, with_units=units is not None), steps, counting, d)
+    return _keyed(rows, tests, steps, d, with_units=units is not None), steps
 
 
 def together_query(source: str, countings: Sequence[Counting], dialect: Dialect, read: ReadCell) -> str:
@@ -263,7 +280,7 @@ def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Di
     possible = [group for group in declared if d.holds_nul or not any("\0" in str(value) for value in group)]
     if not possible:
         return "FALSE"
-    literals = [[_literal(value, d) for value in group] for group in possible]
+    literals = [[literal(value, d) for value in group] for group in possible]
     if len(groups) == 1:
         return f"{names[0]} IN ({', '.join(group[0] for group in literals)})"
     return (
@@ -275,7 +292,8 @@ def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Di
     )
 
 
-def _literal(value: object, d: Dialect) -> str:
+def literal(value: object, d: Dialect) -> str:
+    """Write a declared group's value."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     return d.text(value) if isinstance(value, str) else str(value)

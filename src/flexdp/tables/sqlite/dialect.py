@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from flexdp.buckets.base import LONGEST_TEXT
@@ -38,6 +39,10 @@ class _SQLite(Dialect):
         sign = "*" if power > 0 else "/"
         factors = [2 ** min(_POWER, abs(power) - done) for done in range(0, abs(power), _POWER)]
         return f"({top}.0 {sign} {f' {sign} '.join(f'{factor}.0' for factor in factors)})"
+
+    def listed(self, numbers: Sequence[str], kind: str) -> str:  # noqa: ARG002
+        rows = ", ".join(f"({place}, {number})" for place, number in enumerate(numbers)) or "(0, 0)"
+        return f"SELECT column1 AS place, column2 AS x FROM (VALUES {rows}){'' if numbers else ' WHERE 1 = 0'}"
 
     def floor(self, expression: str) -> str:
         whole = f"CAST({expression} AS INTEGER)"  # towards zero

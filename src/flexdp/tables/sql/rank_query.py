@@ -1,0 +1,233 @@
+"""The statements behind sharp answers: a private copy of the records, and one statement a request.
+
+The text of a statement holds public numbers only. Ranks are found inside the engine, which returns one count a cut and
+the values near the wanted ranks. Records are sorted into cells first, so that only a few of them are compared one by
+one: those in cells that a cut divides, and those near a wanted rank. The results are exact whatever the cells, as long
+as a greater value never lies in a lower cell.
+
+A cell holds the values that round to the same number of :data:`CELL_BITS` significant bits, by three operations on
+doubles (Veltkamp's splitting): each of them rounds to the nearest double, so the cell is a nearest such number, and a
+greater value has the same cell or a greater one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from flexdp.buckets.base import LARGEST_INTEGER
+from flexdp.buckets.exact import Exact
+from flexdp.sharp.ranks import Near, Request, Tally
+from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
+from flexdp.tables.counting import Axis, Counting
+from flexdp.tables.sql.dialect import Dialect
+from flexdp.tables.sql.query import ReadCell, literal, records_query, wide_values
+
+__all__ = ["CELL_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
+
+CELL_BITS = 12
+_SPLIT = float(2 ** (53 - CELL_BITS) + 1)
+_LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
+_SLACK = 2  # ranks by which a window is wider in the engine, whose products are rounded
+_EXACT_TALLY = 2**61
+
+
+def scale_of(axis: Axis) -> Scale:
+    """Return the scale in which the values of an axis are counted."""
+    return NUMBERS if axis.kind == "number" else INTEGERS
+
+
+def exactly(counting: Counting) -> Counting:
+    """Return the same count with every value its own bucket, between the same bounds."""
+    axis = counting.values[0]
+    own = Exact(axis.kind, getattr(axis.buckets, "bounds", None), getattr(axis.buckets, "outside", "clamp"))
+    return replace(counting, values=(replace(axis, buckets=own),))
+
+
+def ranked(
+    source: str, counting: Counting, dialect: Dialect, read: ReadCell, rows: str, cells: str
+) -> tuple[RankQuery, str]:
+    """Return the statements about a column of a source, and the query of its private copy."""
+    query = RankQuery(dialect, counting, wide_values(counting, read), rows, cells)
+    return query, query.copied(records_query(source, counting, dialect, read))
+
+
+@dataclass(frozen=True)
+class RankQuery:
+    """The statements about one column on one engine: ``wide`` integers may exceed 64 bits."""
+
+    dialect: Dialect
+    counting: Counting
+    wide: bool
+    rows: str
+    cells: str
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the column."""
+        return scale_of(self.counting.values[0])
+
+    @property
+    def least(self) -> int:
+        """Cuts up to this one have no record before them."""
+        if self.scale is NUMBERS:
+            return -NUMBERS.limit
+        return -LARGEST_INTEGER if self.wide else -(2**63)
+
+    @property
+    def most(self) -> int:
+        """Cuts beyond this one have every record before them."""
+        if self.scale is NUMBERS:
+            return NUMBERS.limit
+        return LARGEST_INTEGER if self.wide else 2**63 - 1
+
+    def copied(self, records: str) -> str:
+        """Return the query of the copy: the group and the readable value of each record, or unit, that counts."""
+        d, value = self.dialect, f"b{len(self.counting.groups)}"
+        if self.scale is NUMBERS:
+            tiny, huge = d.double(_SMALLEST), d.double(_LARGEST)
+            value = (
+                f"CASE WHEN {value} BETWEEN {tiny} AND {huge} OR {value} BETWEEN -{huge} AND -{tiny} THEN {value} "
+                f"WHEN {value} > {huge} THEN {huge} WHEN {value} < -{huge} THEN -{huge} ELSE {d.double(0.0)} END"
+            )
+        return f"SELECT {self._groups()}{value} AS v FROM (\n{records}\n) AS r"
+
+    def grouped(self) -> str:
+        """Return the query of the cells of the copy, with the number of records in each."""
+        keys = f"{self._groups()}c"
+        inner = f"SELECT {self._groups()}{self._cell('v')} AS c FROM {self.rows}"
+        return f"SELECT {keys}, count(*) AS m FROM ({inner}) AS k GROUP BY {keys}"
+
+    def group_counts(self) -> str:
+        """Return the statement that counts the records of each group."""
+        d, names = self.dialect, [f"b{i}" for i in range(len(self.counting.groups))]
+        shown = [
+            f"{d.as_text(name) if axis.kind == 'integer' else name} AS {name}"
+            for name, axis in zip(names, self.counting.groups, strict=True)
+        ]
+        keys = ", ".join(names)
+        counted = f"SELECT {keys}, {d.as_integer('sum(m)')} AS records FROM {self.cells} GROUP BY {keys}"
+        return f"SELECT {', '.join(shown)}, records FROM ({counted}) AS g"
+
+    def values(self, group: Sequence[object]) -> str:
+        """Return the statement that fetches all values of a group; of few records, for engines in this process."""
+        shown = self.dialect.as_text("v") if self.wide else "v"
+        return f"SELECT {shown} AS v FROM {self.rows}{self._where(group)}"
+
+    def tallied(self, tally: Tally, group: Sequence[object]) -> str:
+        """Return the statement of one tally; the one way to compute it, because halves may be rounded either way."""
+        total = self.dialect.as_integer(f"sum({self._place(tally)})")
+        return f"SELECT coalesce({total}, 0) AS s FROM {self.rows}{self._where(group)}"
+
+    def statement(self, request: Request, cuts: Sequence[int], group: Sequence[object], shown: str = "") -> str:
+        """Return the statement of a request: rows of what, which, below, upto, value.
+
+        ``cuts`` are those within reach, ascending, with the ends of spans among them; of what 0 is a cut, 1 a value in
+        a window, 2 the total, 3 a tally. ``shown`` takes the place of the list of cuts, in a text that is only shown.
+        """
+        d = self.dialect
+        nothing = f"CAST(NULL AS {d.text_type if self.wide else self._type})"
+        size = f"SELECT coalesce({d.as_integer('sum(m)')}, 0) AS n FROM {self.cells}{self._where(group)}"
+        parts = [f"SELECT 2 AS what, 0 AS which, n AS below, n AS upto, {nothing} AS v FROM size"]
+        for i, tally in enumerate(request.tallies):
+            parts.append(f"SELECT 3, {i}, s, s, {nothing} FROM ({self.tallied(tally, group)}) AS t{i}")
+        named = {"size": size}
+        if cuts or request.windows or shown:
+            named |= self._zoomed(request.windows, cuts, group, shown)
+            value = d.as_text("v") if self.wide else "v"
+            parts.append(f"SELECT 0, place, upto, upto, {nothing} FROM line WHERE kind = 0")
+            parts.append(
+                f"SELECT 1, w, upto - m, upto, {value} FROM line JOIN exact ON kind = 1 "
+                "AND upto >= lowest AND upto - m <= highest AND upto - m >= before_low AND upto <= before_high"
+            )
+        clauses = ",\n".join(f"{name} AS{d.materialized} ({text})" for name, text in named.items())
+        return f"WITH {clauses}\n" + "\nUNION ALL ".join(parts)
+
+    def _zoomed(
+        self, windows: Sequence[Near], cuts: Sequence[int], group: Sequence[object], shown: str
+    ) -> dict[str, str]:
+        d, cell = self.dialect, self._cell
+        numbers = shown or d.listed([self._literal(cut) for cut in cuts], self._type)
+        order = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+        running = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, kind ASC {order})")
+        exact = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, v ASC, kind ASC {order})")
+        rows = self.rows + self._where(group, f"{cell('v')} IN (SELECT c FROM hot)")
+        return {
+            "cuts": f"SELECT place, x, {cell('x')} AS c FROM ({numbers}) AS n",
+            "cells": f"SELECT c, m FROM {self.cells}{self._where(group)}",
+            "around": f"SELECT kind, place, c, m, {running} AS upto FROM (SELECT 0 AS kind, place, c, 0 AS m FROM cuts "
+            "UNION ALL SELECT 1, -1, c, m FROM cells) AS p",
+            "sides": "SELECT a.place, a.c, a.upto AS below, a.upto + coalesce(b.m, 0) AS upto "
+            "FROM around AS a LEFT JOIN cells AS b ON a.c = b.c WHERE a.kind = 0",
+            "wanted": self._wanted(windows, cuts),
+            "rough": "SELECT w, lo.c AS c0, hi.c AS c1, "
+            "(1 - level) * coalesce(lo.below, 0) + level * coalesce(hi.below, n) + shift - reach AS lowest, "
+            "(1 - level) * coalesce(lo.upto, 0) + level * coalesce(hi.upto, n) + shift + reach AS highest "
+            "FROM wanted CROSS JOIN size LEFT JOIN sides AS lo ON lo.place = low LEFT JOIN sides AS hi "
+            "ON hi.place = high",
+            "hot": "SELECT c FROM sides UNION SELECT a.c FROM around AS a JOIN rough AS r ON a.kind = 1 "
+            "AND a.upto >= r.lowest AND a.upto - a.m <= r.highest "
+            "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)",
+            "near": f"SELECT v, count(*) AS m FROM {rows} GROUP BY v",
+            "line": f"SELECT kind, place, v, m, {exact} AS upto FROM (SELECT 0 AS kind, place, x AS v, c, 0 AS m FROM cuts "
+            f"UNION ALL SELECT 1, -1, v, {cell('v')}, m FROM near "
+            f"UNION ALL SELECT 2, -1, CAST(NULL AS {self._type}), c, m FROM cells "
+            "WHERE NOT EXISTS (SELECT 1 FROM hot WHERE hot.c = cells.c)) AS l",
+            "exact": "SELECT w, coalesce(lo.upto, 0) AS before_low, coalesce(hi.upto, n) AS before_high, "
+            "(1 - level) * coalesce(lo.upto, 0) + level * coalesce(hi.upto, n) + shift - reach AS lowest, "
+            "(1 - level) * coalesce(lo.upto, 0) + level * coalesce(hi.upto, n) + shift + reach AS highest "
+            "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "
+            "LEFT JOIN line AS hi ON hi.kind = 0 AND hi.place = high",
+        }
+
+    def _wanted(self, windows: Sequence[Near], cuts: Sequence[int]) -> str:
+        """List the windows: the places of their ends among the cuts, or −1, and the wanted ranks."""
+        d, place = self.dialect, {cut: i for i, cut in enumerate(cuts)}
+        rows = []
+        for w, near in enumerate(windows):
+            low = -1 if near.span.low is None else place.get(near.span.low, -1)
+            high = -1 if near.span.high is None else place.get(near.span.high, -1)
+            numbers = (near.goal.level, near.goal.offset, near.reach + _SLACK)
+            level, shift, reach = (d.double(float(number)) for number in numbers)
+            rows.append(f"SELECT {w} AS w, {low} AS low, {high} AS high, {level} AS level, {shift} AS shift, {reach} AS reach")
+        if not rows:
+            zero = d.double(0.0)
+            return f"SELECT 0 AS w, -1 AS low, -1 AS high, {zero} AS level, {zero} AS shift, {zero} AS reach WHERE 1 = 0"
+        return " UNION ALL ".join(rows)
+
+    @property
+    def _type(self) -> str:
+        if self.scale is NUMBERS:
+            return self.dialect.double_type
+        return self.dialect.wide_type or "BIGINT" if self.wide else "BIGINT"
+
+    def _literal(self, cut: int) -> str:
+        return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else str(cut)
+
+    def _cell(self, value: str) -> str:
+        """Round to few significant bits, in order."""
+        double = value if self.scale is NUMBERS else self.dialect.as_double(value, wide=self.wide)
+        split = self.dialect.double(_SPLIT)
+        return f"({double} * {split} - ({double} * {split} - {double}))"
+
+    def _place(self, tally: Tally) -> str:
+        """Return a record's place on a ladder of equal steps, a whole number from 0 to the number of steps."""
+        d = self.dialect
+        if self.scale.integral and max(abs(tally.low), abs(tally.high)) < _EXACT_TALLY:
+            inside = d.greatest(d.least("v", str(tally.high)), str(tally.low))
+            return d.quotient(f"{d.as_integer(inside)} - ({tally.low}) + {tally.step // 2}", tally.step)
+        double = "v" if self.scale is NUMBERS else d.as_double("v", wide=self.wide)
+        low, high, step = (float(self.scale.value(part)) for part in (tally.low, tally.high, tally.step))
+        inside = d.greatest(d.least(double, d.double(high)), d.double(low))
+        whole = d.floor(f"({inside} - {d.double(low)}) / {d.double(step)} + {d.double(0.5)}")
+        return d.as_integer(d.greatest(d.least(d.as_integer(whole), str(tally.cells)), "0"))
+
+    def _groups(self) -> str:
+        return "".join(f"b{i}, " for i in range(len(self.counting.groups)))
+
+    def _where(self, group: Sequence[object], also: str = "") -> str:
+        tests = [f"b{i} = {literal(value, self.dialect)}" for i, value in enumerate(group)]
+        if not self.dialect.holds_nul and any("\0" in str(value) for value in group):
+            tests = ["1 = 0"]
+        tests += [also] if also else []
+        return f" WHERE {' AND '.join(tests)}" if tests else ""
