@@ -8,9 +8,10 @@ and its targets to certificates, to JSON and to whoever checks a document.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from flexdp._release.asking import AskedBudget, Wanted
@@ -26,7 +27,7 @@ from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import Scale
 from flexdp.sharp.tails import SharpAnswer
 
-__all__ = ["Asked", "Column", "Result", "answer", "rehearsed"]
+__all__ = ["Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +40,14 @@ class Column:
         The scale of its values.
     ends
         Its public bounds.
+    decades
+        All values are below 10^decades in magnitude, whatever the data: the limits of the calendar; 1 where there are
+        none.
     """
 
     scale: Scale
     ends: Span = Span()
+    decades: int = 1
 
     @property
     def bounded(self) -> bool:
@@ -200,7 +205,7 @@ def rehearsed(asked: Asked, result: Result) -> list[Draw]:
     for part, epsilon in asked.parts.items():
         if part == "count":
             seen = result.count
-            drawn += _replayed(_counted(epsilon), _Outcomes(records=seen))[0]
+            drawn += _replayed(_counted(epsilon), Outcomes(records=seen))[0]
             continue
         published = result.levels if part == "levels" else result.mean
         assert published is not None
@@ -210,16 +215,67 @@ def rehearsed(asked: Asked, result: Result) -> list[Draw]:
     return drawn
 
 
-def replayed_levels(asked: Asked, epsilon: Fraction, outcomes: Answered, seen: int | None) -> Answered:
-    """Return the answers that a program publishes with the given outcomes: their ways, budgets and targets."""
-    program = _programs(asked.column, "levels", asked.wanted.levels, epsilon, seen)
-    found: Answered = _replayed(program, _outcomes(outcomes))[1]
-    return found
+def rebuilt(
+    wanted: Wanted,
+    parts: Mapping[str, Fraction],
+    column: Column,
+    *,
+    records_about: int | None,
+    levels: Outcomes | None = None,
+    mean: Outcomes | None = None,
+) -> Result:
+    """Return the result that led to published outcomes: the ways, budgets and targets follow from them.
+
+    Parameters
+    ----------
+    wanted, parts, column
+        As for :func:`answer`.
+    records_about
+        The published number of records, where one was drawn.
+    levels, mean
+        The outcomes of the two programs.
+
+    Returns
+    -------
+    Result
+        Equal to what :func:`answer` returned when it drew these outcomes.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If no run of the programs has these outcomes.
+    """
+    found: dict[str, Any] = {}
+    seen: int | None = None
+    for part, epsilon in parts.items():
+        if part == "count":
+            seen = found["count"] = records_about
+            continue
+        outcomes = replace(levels if part == "levels" and levels else mean or Outcomes(), records=records_about)
+        value = _replayed(_programs(column, part, wanted.levels, epsilon, seen), outcomes)[1]
+        if isinstance(value, Answered):
+            told = tuple(replace(each, value=outcomes.values[each.level]) for each in value.answers)
+            if any(one.value > other.value for one, other in pairwise(told)):
+                raise ValueError("answers that are not in order")
+            value = replace(value, answers=told)
+        found[part] = value
+        seen = value.records_about if seen is None else seen
+    return Result(**found)
 
 
 @dataclass(frozen=True)
-class _Outcomes:
-    """Published outcomes to put in where noise was drawn."""
+class Outcomes:
+    """Published outcomes to put in where noise was drawn.
+
+    Parameters
+    ----------
+    records, anchor
+        The number of records and the anchor.
+    values
+        Quantiles by level, in units.
+    ends, sums
+        The ends of a mean, in units, and its two sums.
+    """
 
     records: int | None = None
     anchor: int | None = None
@@ -228,9 +284,12 @@ class _Outcomes:
     sums: tuple[int, int] | None = None
 
     def of(self, step: Draw) -> Any:
+        """Return the outcome of a step."""
         if isinstance(step.mechanism, NoisyCount):
             return self.records
         if isinstance(step.mechanism, TwoSums):
+            if self.sums is None:
+                raise ValueError("no sums")
             return self.sums
         if isinstance(step.mechanism, Ladder):
             if self.ends is not None:
@@ -240,15 +299,15 @@ class _Outcomes:
         return self.anchor if step.name == "anchor" else self.values[Fraction(level)]
 
 
-def _outcomes(published: Answered | Averaged) -> _Outcomes:
+def _outcomes(published: Answered | Averaged) -> Outcomes:
     if isinstance(published, Answered):
         values = {each.level: each.value for each in published.answers}
-        return _Outcomes(records=published.records_about, anchor=published.anchor, values=values)
+        return Outcomes(records=published.records_about, anchor=published.anchor, values=values)
     ends = None if published.low is None or published.high is None else (published.low, published.high)
-    return _Outcomes(records=published.records_about, anchor=published.anchor, ends=ends, sums=published.sums)
+    return Outcomes(records=published.records_about, anchor=published.anchor, ends=ends, sums=published.sums)
 
 
-def _replayed(program: Program[Any], outcomes: _Outcomes) -> tuple[list[Draw], Any]:
+def _replayed(program: Program[Any], outcomes: Outcomes) -> tuple[list[Draw], Any]:
     drawn: list[Draw] = []
     sent: Any = None
     while True:

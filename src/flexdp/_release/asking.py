@@ -232,8 +232,6 @@ class AskedBudget:
             )
 
 
-
-
 def scale_of(kind: Kind) -> Scale:
     """Return the scale on which a kind's values are counted."""
     return NUMBERS if kind == "number" else INTEGERS

@@ -31,6 +31,7 @@ __all__ = [
     "SCHEMA_OF_SEVERAL",
     "exact_index",
     "group_columns",
+    "json_key",
     "json_text",
     "parse",
     "read",
@@ -38,7 +39,7 @@ __all__ = [
     "write",
 ]
 
-Published: TypeAlias = "tuple[Spec, Budget, KeyedHistogram, int | None]"
+Published: TypeAlias = "tuple[Spec, Budget | None, KeyedHistogram, int | None]"
 
 SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/2", "flexdp.releases/2"
 _FORMER, _FORMER_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
@@ -96,17 +97,15 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 
 
-def write(spec: Spec, budget: Budget, cells: KeyedHistogram, records_at_most: int | None) -> dict[str, Any]:
-    """Return the document of a release, as plain JSON values."""
-    noise = budget.bars
-    evidence = noise.certify()
+def write(spec: Spec, budget: Budget | None, cells: KeyedHistogram, records_at_most: int | None) -> dict[str, Any]:
+    """Return the document of a release, as plain JSON values; without a budget there are no buckets."""
     alone = len(spec.columns) == 1
     first = len(spec.by)
     parts = [(axis, cells.parts[first + i]) for i, axis in enumerate(spec.partitions)]
-    keys = [[_json_key(key) for key in axis.centres(part).tolist()] for axis, part in parts]
+    keys = [[json_key(key) for key in axis.centres(part).tolist()] for axis, part in parts]
     bars: dict[str, Any] = {}
     if spec.by:
-        named = [[_json_key(label) for label in column] for column in group_columns(spec, cells)]
+        named = [[json_key(label) for label in column] for column in group_columns(spec, cells)]
         bars["group"] = [list(row) for row in zip(*named, strict=True)]
     bars["key"] = keys[0] if alone else [list(point) for point in zip(*keys, strict=True)]
     if alone and not isinstance(spec.partitions[0], Exact):
@@ -131,10 +130,10 @@ def write(spec: Spec, budget: Budget, cells: KeyedHistogram, records_at_most: in
         document["by_kind"] = list(spec.by_kinds)
         document["groups"] = None
         if spec.groups is not None:
-            document["groups"] = [[_json_key(part) for part in group] for group in spec.groups]
+            document["groups"] = [[json_key(part) for part in group] for group in spec.groups]
     document["privacy"] = {
-        "epsilon": str(budget.epsilon),
-        "delta": str(budget.delta),
+        "epsilon": str(0 if budget is None else budget.epsilon),
+        "delta": str(0 if budget is None else budget.delta),
         "unit": "record" if spec.unit is None else spec.unit,
         "neighbours": "add or remove one",
     }
@@ -142,6 +141,10 @@ def write(spec: Spec, budget: Budget, cells: KeyedHistogram, records_at_most: in
         document["privacy"]["max_buckets_per_unit"] = spec.max_buckets_per_unit
         if spec.per_unit is not None:
             document["privacy"]["per_unit"] = spec.per_unit
+    if budget is None:
+        return document
+    noise = budget.bars
+    evidence = noise.certify()
     if budget.share is not None:
         document["certified"] = {"share": str(budget.share), "records_at_most": records_at_most}
     document["mechanism"] = {
@@ -167,6 +170,10 @@ def read(document: dict[str, Any]) -> Published:
             remedy="Read it with Releases.from_json." if several else "",
         )
     spec = _spec(document)
+    if "asked" in document and "bars" not in document:
+        if len(spec.columns) != 1 or not isinstance(spec.partitions[0], Exact):
+            raise ValueError("buckets without counts")
+        return spec, None, KeyedHistogram([[] for _ in range(len(spec.by) + 1)], []), None
     certified, privacy, bars = document.get("certified"), document["privacy"], document["bars"]
     alone = len(spec.columns) == 1
     keys = [bars["key"]] if alone else _columns(bars["key"], len(spec.columns))
@@ -272,7 +279,8 @@ def _inside(axis: Exact, keys: list[Any]) -> Any:
     return index
 
 
-def _json_key(key: Any) -> Any:
+def json_key(key: Any) -> Any:
+    """Return a key or a group as a JSON value."""
     if isinstance(key, Fraction):
         return str(key)
     return key if isinstance(key, bool | int | float | str) else key.isoformat()

@@ -56,11 +56,13 @@ class Certificate:
     promises
         Privacy first, then everything that holds of the release with probability one.
     evidence
-        The proof for the noise of one bucket.
+        The proof for the noise of one bucket; None without buckets.
     total_evidence
         The proof for the noise of the total, where a bound on it was paid for.
     shared
         How the budget is divided among the parts that are proved; empty where there is only one.
+    asked
+        The account of the asked answers and the proofs of their tables, line by line.
 
     Examples
     --------
@@ -73,18 +75,20 @@ class Certificate:
     """
 
     promises: tuple[str, ...]
-    evidence: Evidence
+    evidence: Evidence | None
     total_evidence: Evidence | None = None
     shared: str = ""
+    asked: tuple[str, ...] = ()
 
     @property
     def proof(self) -> tuple[str, ...]:
         """The integers that prove the privacy, in words."""
         lines = [self.shared] if self.shared else []
-        lines.append(f"Proof{' for each bucket' if self.shared else ''}: {self.evidence}")
+        if self.evidence is not None:
+            lines.append(f"Proof{' for each bucket' if self.shared or self.asked else ''}: {self.evidence}")
         if self.total_evidence is not None:
             lines.append(f"Proof for the total: {self.total_evidence}")
-        return tuple(lines)
+        return (*lines, *self.asked)
 
     def __str__(self) -> str:
         return "\n".join((*self.promises, *self.proof))
