@@ -142,14 +142,15 @@ class _Promises:
     def all(self) -> dict[Fraction, RankPromise]:
         """All promises."""
         own = {answer.level: self._between(answer) for answer in self.answers if answer.way == "exponential"}
-        worst = None if None in own.values() else max((bound for bound in own.values() if bound is not None), default=0)
         found = {}
         for answer in self.answers:
             if answer.way == "exponential":
-                between = None if worst is None else max(worst, *self._moved(answer), 0)
-                if between is None:
+                bounds = [own[other.level] for other in self.answers if other.level in own and self._mix(answer, other)]
+                known = [bound for bound in bounds if bound is not None]
+                if len(known) < len(bounds):
                     found[answer.level] = RankPromise()
                 else:
+                    between = max(*known, *self._moved(answer), 0)
                     found[answer.level] = RankPromise(between=between, decades=self.decades, decimals=self.decimals)
             else:
                 further = [other for other in self._ladders(_side(answer)) if _tail(other) <= _tail(answer)]
@@ -190,13 +191,23 @@ class _Promises:
             failing += Fraction(self.prior.total * table.weight(loss), self.weight * table.weight(0))
         return failing <= self.each / 2
 
+    def _mix(self, answer: SharpAnswer, other: SharpAnswer) -> bool:
+        """True if sorting may have put another answer in the place of this one."""
+        if answer.target is not None:  # a tail is sorted with its own side, and lifted by what is below it
+            return other.target is None or _side(other) == _side(answer)
+        return other.target is None or (answer.level < self._anchor_level and _side(other) < 0)
+
+    @property
+    def _anchor_level(self) -> Fraction:
+        inner = [each.level for each in self.answers if each.target is None]
+        return min(inner, key=lambda level: abs(level - _HALF), default=_HALF)
+
     def _moved(self, answer: SharpAnswer) -> list[int]:
         """Records by which ladders that were sorted past an answer may have moved it."""
         rank, side = math.floor(_tail(answer) * self.least), _side(answer)
         if answer.target is not None:
             return [self._refined_beyond(other) - rank for other in self._ladders(side)]
-        anchor = min((each for each in self.answers if each.target is None), key=lambda each: abs(each.level - _HALF))
-        if answer.level >= anchor.level:
+        if answer.level >= self._anchor_level:
             return [0]
         return [
             0,

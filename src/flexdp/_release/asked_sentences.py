@@ -183,7 +183,7 @@ class Telling:
     def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int) -> str:
         error = outward(promise.mean if word == "mean" else promise.total, 3, up=True)
         scale = self.asked.column.scale
-        ends = f"{figure(scale.value(low))}–{figure(scale.value(high))}"
+        ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
         told = f"{_SURE} it is within {error} of the {word} of the values limited to {ends}"
         if promise.outside is None:
             return f"{told}."

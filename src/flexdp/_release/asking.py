@@ -24,7 +24,7 @@ from flexdp.sharp.answers import deepest_table
 from flexdp.sharp.ranks import Span
 from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
-from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
+from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Sum
 from flexdp.statistics.parse import parse_statistic
 
 __all__ = ["AskedBudget", "Wanted", "ends_of", "level_of", "scale_of", "wanted", "word_of"]
@@ -121,7 +121,7 @@ def _percentile(name: str, percent: str) -> str:
         ) from None
 
 
-def word_of(statistic: Statistic) -> str | None:
+def word_of(statistic: object) -> str | None:
     """Return the word of a statistic that can be asked for, None of any other."""
     if isinstance(statistic, Quantile):
         level = statistic.level

@@ -194,7 +194,8 @@ class Release(Readable):
     def privacy(self) -> Privacy:
         """The guarantee to the people in the data."""
         unit = "record" if self.spec.unit is None else self.spec.unit
-        parts = [part.privacy(unit) for part in (self.budget, self.asked and self.asked.budget) if part is not None]
+        asked = None if self.asked is None else self.asked.budget
+        parts = [part.privacy(unit) for part in (self.budget, asked) if part is not None]
         return parts[0] if len(parts) == 1 else total(parts)
 
     @cached_property
