@@ -8,13 +8,12 @@ are copies of few records in DuckDB, which lives in this process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from flexdp.buckets.exact import Exact
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.sharp.column import Column
@@ -22,7 +21,7 @@ from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Window
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables.counting import Counted, Counting, Table, histogram_of
 from flexdp.tables.interrupts import run
-from flexdp.tables.sql.rank_query import RankQuery, exactly, scale_of
+from flexdp.tables.sql.rank_query import RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
@@ -74,6 +73,8 @@ def check_ranks(table: Table, counting: Counting) -> None:
     check = getattr(table, "check", None)
     if check is not None:
         check(exactly(counting))
+    if isinstance(table, _Probed):
+        table.check_copies()
 
 
 @contextmanager
@@ -130,6 +131,14 @@ class _Sortable(Protocol):
 
 
 @runtime_checkable
+class _Probed(Protocol):
+    """A table whose engine may refuse private copies, whatever its records are."""
+
+    def check_copies(self) -> None:
+        """Refuse a session in which no private copy can be made."""
+
+
+@runtime_checkable
 class _Copyable(Protocol):
     """A table whose records can be copied privately on its engine."""
 
@@ -143,8 +152,11 @@ def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
     workspace = _safely(manager.__enter__)
     try:
         yield workspace
-    finally:
-        _safely(lambda: manager.__exit__(None, None, None))
+    except BaseException:
+        with suppress(Exception):  # the failure inside is the one that counts
+            manager.__exit__(None, None, None)
+        raise
+    _safely(lambda: manager.__exit__(None, None, None))
 
 
 def _safely(work: Callable[[], _T]) -> _T:
@@ -185,7 +197,7 @@ class _Sorted:
     def fetch(self, request: Request) -> Reply:
         return _safely(lambda: self._column.fetch(request))
 
-    def group(self, key: Sequence[Any]) -> Ranks:
+    def group(self, key: Sequence[Any]) -> Ranks:  # noqa: ARG002
         raise _no_groups()
 
     def group_counts(self) -> KeyedHistogram:
@@ -318,7 +330,7 @@ def _reply(query: RankQuery, request: Request, cuts: Sequence[int], rows: Sequen
     found = {cut: places[place] for place, cut in enumerate(cuts)}
 
     def before(cut: int) -> int:
-        return found[cut] if cut in found else 0 if cut <= query.least else total
+        return found.get(cut, 0 if cut <= query.least else total)
 
     inside: list[list[Sequence[Any]]] = [[] for _ in request.windows]
     for row in parts[1]:

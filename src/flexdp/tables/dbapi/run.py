@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from flexdp.tables.postgres.run import SETTINGS, Session
+from flexdp.tables.postgres.run import COPYING, SETTINGS, Session
 from flexdp.tables.sql.served_table import Ask
 
 __all__ = ["ask_of", "cancel_of", "postgres_session"]
@@ -43,11 +43,11 @@ def postgres_session(con: Any) -> Session:
     ask = ask_of(con)
 
     @contextmanager
-    def opened() -> Iterator[Ask]:
+    def opened(settings: Sequence[str]) -> Iterator[Ask]:
         alone = bool(getattr(con, "autocommit", False))
         ask("BEGIN" if alone else "SAVEPOINT flexdp")
         try:
-            for setting in SETTINGS:
+            for setting in settings:
                 ask(setting)
             yield ask
         finally:
@@ -55,4 +55,4 @@ def postgres_session(con: Any) -> Session:
                 with suppress(Exception):  # the connection is lost
                     ask(statement)
 
-    return Session(opened, cancel_of(con))
+    return Session(lambda: opened(SETTINGS), lambda: opened(COPYING), cancel_of(con))

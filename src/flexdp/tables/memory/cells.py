@@ -105,10 +105,11 @@ class CellTable:
         return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
-        """Return the statements about ranks over cells as texts, in a table ``source``; they are sorted here instead."""
+        """Return the statements about ranks that would read the same cells as texts, in a table ``source``."""
         undeclared = replace(self.declared, undeclared=True)
-        read = lambda _column, kind: read_cell("value", undeclared, kind)  # noqa: E731
-        return ranked("source", counting, DUCKDB, read, rows, cells)
+        return ranked(
+            "source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind), rows, cells
+        )
 
     def sorted_column(self, counting: Counting) -> Sorted:
         """Return the readable values, sorted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +12,11 @@ from flexdp.errors import InputError
 from flexdp.tables.interrupts import silenced
 from flexdp.tables.sql.served_table import Ask
 
-__all__ = ["SETTINGS", "Session", "caller_session", "is_connection", "own_session"]
+__all__ = ["COPYING", "SETTINGS", "Session", "caller_session", "is_connection", "own_session"]
 
 # Override the settings of the connection, the role and the database, until the end of the transaction: names and
 # literals mean what the query intends, doubles are returned exactly, and notices of a view are suppressed.
-SETTINGS = (
-    "SET TRANSACTION READ ONLY",
+_NAMES = (
     "SELECT set_config('search_path', 'pg_catalog, ' || current_setting('search_path'), true), "
     + ", ".join(
         f"set_config('{name}', '{value}', true)"
@@ -25,15 +24,21 @@ SETTINGS = (
             ("client_encoding", "UTF8"), ("client_min_messages", "error"), ("standard_conforming_strings", "on"),
             ("extra_float_digits", "3"), ("DateStyle", "ISO"), ("TimeZone", "UTC"), ("jit", "off"),
         )
-    ),
+    )
 )  # fmt: skip
+SETTINGS = ("SET TRANSACTION READ ONLY", _NAMES)
+COPYING = (_NAMES,)  # temporary tables need a transaction that can write; it is rolled back all the same
 
 
 @dataclass(frozen=True)
 class Session:
-    """A way to query a server: within ``opened``, one statement after another; ``cancel`` stops the running one."""
+    """A way to query a server: within ``opened``, one statement after another; ``cancel`` stops the running one.
+
+    Within ``copying``, temporary tables can be made, too.
+    """
 
     opened: Callable[[], AbstractContextManager[Ask]] = field(repr=False)
+    copying: Callable[[], AbstractContextManager[Ask]] = field(repr=False)
     cancel: Callable[[], None] = field(repr=False)
 
 
@@ -53,7 +58,7 @@ def caller_session(con: Any) -> Session:
         raise InputError("source", "must be a psycopg.Connection", given="an asynchronous one")
     if con.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
         raise InputError("source", "is a connection whose transaction has failed", remedy="Roll it back first.")
-    return Session(lambda: _opened(con), lambda: _cancel(con))
+    return Session(lambda: _opened(con), lambda: _opened(con, COPYING), lambda: _cancel(con))
 
 
 def own_session(address: str) -> Session:
@@ -61,17 +66,18 @@ def own_session(address: str) -> Session:
     current: list[Any] = []
 
     @contextmanager
-    def opened() -> Iterator[Ask]:
+    def opened(settings: Sequence[str]) -> Iterator[Ask]:
         con = _connect(address)
         current[:] = [con]
         try:
-            with _opened(con) as ask:
+            with _opened(con, settings) as ask:
                 yield ask
         finally:
             current.clear()
             con.close()
 
-    return Session(opened, lambda: _cancel(*current))
+    copying = ("SET TRANSACTION READ WRITE", *COPYING)  # whatever the role's default is
+    return Session(lambda: opened(SETTINGS), lambda: opened(copying), lambda: _cancel(*current))
 
 
 def _connect(address: str) -> Any:
@@ -94,16 +100,16 @@ def _connect(address: str) -> Any:
 
 
 @contextmanager
-def _opened(con: Any) -> Iterator[Ask]:
+def _opened(con: Any, settings: Sequence[str] = SETTINGS) -> Iterator[Ask]:
     import psycopg
 
     def ask(statement: str) -> Any:
-        with psycopg.Cursor(con, row_factory=psycopg.rows.tuple_row) as cursor:
+        with _quiet(), psycopg.Cursor(con, row_factory=psycopg.rows.tuple_row) as cursor:
             cursor.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
     with _quiet(), con.transaction(force_rollback=True):
-        for setting in SETTINGS:
+        for setting in settings:
             ask(setting)
         yield ask
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from flexdp.errors import FlexdpError, InputError
@@ -10,6 +13,7 @@ from flexdp.tables.postgres.dialect import POSTGRES
 from flexdp.tables.postgres.run import Session, caller_session, own_session
 from flexdp.tables.postgres.types import declared, read_cell
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
+from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["describe", "is_address", "open_postgres", "table_of"]
 
@@ -45,17 +49,51 @@ def table_of(session: Session, wanted: str) -> ServedTable:
         )
     name, columns = found
 
+    def check(ask: Ask) -> None:
+        ask(f"SELECT 1 FROM {name} LIMIT 0")  # locks the definition of the table
+        if describe(ask, wanted) != found:
+            raise TypeError("the table has changed since it was opened")
+
     def execute(statement: str) -> Any:
         def work() -> Any:
             with session.opened() as ask:
-                ask(f"SELECT 1 FROM {name} LIMIT 0")  # locks the definition of the table
-                if describe(ask, wanted) != found:
-                    raise TypeError("the table has changed since it was opened")
+                check(ask)
                 return ask(statement)
 
         return run(work, session.cancel)
 
-    return ServedTable(name, columns, POSTGRES, read_cell, execute)
+    opened = partial(_workspace, session, check)
+    return ServedTable(name, columns, POSTGRES, read_cell, execute, opened, probe=lambda: _can_copy(session))
+
+
+@contextmanager
+def _workspace(session: Session, check: Callable[[Ask], None]) -> Iterator[Workspace]:
+    """Open a workspace in one transaction; its copies are temporary tables, which are rolled back with it."""
+    with ExitStack() as stack:
+
+        def enter() -> Ask:
+            ask = stack.enter_context(session.copying())
+            check(ask)
+            return ask
+
+        within = run(enter, session.cancel)
+
+        def ask(statement: str) -> Any:
+            return run(lambda: within(statement), session.cancel)
+
+        def keep(name: str, query: str) -> None:
+            ask(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {query}")
+
+        yield Workspace(POSTGRES, ask, keep, rows="pg_temp.flexdp_records", cells="pg_temp.flexdp_cells")
+
+
+def _can_copy(session: Session) -> bool:
+    """Tell whether temporary tables can be made, by making an empty one."""
+    made = False
+    with suppress(Exception), session.copying() as ask:  # the engine's message is not repeated
+        ask("CREATE TEMPORARY TABLE pg_temp.flexdp_probe (x INTEGER) ON COMMIT DROP")
+        made = True
+    return made
 
 
 def describe(ask: Ask, table: str) -> Described:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from flexdp.tables.interrupts import run, silenced
+from flexdp.tables.spark.dialect import SPARK
+from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["VIEW", "execute"]
+__all__ = ["VIEW", "execute", "workspace"]
 
+_T = TypeVar("_T")
 VIEW = "`flexdp_source`"  # the frame's name in a query that is shown
 _QUIET = threading.Lock()
 _levels: list[Any] = []  # the level to restore, one entry per running count
@@ -29,6 +32,42 @@ def execute(frame: Any, statement: str) -> Sequence[Sequence[Any]]:
             return [tuple(row) for row in session.sql(statement.replace(f"FROM {VIEW}", f"FROM {view}")).collect()]
 
     return run(work, lambda: _cancel(session, tag))
+
+
+@contextmanager
+def workspace(frame: Any) -> Iterator[Workspace]:
+    """Open a workspace whose copies are local checkpoints: Spark never reads the source again for them, but fails."""
+    session = frame.sparkSession
+    mark = uuid.uuid4().hex
+    kept: list[str] = []
+
+    def perform(work: Callable[[], _T]) -> _T:
+        tag = f"flexdp-{uuid.uuid4().hex}"
+
+        def silently() -> _T:
+            with _quiet(session), _tagged(session, tag):
+                return work()
+
+        return run(silently, lambda: _cancel(session, tag))
+
+    def ask(statement: str) -> Sequence[Sequence[Any]]:
+        return perform(lambda: [tuple(row) for row in session.sql(statement).collect()])
+
+    def keep(name: str, query: str) -> None:
+        def work() -> None:
+            with _viewed(frame) as view:
+                copied = session.sql(query.replace(f"FROM {VIEW}", f"FROM {view}")).localCheckpoint(eager=True)
+            copied.createTempView(name)
+            kept.append(name)
+
+        perform(work)
+
+    try:
+        yield Workspace(SPARK, ask, keep, rows=f"flexdp_records_{mark}", cells=f"flexdp_cells_{mark}")
+    finally:
+        for name in kept:
+            with suppress(Exception):  # the session has ended, and its views with it
+                session.catalog.dropTempView(name)
 
 
 def _cancel(session: Any, tag: str) -> None:

@@ -10,7 +10,7 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
 from flexdp.tables.spark.dialect import SPARK
-from flexdp.tables.spark.run import VIEW, execute
+from flexdp.tables.spark.run import VIEW, execute, workspace
 from flexdp.tables.spark.types import declared, read_cell
 from flexdp.tables.sql.served_table import ServedTable
 
@@ -38,7 +38,8 @@ def open_spark(frame: Any) -> ServedTable:
         raise InputError(
             "source", "is a streaming DataFrame, which has no end", remedy="Write it to a table and release that."
         )
-    return _SparkTable(VIEW, tuple(declared(*field) for field in fields), SPARK, read_cell, lambda s: execute(frame, s))
+    columns = tuple(declared(*field) for field in fields)
+    return _SparkTable(VIEW, columns, SPARK, read_cell, lambda s: execute(frame, s), lambda: workspace(frame))
 
 
 class _SparkTable(ServedTable):

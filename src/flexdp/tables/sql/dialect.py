@@ -86,6 +86,11 @@ class Dialect:
         array = "{" + ",".join(_plain(number) for number in numbers) + "}"
         return f"SELECT place - 1 AS place, x FROM unnest(CAST('{array}' AS {kind}[])) WITH ORDINALITY AS u(x, place)"
 
+    def rows_of(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        """Select a short table of public numbers."""
+        listed = ", ".join(f"({', '.join(row)})" for row in rows)
+        return f"SELECT * FROM (VALUES {listed}) AS r({', '.join(names)})"
+
     def over(self, expression: str, divisor: float) -> str:
         """Divide a double by a positive one."""
         return f"{expression} / {self.double(divisor)}"

@@ -53,7 +53,7 @@ def ranked(
 
 
 def _limited(rank: str, *, above: bool = False) -> str:
-    """Return the first or the last wanted rank of a window: the goal, which never lies outside the span, and a reach."""
+    """Return the first or the last wanted rank of a window: its goal, which lies within the span, and its reach."""
     low, high = f"coalesce(lo.{rank}, 0)", f"coalesce(hi.{rank}, n)"
     goal = f"(1 - level) * {low} + level * {high} + shift"
     if above:
@@ -177,7 +177,8 @@ class RankQuery:
             "AND a.upto >= r.lowest AND a.upto - a.m <= r.highest "
             "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)",
             "near": f"SELECT v, count(*) AS m FROM {rows} GROUP BY v",
-            "line": f"SELECT kind, place, v, m, {exact} AS upto FROM (SELECT 0 AS kind, place, x AS v, c, 0 AS m FROM cuts "
+            "line": f"SELECT kind, place, v, m, {exact} AS upto "
+            "FROM (SELECT 0 AS kind, place, x AS v, c, 0 AS m FROM cuts "
             f"UNION ALL SELECT 1, -1, v, {cell('v')}, m FROM near "
             f"UNION ALL SELECT 2, -1, CAST(NULL AS {self._type}), c, m FROM cells "
             "WHERE NOT EXISTS (SELECT 1 FROM hot WHERE hot.c = cells.c)) AS l",
@@ -196,15 +197,11 @@ class RankQuery:
             high = -1 if near.span.high is None else place.get(near.span.high, -1)
             numbers = (near.goal.level, near.goal.offset, near.reach + _SLACK)
             level, shift, reach = (d.double(float(number)) for number in numbers)
-            rows.append(
-                f"SELECT {w} AS w, {low} AS low, {high} AS high, {level} AS level, {shift} AS shift, {reach} AS reach"
-            )
-        if not rows:
-            zero = d.double(0.0)
-            return (
-                f"SELECT 0 AS w, -1 AS low, -1 AS high, {zero} AS level, {zero} AS shift, {zero} AS reach WHERE 1 = 0"
-            )
-        return " UNION ALL ".join(rows)
+            rows.append([str(w), str(low), str(high), level, shift, reach])
+        names = ("w", "low", "high", "level", "shift", "reach")
+        if rows:
+            return d.rows_of(names, rows)
+        return d.rows_of(names, [["0", "-1", "-1", *[d.double(0.0)] * 3]]) + " WHERE 1 = 0"
 
     @property
     def _type(self) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
@@ -13,11 +14,12 @@ from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import columns_of, counted, counted_together
+from flexdp.tables.sql.workspace import Ask, Workspace
 
 __all__ = ["Ask", "Described", "ServedTable", "check_name", "no_table"]
 
-Ask: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]  # runs one statement and fetches all rows
 Described: TypeAlias = tuple[str, tuple[Column, ...]]  # a table's quoted name, and its declared columns
 
 _LONGEST_NAME = 300
@@ -50,7 +52,9 @@ class ServedTable:
     dialect: Dialect
     read_cell: Callable[[str, Column, Kind], Reading] = field(repr=False)
     execute: Ask = field(repr=False)
+    opened: Callable[[], AbstractContextManager[Workspace]] = field(repr=False)
     files: tuple[str, ...] = ()
+    probe: Callable[[], bool] = field(default=lambda: True, repr=False)
 
     def column(self, name: object) -> Column:
         """Return the declared column of that name."""
@@ -70,6 +74,23 @@ class ServedTable:
         texts = {name for name, axis in zip(names, counting.axes, strict=True) if axis.kind == "text"}
         rows = self.execute(self.query(counting))
         return counted(columns_of(rows, [*names, "records"], texts), len(names))
+
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about the ranks of a column, and the query of the private copy that they read."""
+        return ranked(self.name, counting, self.dialect, self._read, rows, cells)
+
+    def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:  # noqa: ARG002
+        """Open a session that can make and read private copies."""
+        return self.opened()
+
+    def check_copies(self) -> None:
+        """Refuse a session in which no temporary table can be made; no record is read."""
+        if not self.probe():
+            raise InputError(
+                "source",
+                "does not allow temporary tables, which sharp answers need",
+                remedy="Ask for the TEMPORARY privilege, or connect to a server and in a transaction that can write.",
+            )
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Make several counts, in one pass if the engine can; those by unit one after the other."""

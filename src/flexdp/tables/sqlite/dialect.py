@@ -44,6 +44,11 @@ class _SQLite(Dialect):
         rows = ", ".join(f"({place}, {number})" for place, number in enumerate(numbers)) or "(0, 0)"
         return f"SELECT column1 AS place, column2 AS x FROM (VALUES {rows}){'' if numbers else ' WHERE 1 = 0'}"
 
+    def rows_of(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+        listed = ", ".join(f"({', '.join(row)})" for row in rows)
+        named = ", ".join(f"column{i} AS {name}" for i, name in enumerate(names, 1))
+        return f"SELECT {named} FROM (VALUES {listed})"
+
     def floor(self, expression: str) -> str:
         whole = f"CAST({expression} AS INTEGER)"  # towards zero
         return f"({whole} - ({expression} < {whole}))"

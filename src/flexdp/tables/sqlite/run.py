@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,9 +15,10 @@ from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.errors import InputError
 from flexdp.tables.interrupts import run, run_here
 from flexdp.tables.sql.served_table import Ask
-from flexdp.tables.sqlite.dialect import LENGTH, MD5, MEAN, TEXT
+from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.sqlite.dialect import LENGTH, MD5, MEAN, SQLITE, TEXT
 
-__all__ = ["is_connection", "on_caller", "on_file"]
+__all__ = ["caller_workspace", "file_workspace", "is_connection", "on_caller", "on_file"]
 
 
 def is_connection(source: object) -> bool:
@@ -39,6 +41,66 @@ def on_file(path: str, work: Callable[[Ask], Any], *, counting: bool) -> Any:
 def on_caller(con: Any, work: Callable[[Ask], Any], *, counting: bool) -> Any:
     """Do the work on the caller's connection, in the caller's thread: most connections are bound to it."""
     return run_here(lambda: _borrowed(con, work), con.interrupt) if counting else _borrowed(con, work)
+
+
+@contextmanager
+def file_workspace(path: str, check: Callable[[Ask], None]) -> Iterator[Workspace]:
+    """Open a workspace on a private read-only connection; its copies are temporary and vanish with it."""
+    con = _open(path)
+
+    def ask(statement: str) -> Any:
+        return run(lambda: _borrowed(con, lambda fetch: fetch(statement)), con.interrupt)
+
+    def keep(name: str, query: str) -> None:
+        def work(fetch: Ask) -> None:
+            fetch("BEGIN")  # one snapshot of the file for the check and the copy
+            check(fetch)
+            fetch(f"CREATE TEMP TABLE {name} AS {query}")
+            fetch("COMMIT")
+
+        run(lambda: _borrowed(con, work), con.interrupt)
+
+    try:
+        yield Workspace(SQLITE, ask, keep, rows="temp.flexdp_records", cells="temp.flexdp_cells")
+    finally:
+        con.close()
+
+
+@contextmanager
+def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspace]:
+    """Open a workspace on the caller's connection, in the caller's thread; its copies are dropped at the end."""
+    mark = uuid.uuid4().hex
+    rows, cells = f"temp.flexdp_records_{mark}", f"temp.flexdp_cells_{mark}"
+
+    def ask(statement: str) -> Any:
+        return run_here(lambda: _borrowed(con, lambda fetch: fetch(statement)), con.interrupt)
+
+    def keep(name: str, query: str) -> None:
+        def work(fetch: Ask) -> None:
+            check(fetch)
+            fetch(f"CREATE TEMP TABLE {name} AS {query}")
+
+        run_here(lambda: _borrowed(con, work), con.interrupt)
+
+    try:
+        yield Workspace(SQLITE, ask, keep, rows=rows, cells=cells)
+    finally:
+        for name in (rows, cells):
+            _drop(con, name)
+
+
+def _drop(con: Any, name: str) -> None:
+    """Drop a temporary table; while another cursor is in use, only its rows can be removed."""
+    import sqlite3
+
+    try:
+        _fetch(con, f"DROP TABLE IF EXISTS {name}")
+    except sqlite3.Error:
+        before = con.in_transaction
+        with suppress(sqlite3.Error):  # the connection is closed, and its temporary tables are gone
+            _fetch(con, f"DELETE FROM {name}")
+            if not before and con.in_transaction:
+                con.commit()
 
 
 def _open(path: str) -> Any:

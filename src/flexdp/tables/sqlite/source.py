@@ -10,7 +10,7 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sqlite.dialect import SQLITE
-from flexdp.tables.sqlite.run import is_connection, on_caller, on_file
+from flexdp.tables.sqlite.run import caller_workspace, file_workspace, is_connection, on_caller, on_file
 from flexdp.tables.sqlite.types import declared, read_cell
 
 __all__ = ["EXTENSIONS", "describe", "open_sqlite"]
@@ -25,10 +25,10 @@ def open_sqlite(source: Any, table: object) -> ServedTable:
     wanted = check_name(table)
     files: tuple[str, ...] = ()
     if is_connection(source):
-        work = partial(on_caller, source)
+        work, workspace = partial(on_caller, source), partial(caller_workspace, source)
     else:
         files = (_checked(str(source)),)
-        work = partial(on_file, files[0])
+        work, workspace = partial(on_file, files[0]), partial(file_workspace, files[0])
     try:
         name, columns = work(lambda ask: describe(ask, wanted), counting=False)
     except FlexdpError:
@@ -42,15 +42,18 @@ def open_sqlite(source: Any, table: object) -> ServedTable:
             remedy="Check that the connection is open, and that the file is an SQLite database.",
         )
 
+    def check(ask: Ask) -> None:
+        if describe(ask, wanted) != (name, columns):
+            raise TypeError("the table has changed since it was opened")
+
     def execute(statement: str) -> Any:
         def counted(ask: Ask) -> Any:
-            if describe(ask, wanted) != (name, columns):
-                raise TypeError("the table has changed since it was opened")
+            check(ask)
             return ask(statement)
 
         return work(counted, counting=True)
 
-    return ServedTable(name, columns, SQLITE, read_cell, execute, files)
+    return ServedTable(name, columns, SQLITE, read_cell, execute, lambda: workspace(check), files)
 
 
 def describe(ask: Ask, table: str) -> Described:

@@ -1,0 +1,367 @@
+"""One contract for the ranks of all engines: every request is answered as plain Python would, record by record."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines.conftest import ENGINES, Cells, Engine, make_engine
+from engines.oracle import expected
+from engines.test_contract import TABLE, loaded, refused, source_of  # noqa: F401
+from flexdp import DataError, InputError
+from flexdp._release.api import prepare
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Tally
+from flexdp.sharp.rungs import ladder_rungs
+from flexdp.sharp.scale import NUMBERS, Scale
+from flexdp.tables import ranks as ranks_module
+from flexdp.tables.ranks import open_ranks, rank_query_of
+from flexdp.tables.sql.rank_query import RankQuery, exactly
+
+CASES: dict[str, dict[str, Any]] = {
+    "numbers": {"column": "x", "width": 5},
+    "numbers clamped": {"column": "x", "width": 5, "bounds": (-5, 120)},
+    "numbers dropped": {"column": "x", "width": 5, "bounds": (-5, 120), "outside": "drop"},
+    "integers": {"column": "i", "width": 5},
+    "integers clamped": {"column": "i", "width": 5, "bounds": (-6, 120)},
+    "integers as numbers": {"column": "i", "kind": "number", "width": 10},
+    "wide": {"column": "w", "width": 1},
+    "wide clamped": {"column": "w", "width": 3, "bounds": (-7, 100)},
+    "decimals": {"column": "m", "width": 1},
+    "days": {"column": "d", "width": "1 day"},
+    "datetimes": {"column": "s", "width": "15 minutes"},
+    "days of datetimes": {"column": "s", "kind": "date", "width": "1 day"},
+    "datetimes of days": {"column": "d", "kind": "datetime", "width": "18 hours"},
+    "zoned": {"column": "z", "width": "1 hour", "zone": "Europe/Berlin"},
+    "zoned days": {"column": "z", "kind": "date", "width": "1 day", "zone": "America/New_York"},
+    "groups": {"column": "x", "width": 5, "by": ["t", "b"]},
+    "days as groups": {"column": "i", "width": 50, "by": "d"},
+    "declared": {"column": "x", "width": 5, "by": "t", "groups": ["a", "A", "o'brien", "50%", "nobody"]},
+    "units": {"column": "x", "width": 5, "unit": "u", "max_buckets_per_unit": 2},
+    "units by days": {"column": "i", "width": 5, "unit": "d", "max_buckets_per_unit": 1, "bounds": (-7, 200)},
+    "largest": {"column": "x", "width": 5, "unit": "u", "per_unit": "max"},
+    "smallest by group": {"column": "i", "width": 5, "by": "b", "unit": "n", "per_unit": "min"},
+    "mean": {"column": "x", "width": "0.5", "bounds": (-9, 200), "unit": "u", "per_unit": "mean"},
+    "random": {"column": "d", "width": "1 year", "unit": "n", "per_unit": "random"},
+}  # fmt: skip
+LENIENT = ("numbers", "wide", "datetimes", "units")
+ON_DUCKDB = ("duckdb", "polars", "lazy", "pyarrow")
+PAIRS = [(name, case) for name in ENGINES for case in CASES if name != "spark-lenient" or case in LENIENT]
+
+
+@pytest.fixture(params=["sorted", "on the engine"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways in which DuckDB answers; the others have only one."""
+    if request.param == "on the engine":
+        monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    return str(request.param)
+
+
+def brute(counts: dict[int, int], request: Request) -> tuple[int, list[int], list[Any], list[range]]:
+    """Answer a request by definition: the total, the counts before, the windows, and what each tally may be."""
+    ordered = sorted(counts.items())
+    windows = []
+    for near in request.windows:
+        low, high = near.span.low, near.span.high
+        inside = [(v, m) for v, m in ordered if (low is None or v >= low) and (high is None or v < high)]
+        size = sum(m for _, m in inside)
+        goal = near.goal
+        target = math.ceil(goal.units * goal.level * size) + goal.units * goal.offset
+        target = min(max(target, 0), goal.units * size)  # fewer records than are wanted beyond
+        least, most = target // goal.units - near.reach, -(-target // goal.units) + near.reach
+        found, below = [], 0
+        for value, m in inside:
+            if below + m >= least and below <= most:
+                found.append((value, below, below + m))
+            below += m
+        windows.append((size, found))
+    tallies = []
+    for tally in request.tallies:
+        ends = []
+        for lean in (Fraction(-1, 10**6), Fraction(1, 10**6)):
+            places = [
+                (min(max(v, tally.low), tally.high) - tally.low) / Fraction(tally.step) + Fraction(1, 2) + lean
+                for v, _ in ordered
+            ]
+            whole = (min(max(math.floor(place), 0), tally.cells) for place in places)
+            ends.append(sum(place * m for place, (_, m) in zip(whole, ordered, strict=True)))
+        tallies.append(range(ends[0], ends[1] + 1))
+    before = [sum(m for v, m in ordered if v < cut) for cut in request.cuts]
+    return sum(counts.values()), before, windows, tallies
+
+
+def requests_for(counts: dict[int, int], scale: Scale) -> list[Request]:
+    """Requests that meet every value, both sides of it, a ladder, and windows of all kinds."""
+    values = sorted(counts)
+    middle = scale.short(values[len(values) // 2]) if values else 7 * scale.one
+    ends = [-scale.limit, scale.limit, scale.limit + 1, 0, 1]
+    cuts = {*ends, *(value + step for value in values for step in (-1, 0, 1)), *ladder_rungs(scale, middle, 1)[::5]}
+    half, most = Goal.quantile(Fraction(1, 2)), Goal.quantile(Fraction(99, 100))
+    upper, lower = Span(middle + 1, None), Span(None, middle)
+    inner = Span(-scale.limit, middle + 5 * scale.one)
+    windows = (
+        Near(goal=half, reach=2),
+        Near(goal=half, reach=1000),
+        Near(goal=most, reach=1, span=upper),
+        Near(goal=Goal.beyond(3, 1), reach=2, span=upper),
+        Near(goal=Goal.beyond(3, -1), reach=2, span=lower),
+        Near(goal=Goal.beyond(10**6, 1), reach=2, span=upper),
+        Near(goal=Goal.beyond(10**6, -1), reach=2, span=lower),
+        Near(goal=Goal.quantile(Fraction(1, 3)), reach=0, span=inner),
+        Near(goal=half, reach=3, span=Span(middle, middle + 1)),
+        Near(goal=half, reach=3, span=Span(middle, middle)),
+    )
+    tally = Tally(low=-100 * scale.one, step=scale.one * 7, cells=40)
+    far = Tally(low=-scale.limit, step=scale.limit // 10**6, cells=2 * 10**6)
+    return [
+        Request(),
+        Request(cuts=tuple(sorted(cuts)), windows=windows),
+        Request(windows=windows[:1], tallies=(tally, far)),
+    ]
+
+
+def check(ranks: Ranks, counts: dict[int, int]) -> None:
+    for request in requests_for(counts, ranks.scale):
+        total, before, windows, tallies = brute(counts, request)
+        reply = ranks.fetch(request)
+        assert reply.total == total
+        assert list(reply.before) == before
+        for near, window, (size, found) in zip(request.windows, reply.windows, windows, strict=True):
+            assert window.total == size
+            least, most = near.ranks(size)
+            rows = [(window.value(i), int(window.below[i]), int(window.upto[i])) for i in range(len(window))]
+            assert [row for row in rows if row[2] >= least and row[1] <= most] == found
+            assert len(window) <= 2 * near.reach + 5  # the rows that come back are bounded
+        assert all(tally in allowed for tally, allowed in zip(reply.tallies, tallies, strict=True))
+
+
+def by_units(bars: Iterable[tuple[Any, int]], scale: Scale) -> dict[int, int]:
+    out: Counter[int] = Counter()
+    for value, records in bars:
+        out[scale.units(value)] += records
+    return dict(out)
+
+
+@contextmanager
+def opened(source: Any, parameters: dict[str, Any], engine: Engine, salt: str = "fixed") -> Any:
+    """Yield the ranks with the question that an oracle can answer."""
+    question = prepare(source, **parameters, **engine.parameters).questions[0]
+    units = question.counting.units
+    counting = exactly(replace(question.counting, units=None if units is None else replace(units, salt=salt)))
+    with open_ranks(question.table, counting) as ranks:
+        yield ranks, replace(question, counting=counting)
+
+
+@pytest.mark.parametrize(("engine", "case"), PAIRS, indirect=["engine"])
+def test_every_engine_ranks_alike(engine: Engine, case: str, way: str, loaded: dict[str, Any]) -> None:  # noqa: F811
+    if way == "sorted" and engine.name not in ON_DUCKDB:
+        pytest.skip("has one way only")
+    parameters = CASES[case]
+    if refused(engine, parameters):
+        with pytest.raises(InputError):
+            prepare(source_of(engine, loaded), **parameters, **engine.parameters)
+        return
+    with opened(source_of(engine, loaded), parameters, engine) as (ranks, question):
+        bars = expected(question, TABLE)
+        assert bars  # the oracle is not vacuous
+        if not question.counting.groups:
+            check(ranks, by_units(((bar[0], m) for bar, m in bars.items()), ranks.scale))
+            return
+        count = len(question.counting.groups)
+        groups = sorted({bar[:count] for bar in bars}, key=str)
+        found = ranks.group_counts()
+        sizes = dict(zip(found.rows(slice(None)), found.counts.tolist(), strict=True))
+        assert sizes == {group: sum(m for bar, m in bars.items() if bar[:count] == group) for group in groups}
+        for group in [*groups[:4], *(question.counting.declared or ())[-1:]]:
+            own = by_units(((bar[-1], m) for bar, m in bars.items() if bar[:count] == group), ranks.scale)
+            check(ranks.group(group), own)
+
+
+HARD: list[float] = [
+    0.0, 5e-324, 1e-40, 1e-30, 1.0000000000000002e-30, 9.999999999999999e-31, 0.1, 0.3, 1.0, 2.0, 1e6, 1e15, 2.0**53,
+    1e22, 1e38, 1e39, 1.0000000000000002e39, 1e300, 1.7976931348623157e308,
+]  # fmt: skip
+
+
+def near_edges() -> list[float]:
+    """Numbers at and beside the edges of cells, where rounding to few bits is a tie."""
+    out = set()
+    for size in HARD:
+        for number in (size, 3 * size / 2, size * (1 + 2.0**-12), size * (1 + 2.0**-11), size * (1 + 3 * 2.0**-12)):
+            if math.isfinite(number):
+                for each in (number, math.nextafter(number, 0), math.nextafter(number, math.inf)):
+                    out |= {each, -each}
+    return sorted(number for number in out if math.isfinite(number))
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_cells_are_monotone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A greater value never lies in a lower cell, and edges of cells are where the engine's arithmetic is hardest."""
+    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    values = near_edges()
+    whole = sorted({int(v) + step for v in values if abs(v) < 2.0**62 for step in (-1, 0, 1)})
+    whole = (whole * (len(values) // len(whole) + 1))[: len(values)]
+    source = engine.load({"x": ("double", values), "i": ("bigint", whole)})
+    for column in ("x", "i"):
+        with opened(source, {"column": column, "width": 1}, engine) as (ranks, _):
+            query, workspace = ranks._query, ranks._workspace
+            rows = workspace.ask(f"SELECT v, {query._cell('v')} AS c FROM {query.rows} ORDER BY v ASC")
+            cells = [float(row[1]) for row in rows]
+            assert len(cells) == len(values)
+            assert cells == sorted(cells)
+            assert len({row[0] for row in rows}) > len(set(cells)) > 20  # values share cells, but not all of them
+            check(ranks, by_units(((value, 1) for value in (values if column == "x" else whole)), ranks.scale))
+
+
+@pytest.mark.parametrize("engine", ["duckdb"], indirect=True)
+def test_cells_that_are_not_monotone_are_caught(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Control: with other cells, equal values still share one, and the ranks are wrong."""
+    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    monkeypatch.setattr(RankQuery, "_cell", lambda _self, value: f"CAST(floor(abs({value})) % 7 AS DOUBLE)")
+    values = [float(i) for i in range(60)]
+    source = engine.load({"x": ("double", values)})
+    with (
+        opened(source, {"column": "x", "width": 1}, engine) as (ranks, _),
+        pytest.raises(AssertionError),
+    ):
+        check(ranks, by_units(((value, 1) for value in values), ranks.scale))
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize(
+    "values", [[], [None], [None, math.nan, math.inf, -math.inf] * 3], ids=["empty", "null", "odd"]
+)
+def test_tables_without_a_readable_record(engine: Engine, values: list[Any], way: str) -> None:  # noqa: ARG001
+    source = engine.load({"x": ("double", values), "g": ("text", ["a"] * len(values))})
+    with opened(source, {"column": "x", "width": 1}, engine) as (ranks, _):
+        check(ranks, {})
+    with opened(source, {"column": "x", "width": 1, "by": "g"}, engine) as (ranks, _):
+        check(ranks.group(("a",)), {})
+        assert not len(ranks.group_counts().counts)
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
+def test_one_record_moves_every_rank_by_at_most_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    rng = np.random.default_rng(3)
+    values = [*(1e6 + rng.normal(0, 1e-7, 60)).tolist(), *rng.lognormal(2, 3, 60).tolist(), 5.0, 5.0, -7.5]
+    cuts = tuple(
+        sorted({NUMBERS.units(v) + s for v in values for s in (0, 1)} | set(ladder_rungs(NUMBERS, 0, 1)[::20]))
+    )
+    with opened(engine.load({"x": ("double", values)}), {"column": "x", "width": 1}, engine) as (ranks, _):
+        full = ranks.fetch(Request(cuts=cuts))
+    for left_out in (5, 80, 120):
+        fewer = values[:left_out] + values[left_out + 1 :]
+        with opened(engine.load({"x": ("double", fewer)}), {"column": "x", "width": 1}, engine) as (ranks, _):
+            reply = ranks.fetch(Request(cuts=cuts))
+        moved = [a - b for a, b in zip(full.before, reply.before, strict=True)]
+        assert full.total - reply.total == 1
+        assert moved == sorted(moved)
+        assert set(moved) == {0, 1}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "pg8000", "polars", "lazy"], indirect=True)
+def test_all_requests_see_the_same_records(engine: Engine, way: str, request: pytest.FixtureRequest) -> None:  # noqa: ARG001
+    """Records that arrive between two requests are not seen; control: a new session sees them."""
+    cells: Cells = {"x": ("double", [float(i) for i in range(50)])}
+    source = engine.load(cells)
+    with opened(source, {"column": "x", "width": 1}, engine) as (ranks, _):
+        assert ranks.fetch(Request()).total == 50
+        if engine.name in ("polars", "lazy"):
+            return
+        con, name = source
+        if engine.name in ("postgres", "pg8000"):  # by another connection: ours is in a transaction
+            import psycopg
+
+            with psycopg.connect(request.getfixturevalue("address")) as other:
+                other.execute(f'INSERT INTO "{name}" VALUES (7.5)')
+        else:
+            con.execute(f'INSERT INTO "{name}" VALUES (7.5)')
+        reply = ranks.fetch(Request(cuts=(NUMBERS.units(8.0),)))
+        assert (reply.total, list(reply.before)) == (50, [8])
+    if engine.name == "sqlite":
+        con.commit()
+    if engine.name == "pg8000":
+        con.rollback()
+    with opened(source, {"column": "x", "width": 1}, engine) as (ranks, _):
+        assert ranks.fetch(Request()).total == 51
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres"], indirect=True)
+def test_nothing_is_left_behind(engine: Engine) -> None:
+    source = engine.load({"x": ("double", [1.0, 2.0])})
+    con, _ = source
+    with opened(source, {"column": "x", "width": 1}, engine) as (ranks, _question):
+        assert ranks.fetch(Request()).total == 2
+        assert repr(ranks) == "<Ranks>"
+    left = {
+        "duckdb": "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'flexdp%'",
+        "sqlite": "SELECT count(*) FROM sqlite_temp_master",
+        "postgres": "SELECT count(*) FROM pg_class WHERE relname LIKE 'flexdp%'",
+    }
+    assert con.execute(left[engine.name]).fetchall()[0][0] == 0
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres"], indirect=True)
+def test_a_table_that_has_gone_is_the_one_error(engine: Engine) -> None:
+    source = engine.load({"x": ("double", [1.0, 2.0])})
+    question = prepare(source, "x", width=1, **engine.parameters).questions[0]
+    con, name = source
+    con.execute(f'DROP TABLE "{name}"')
+    if engine.name != "duckdb":
+        con.commit()
+    with pytest.raises(DataError) as caught, open_ranks(question.table, question.counting):
+        raise AssertionError("opened a table that does not exist")
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "spark"], indirect=True)
+def test_one_salt_chooses_the_same_records_for_every_request(engine: Engine) -> None:
+    """A unit whose values lie on both sides of an anchor counts on one side; the salt decides on which."""
+    units = [unit for unit in range(40) for _ in range(6)]
+    values = [float(place % 6) for place in range(len(units))]
+    cells: Cells = {"x": ("double", values), "u": ("bigint", units)}
+    rule = {"column": "x", "width": 1, "unit": "u", "max_buckets_per_unit": 1}
+    source = engine.load(cells)
+    seen = []
+    for salt in ("fixed", "another") if engine.name != "spark" else ("fixed",):
+        with opened(source, rule, engine, salt) as (ranks, question):
+            replies = [ranks.fetch(Request(cuts=(NUMBERS.units(float(cut)),))) for cut in range(7)]
+            before = [reply.before[0] for reply in replies]
+            counts = expected(question, cells, salt)
+        assert {reply.total for reply in replies} == {40}
+        assert before == [sum(m for (v,), m in counts.items() if v < cut) for cut in range(7)]
+        seen.append(before)
+    assert len(seen) == 1 or seen[0] != seen[1]
+
+
+def test_the_statements_are_shown_and_hold_no_private_number(request: pytest.FixtureRequest) -> None:
+    texts = []
+    for values in ([12345.678], [98765.4321] * 9):
+        source = make_engine("pyarrow", request).load({"x": ("double", values)})
+        question = prepare(source, "x", width=1).questions[0]
+        wanted = Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=50, span=EVERYTHING),))
+        texts.append(rank_query_of(question.table, question.counting, [wanted]))
+    assert texts[0] == texts[1]
+    assert texts[0].count(";\n\n") == 3
+    assert ":cuts" in texts[0]
+    assert "12345" not in texts[0]
+
+
+def test_columns_without_ranks_are_refused(request: pytest.FixtureRequest) -> None:
+    source = make_engine("pyarrow", request).load(
+        {"t": ("text", ["a"]), "x": ("double", [1.0]), "y": ("double", [2.0])}
+    )
+    for column, message in (("t", "needs a column of numbers"), (["x", "y"], "needs one released column")):
+        question = prepare(source, column).questions[0]
+        with pytest.raises(InputError, match=message), open_ranks(question.table, question.counting):
+            raise AssertionError("opened a column without ranks")
