@@ -22,7 +22,7 @@ from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.mean import Averaged, ask_mean, mean_between
 from flexdp.sharp.program import Draw, Program, run
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Ranks, Reply, Request, Span
+from flexdp.sharp.ranks import EVERYTHING, Ranks, Reply, Request, Span
 from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import Scale
 from flexdp.sharp.tails import SharpAnswer
@@ -46,7 +46,7 @@ class Column:
     """
 
     scale: Scale
-    ends: Span = Span()
+    ends: Span = EVERYTHING
     decades: int = 1
 
     @property

@@ -161,10 +161,6 @@ def asked_query(table: Table, counting: Counting, dialect: str | None, *, bucket
 
     if dialect is not None:
         raise InputError("dialect", ("does not fit ", P("ask")), remedy="Leave it out.")
-    if not hasattr(table, "rank_query"):
-        raise InputError(
-            "ask", "needs no statement on this table: its values are sorted in memory", remedy="Leave it out."
-        )
     bars = [query_of(table, [counting])] if bucketed else []
     return ";\n\n".join([*bars, rank_query_of(table, counting)])
 

@@ -101,7 +101,8 @@ class Release(Readable):
 
     Asked answers:
 
-    >>> sharp = flexdp.release(list(range(5000)), kind="integer", epsilon=1, delta=0, ask=["median", "iqr", "mean", "sum"])
+    >>> asked = ["median", "iqr", "mean", "sum"]
+    >>> sharp = flexdp.release(list(range(5000)), kind="integer", epsilon=1, delta=0, ask=asked)
     >>> abs(sharp.median().value - 2500) < 100, sharp.mean().name, sharp.sum().name, sharp.iqr().name
     (True, 'mean', 'sum', 'interquartile range')
     >>> flexdp.release([7] * 900, kind="integer", epsilon=1, delta=0, ask="count").count().name

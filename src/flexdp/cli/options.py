@@ -134,7 +134,7 @@ _TABLE = (
         "--ask",
         multiple=True,
         metavar="S",
-        help="Answer a statistic by itself, without buckets: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
+        help="Statistic to answer by itself: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
     ),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
     IN_DATABASE,

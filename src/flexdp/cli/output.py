@@ -68,8 +68,10 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
             raise InputError("stat", rule, remedy=("Give it to ", P("ask"), ", or give ", P("width"), "."))
         if request.questions[0].bucketed and not words:
             listed += [word for word in ("max", "min", "median", "q0.99") if word not in listed]
-        return [StatQuery(word, partial(_answered, word)) if word in asked.words else _question(word, kinds, points)
-                for word in listed]
+        return [
+            StatQuery(word, partial(_answered, word)) if word in asked.words else _question(word, kinds, points)
+            for word in listed
+        ]
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
     return [_question(word, kinds, points) for word in words]

@@ -34,7 +34,13 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
 @click.command()
 @table_options
 @click.option("--epsilon", "-e", required=True, metavar="E", help="Privacy loss of one record, e.g. 1.")
-@click.option("--delta", "-d", required=True, metavar="D", help="Probability that the promise fails, e.g. 1e-6; 0 with --ask alone.")
+@click.option(
+    "--delta",
+    "-d",
+    required=True,
+    metavar="D",
+    help="Probability that the promise fails, e.g. 1e-6; 0 with --ask alone.",
+)
 @click.option(
     "--stat",
     "-s",
@@ -44,7 +50,12 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
     help="max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
 )
 @click.option("--certify", metavar="S", help="Share of the budget that certifies the total left out, e.g. 0.05.")
-@click.option("--split", metavar="S,S,…", callback=comma_separated, help="With --separately: share of each column; with --ask and buckets: their shares.")
+@click.option(
+    "--split",
+    metavar="S,S,…",
+    callback=comma_separated,
+    help="With --separately: share of each column; with --ask and buckets: their shares.",
+)
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
