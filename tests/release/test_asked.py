@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 import json
 import random
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -121,9 +122,9 @@ def test_the_account_adds_up(shape: str) -> None:
 def test_pages_cards_frames_and_certificates_tell_all_answers(shape: str, tmp_path: Path) -> None:
     found = released(shape)
     page, card = found.to_html(), found._repr_html_()
+    said = [re.sub(r"\s+", " ", " ".join(read_html(html).text)) for html in (page, card)]
     for answer_ in found.answers():
-        assert answer_.statement in " ".join(read_html(page).text) or found.spec.by or "'" in answer_.statement
-        assert answer_.text.split()[0] in card
+        assert all(answer_.statement in text for text in said)
     columns = found.columns_of_answers()
     assert columns["statistic"] == list(found.asked.wanted.words) * len(found.asked.results)
     assert columns["statement"] == [answer_.statement for answer_ in found.answers()]
@@ -223,7 +224,9 @@ def test_sentences() -> None:
     found = released("five")
     assert str(found.max()).startswith("Highest cost: about ")
     assert "With 95% probability at most " in str(found.max()) and " records are above " in str(found.max())
-    assert "lie between it and the exact 99th percentile, if values there are below " in str(found.quantile("0.99"))
+    assert str(released("inner").median()).endswith(
+        " and the exact median, if values there are below 1000 in magnitude."
+    )
     assert "records were counted. With 95% probability this is off by at most 75." in str(found.records_about)
     assert found.range().value == pytest.approx(found.max().value - found.min().value)
     units = released("one value")
@@ -252,21 +255,20 @@ def test_what_was_not_asked_is_read_off_buckets_or_refused() -> None:
 def test_groups_are_columns_of_their_own() -> None:
     found = released("groups").by_group()
     assert list(found) == ["A", "B", "C"]
-    assert abs(found["A"].records_about.value - ROWS // 3) < 1000 and found["C"].max().value is None
+    assert abs(found["A"].records_about.value - ROWS // 3) < 1000 and found["C"].records_about.value < 1000
     assert str(found["B"].max()).startswith("Highest cost (ward B): about ")
-    assert "too few" in found["C"].max().text and "about ε = " in str(found["C"].max()) or True
     both = released("buckets and groups")
     assert both.max().accuracy is not None and both.by_group()["A"].median().promise is not None
     assert both.by_group().median()["B"].promise is not None
 
 
-def test_too_few_is_published() -> None:
+def test_too_few_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_checks, "Bits", seeded(1))
     found = flexdp.release([3.5] * 20, kind="number", epsilon=1, delta=0, ask=["max"])
-    if not found.survived:  # n̂ε < 100, but for one time in about fifty
-        assert found.max().value is None
-        assert "Too few for the highest value: about " in str(found.max()) and "ε = 1 needs about 100." in str(
-            found.max()
-        )
+    about = found.records_about.value
+    assert about < 100 and not found.survived and found.max().value is None and found.max().text == "too few records"
+    assert f"Too few for the highest value: about {about} record" in str(found.max())
+    assert "ε = 1 needs about 100." in str(found.max())
     nothing = flexdp.release([], kind="number", epsilon=1, delta=0, ask=["max"])
     assert Release.from_json(nothing.to_json()) == nothing
 
@@ -292,11 +294,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "message"), BAD)
-def test_bad_input_is_refused_before_reading(options: dict[str, Any], message: str) -> None:
-    class Unread(list[Any]):
-        def __iter__(self) -> Any:
-            raise AssertionError("read")
+def test_bad_input_is_refused_before_reading(
+    options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any) -> None:
+        raise AssertionError("records were read")
 
+    monkeypatch.setattr("flexdp.tables.ranks.open_ranks", read)
+    monkeypatch.setattr("flexdp.tables.count", read)
     with pytest.raises(InputError, match=message):
         flexdp.release(TABLE, "cost", **{**PURE, **options})
 
@@ -362,7 +367,7 @@ def test_answers_out_of_order_are_refused() -> None:
         Release.from_json(json.dumps(document))
 
 
-def test_command_line(tmp_path: Path) -> None:
+def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "t.parquet"
     TABLE.write_parquet(place)
     spend = ("--epsilon", 1, "--delta", 0)
@@ -370,7 +375,11 @@ def test_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1].startswith("Highest cost: about ") and lines[2].startswith("99th percentile of cost: about ")
-    few = command("release", place, "cost", "--epsilon", "0.01", "--delta", 0, "--ask", "max")
+    monkeypatch.setattr(asked_checks, "Bits", seeded(1))
+    small = tmp_path / "small.parquet"
+    TABLE[:20].write_parquet(small)
+    few = command("release", small, "cost", *spend, "--ask", "max")
+    monkeypatch.undo()
     assert few.returncode == 4 and "Too few for the highest cost" in few.stdout
     told = json.loads(command("release", place, "cost", *spend, "--ask", "mean", "--json").stdout)
     assert told["answers"][0]["stat"] == "mean" and Release.from_json(json.dumps(told)).mean().value > 0

@@ -124,8 +124,8 @@ def release(
     """Publish a column: count its records by bucket, let every bucket lose a few, keep the rest; or answer sharply.
 
     With ``ask`` the named statistics are answered by themselves, within a few records of the exact rank and without
-    buckets (docs/sharp-answers.md). The result is (ε, δ)-differentially private under adding or removing one record, or one unit, and answers every
-    statistic at no further cost. Every call spends (ε, δ) again.
+    buckets (docs/sharp-answers.md). The result is (ε, δ)-differentially private under adding or removing one record, or
+    one unit, and buckets answer every statistic at no further cost. Every call spends (ε, δ) again.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,7 +45,7 @@ ASKED = (
 def not_promised_of_answers(spec: Spec) -> list[str]:
     """Return what readers might wrongly take for granted of asked answers."""
     return [
-        not_promised(spec, None)[0],
+        not_promised(spec, None, bucketed=False)[0],
         "Further releases of the same data are not covered. Their ε and δ add to those of this one.",
         "Bounds in records hold with the probability that is stated, not always. An answer need not occur in the data.",
         "Running time is not protected: there is no defence against timing side channels.",
@@ -99,7 +100,16 @@ def answer_columns(spec: Spec, asked: Asked) -> dict[str, list[Any]]:
             )
             for column, cell in zip(columns.values(), cells, strict=True):
                 column.append(cell)
+    columns["value"] = _of_one_type(columns["value"])
     return columns
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Values that a frame holds in one column: doubles where there are any, texts where times and lengths mix."""
+    if any(isinstance(value, dt.timedelta) for value in values):
+        return [None if value is None else str(value) for value in values]
+    mixed = any(isinstance(value, float) for value in values)
+    return [float(value) if mixed and isinstance(value, int) else value for value in values]
 
 
 def asked_certainties(asked: Asked) -> tuple[str, ...]:

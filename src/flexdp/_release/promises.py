@@ -97,7 +97,7 @@ class Certificate:
         return card("Certificate", *map(sentence, (*self.promises, *self.proof)))
 
 
-def conditions(spec: Spec) -> tuple[str, ...]:
+def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
     """Return the conditions that all answers of a release share: which records count, and how often."""
     names = [name for name in spec.columns if name is not None]
     values = f"readable values{' of ' + joined([short_name(name) for name in names]) if names else ''}"
@@ -109,7 +109,7 @@ def conditions(spec: Spec) -> tuple[str, ...]:
     needed += [] if spec.unit is None else [short_name(spec.unit)]
     out = [f"Counted: {values}{bounded}{_owners(spec, needed)}."]
     if spec.unit is not None and spec.per_unit is None:
-        spot = "bucket" if len(spec.columns) == 1 else "cell"
+        spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
         together = " of all groups together" if spec.by else ""
         many = plural(spec.max_buckets_per_unit, spot, thousands)
         out.append(f"Each unit{unit_id(spec)} counts in at most {many}{together}.")
@@ -200,18 +200,18 @@ def share_of_budget(budget: Budget) -> str:
     return f"The budget is divided among {' and '.join(parts)}; each part is proved below."
 
 
-def protected(spec: Spec) -> str:
+def protected(spec: Spec, *, bucketed: bool = True) -> str:
     """Return what is protected, and how much of it counts."""
     if spec.unit is None:
         return "What is protected is one record: with or without it, this page would look much the same."
-    spot = "bucket" if len(spec.columns) == 1 else "cell"
+    spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
     if spec.per_unit is not None:
         return f"What is protected is one unit{unit_id(spec)}, of whose values only the {of_unit(spec)} counts."
     many = plural(spec.max_buckets_per_unit, spot, thousands)
     return f"What is protected is one unit{unit_id(spec)}, counted in at most {many}."
 
 
-def not_promised(spec: Spec, records_at_most: int | None) -> list[str]:
+def not_promised(spec: Spec, records_at_most: int | None, *, bucketed: bool = True) -> list[str]:
     """Return what readers might wrongly take for granted."""
     if spec.unit is None:
         whose = (
@@ -221,7 +221,8 @@ def not_promised(spec: Spec, records_at_most: int | None) -> list[str]:
     elif spec.per_unit is not None:
         whose = f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
     else:
-        spot = plural(spec.max_buckets_per_unit, "bucket" if len(spec.columns) == 1 else "cell", thousands)
+        word = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
+        spot = plural(spec.max_buckets_per_unit, word, thousands)
         whose = (
             f"Each unit{unit_id(spec)} counts in at most {spot}; what it had beyond that was not counted, so counts "
             "are not counts of records."

@@ -212,7 +212,7 @@ class Release(Readable):
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions that all answers share: which records count, and how often."""
-        return conditions(self.spec)
+        return conditions(self.spec, bucketed=self.budget is not None)
 
     @property
     def groups(self) -> list[Any]:
@@ -350,7 +350,7 @@ class Release(Readable):
         asked = () if self.asked is None else asked_proof(self.spec, self.asked)
         if self.budget is None:
             assert self.asked is not None
-            told = (str(self.privacy), *conditions(self.spec), *asked_certainties(self.asked))
+            told = (str(self.privacy), *self.conditions, *asked_certainties(self.asked))
             return Certificate(promises=told, evidence=None, asked=asked)
         own = self.budget.total
         return Certificate(

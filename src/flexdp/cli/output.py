@@ -80,7 +80,7 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
 def _answered(word: str, readable: Readable) -> Answer:
     """An answer that was asked for; of all groups together there is one only where it can be read off buckets."""
     level = level_of(word)
-    return readable.quantile(level) if level is not None else getattr(readable, word)()  # type: ignore[no-any-return]
+    return readable.quantile(level) if level is not None else getattr(readable, word)()
 
 
 def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:

@@ -168,7 +168,7 @@ def _asked_page(content: Mapping[str, Any], release: Release) -> str:
             f'<p class="lead long">{markup(" ".join((ASKED, *release.conditions)))}</p>\n',
             _answers(told),
             "" if spec.by else f"{_scrolling('Answers', ['Statistic', 'Answer'], rows)}\n",
-            _section("Promised to the people in the data", [str(release.privacy), protected(spec)]),
+            _section("Promised to the people in the data", [str(release.privacy), protected(spec, bucketed=False)]),
             _section("Guaranteed to the reader", certificate.promises[1:]),
             _section("Not promised", not_promised_of_answers(spec)),
             _section("Method", how_it_was_answered(content["flexdp"])),
