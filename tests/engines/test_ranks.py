@@ -75,6 +75,7 @@ def brute(counts: dict[int, int], request: Request) -> tuple[int, list[int], lis
         size = sum(m for _, m in inside)
         goal = near.goal
         target = math.ceil(goal.units * goal.level * size) + goal.units * goal.offset
+        target = min(max(target, 0), goal.units * size)  # fewer records than are wanted beyond
         least, most = target // goal.units - near.reach, -(-target // goal.units) + near.reach
         found, below = [], 0
         for value, m in inside:
@@ -112,6 +113,8 @@ def requests_for(counts: dict[int, int], scale: Scale) -> list[Request]:
         Near(goal=most, reach=1, span=upper),
         Near(goal=Goal.beyond(3, 1), reach=2, span=upper),
         Near(goal=Goal.beyond(3, -1), reach=2, span=lower),
+        Near(goal=Goal.beyond(10**6, 1), reach=2, span=upper),
+        Near(goal=Goal.beyond(10**6, -1), reach=2, span=lower),
         Near(goal=Goal.quantile(Fraction(1, 3)), reach=0, span=inner),
         Near(goal=half, reach=3, span=Span(middle, middle + 1)),
         Near(goal=half, reach=3, span=Span(middle, middle)),

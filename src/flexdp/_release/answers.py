@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
+from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.ranges import bucket_ends
 from flexdp.buckets.base import Kind
 from flexdp.buckets.grid import Grid
@@ -63,6 +64,8 @@ class Answer:
     interval
         Ends between which the quantile of the data, nothing left out, is guaranteed to lie; known only where the
         buckets were public in advance.
+    promise
+        For an answer that was asked for: how many records it may be off by, and with which probability.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class Answer:
     statement: str
     text: str
     interval: tuple[Any, Any] | None = None
+    promise: RankPromise | MeanPromise | None = None
 
     def __str__(self) -> str:
         return self.statement

@@ -21,6 +21,7 @@ from flexdp._release.run import Request
 from flexdp._release.several import Releases
 from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
+from flexdp.statistics import Statistic
 
 __all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release"]
 
@@ -57,6 +58,7 @@ class Options(TypedDict, total=False):
     engine: Literal["postgres", "sqlite", "duckdb"] | None
     format: Literal["csv", "jsonl", "parquet"] | None
     delimiter: str | None
+    ask: str | Statistic | Sequence[str | Statistic] | None
 
 
 _DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp"}
@@ -119,10 +121,11 @@ def release(
     split: Sequence[Number] | None = None,
     **options: Unpack[Options],
 ) -> Release | Releases:
-    """Publish a column: count its records by bucket, let every bucket lose a few, keep the rest.
+    """Publish a column: count its records by bucket, let every bucket lose a few, keep the rest; or answer sharply.
 
-    The result is (ε, δ)-differentially private under adding or removing one record, or one unit, and answers every
-    statistic at no further cost. Every call spends (ε, δ) again.
+    With ``ask`` the named statistics are answered by themselves, within a few records of the exact rank and without
+    buckets (docs/sharp-answers.md). The result is (ε, δ)-differentially private under adding or removing one record, or
+    one unit, and buckets answer every statistic at no further cost. Every call spends (ε, δ) again.
 
     Parameters
     ----------
@@ -134,11 +137,12 @@ def release(
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
     epsilon, delta
-        The privacy loss, taken exactly as written. There are no defaults.
+        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone.
     certify
         The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
     separately, split
-        Release several columns one by one out of one budget, shared equally or in the proportions of ``split``.
+        Release several columns one by one out of one budget, shared equally or in the proportions of ``split``. With
+        ``ask`` and buckets, the shares of buckets and of answers.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
         or between given edges. Without any of them every value is its own bucket. For several columns, one for all, a
@@ -168,6 +172,8 @@ def release(
         The dialect of a database connection that does not tell its own.
     format, delimiter
         For files, where the name and the header line do not tell.
+    ask
+        Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
 
     Returns
     -------
@@ -187,6 +193,8 @@ def release(
     >>> published = release(ages, epsilon=1, delta=1e-6, width=10, bounds=(0, 120))
     >>> published.max().text, published.max().value, published.max().accuracy.beta
     ('60–70', 65.0, 5.0)
+    >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
+    'median'
     """
     request = prepare(source, column, separately=separately, **options)
     return request.with_budget(epsilon, delta, certify=certify, split=split).run()
@@ -213,7 +221,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter
+    engine, format, delimiter, ask
         As for :func:`release`.
 
     Returns
@@ -248,6 +256,12 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
     )
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")
+    if apart and options.get("ask") is not None:
+        raise InputError(
+            "ask",
+            ("does not fit ", P("separately", True)),
+            remedy="Release each column by itself, with its own budget.",
+        )
     if not apart:
         return _checked_zone(options, Request(questions=(prepare_column(table, names, options),)))
     if options.get("beta") is not None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice
 from flexdp._core.exact import root_up
+from flexdp._release.asked_checks import check_ask
+from flexdp._release.asking import Wanted
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
@@ -37,11 +39,13 @@ _PER_COLUMN = ("width", "relative", "edges", "bounds", "kind")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A table, what is to be counted in it, and the public description of that."""
+    """A table, what is to be counted in it and asked of it, and the public description of that."""
 
     table: Table
     counting: Counting
     spec: Spec
+    wanted: Wanted | None = None
+    bucketed: bool = True
 
 
 def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str, Any]) -> Prepared:
@@ -77,7 +81,8 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         max_buckets_per_unit=1 if units is None else units.most,
         per_unit=None if units is None or units.per_unit == "random" else units.per_unit,
     )
-    return Prepared(table=table, counting=counting, spec=spec)
+    asked, bucketed = check_ask(table, counting, spec, options)
+    return Prepared(table=table, counting=counting, spec=spec, wanted=asked, bucketed=bucketed)
 
 
 def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool) -> list[Axis]:
@@ -97,7 +102,8 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
     for place, column in enumerate(declared):
         own = {name: values[place] for name, values in given.items()}
         asked = own.pop("kind")
-        kind = reading(column, asked, bucketed=any(value is not None for value in own.values()))
+        needs_order = options.get("ask") is not None or any(value is not None for value in own.values())
+        kind = reading(column, asked, bucketed=needs_order)
         if beta is not None and kind == "integer":  # as many as fit; one alone is not moved at all
             own["width"] = max(1, math.floor(own["width"]))
         if means:

@@ -56,11 +56,13 @@ class Certificate:
     promises
         Privacy first, then everything that holds of the release with probability one.
     evidence
-        The proof for the noise of one bucket.
+        The proof for the noise of one bucket; None without buckets.
     total_evidence
         The proof for the noise of the total, where a bound on it was paid for.
     shared
         How the budget is divided among the parts that are proved; empty where there is only one.
+    asked
+        The account of the asked answers and the proofs of their tables, line by line.
 
     Examples
     --------
@@ -73,18 +75,20 @@ class Certificate:
     """
 
     promises: tuple[str, ...]
-    evidence: Evidence
+    evidence: Evidence | None
     total_evidence: Evidence | None = None
     shared: str = ""
+    asked: tuple[str, ...] = ()
 
     @property
     def proof(self) -> tuple[str, ...]:
         """The integers that prove the privacy, in words."""
         lines = [self.shared] if self.shared else []
-        lines.append(f"Proof{' for each bucket' if self.shared else ''}: {self.evidence}")
+        if self.evidence is not None:
+            lines.append(f"Proof{' for each bucket' if self.shared or self.asked else ''}: {self.evidence}")
         if self.total_evidence is not None:
             lines.append(f"Proof for the total: {self.total_evidence}")
-        return tuple(lines)
+        return (*lines, *self.asked)
 
     def __str__(self) -> str:
         return "\n".join((*self.promises, *self.proof))
@@ -93,7 +97,7 @@ class Certificate:
         return card("Certificate", *map(sentence, (*self.promises, *self.proof)))
 
 
-def conditions(spec: Spec) -> tuple[str, ...]:
+def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
     """Return the conditions that all answers of a release share: which records count, and how often."""
     names = [short_name(name) for name in spec.columns if name is not None]
     values = f"readable values{f' of {names[0]}' if names else ''}"
@@ -107,7 +111,7 @@ def conditions(spec: Spec) -> tuple[str, ...]:
     needed += [] if spec.unit is None else [short_name(spec.unit)]
     out = [f"Counted: {values}{bounded}{_owners(spec, needed)}."]
     if spec.unit is not None and spec.per_unit is None:
-        spot = "bucket" if len(spec.columns) == 1 else "cell"
+        spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
         together = " of all groups together" if spec.by else ""
         many = plural(spec.max_buckets_per_unit, spot, thousands)
         out.append(f"Each unit{unit_id(spec)} counts in at most {many}{together}.")
@@ -198,18 +202,18 @@ def share_of_budget(budget: Budget) -> str:
     return f"The budget is divided among {' and '.join(parts)}; each part is proved below."
 
 
-def protected(spec: Spec) -> str:
+def protected(spec: Spec, *, bucketed: bool = True) -> str:
     """Return what is protected, and how much of it counts."""
     if spec.unit is None:
         return "What is protected is one record: with or without it, this page would look much the same."
-    spot = "bucket" if len(spec.columns) == 1 else "cell"
+    spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
     if spec.per_unit is not None:
         return f"What is protected is one unit{unit_id(spec)}, of whose values only the {of_unit(spec)} counts."
     many = plural(spec.max_buckets_per_unit, spot, thousands)
     return f"What is protected is one unit{unit_id(spec)}, counted in at most {many}."
 
 
-def not_promised(spec: Spec, records_at_most: int | None) -> list[str]:
+def not_promised(spec: Spec, records_at_most: int | None, *, bucketed: bool = True) -> list[str]:
     """Return what readers might wrongly take for granted."""
     if spec.unit is None:
         whose = (
@@ -219,7 +223,8 @@ def not_promised(spec: Spec, records_at_most: int | None) -> list[str]:
     elif spec.per_unit is not None:
         whose = f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
     else:
-        spot = plural(spec.max_buckets_per_unit, "bucket" if len(spec.columns) == 1 else "cell", thousands)
+        word = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
+        spot = plural(spec.max_buckets_per_unit, word, thousands)
         whose = (
             f"Each unit{unit_id(spec)} counts in at most {spot}; what it had beyond that was not counted, so counts "
             "are not counts of records."

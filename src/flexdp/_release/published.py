@@ -16,12 +16,16 @@ from flexdp._core.domains import path_text
 from flexdp._core.files import write_whole
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
+from flexdp._release.asked import Asked
+from flexdp._release.asked_json import asked_in, read_asked, write_asked
+from flexdp._release.asked_proof import answer_columns, asked_answers, asked_certainties, asked_proof
+from flexdp._release.asked_sentences import Telling
 from flexdp._release.fitting import fitting
 from flexdp._release.frames import Library, bar_columns, frame_of
 from flexdp._release.groups import Groups, group_places
-from flexdp._release.json import json_text, read, write
+from flexdp._release.json import json_text, parse, read, unreadable, write
 from flexdp._release.promises import Certificate, conditions, promises, share_of_budget
-from flexdp._release.readable import Readable, View
+from flexdp._release.readable import Readable, View, not_asked
 from flexdp._release.sentences import Words
 from flexdp._release.spec import WHOLE, Part, Spec
 from flexdp.accounting.budget import Budget
@@ -29,6 +33,7 @@ from flexdp.buckets.base import Bucket, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Partition
 from flexdp.calculus.loss import paid_loss
+from flexdp.calculus.privacy import total
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
@@ -54,6 +59,9 @@ class Release(Readable):
         The counts as released, keyed by group and bucket index.
     records_at_most
         The published bound on the number of contributions, where one was paid for.
+    asked
+        The answers that were asked for, where there are any; without buckets, ``budget`` is None and ``cells`` is
+        empty.
 
     Examples
     --------
@@ -88,12 +96,26 @@ class Release(Readable):
     '<!DOCTYPE html>'
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     release.report(f"{folder}/ages.html")
+
+    Asked answers:
+
+    >>> asked = ["median", "iqr", "mean", "sum"]
+    >>> sharp = flexdp.release(list(range(5000)), kind="integer", epsilon=1, delta=0, ask=asked)
+    >>> abs(sharp.median().value - 2500) < 100, sharp.mean().name, sharp.sum().name, sharp.iqr().name
+    (True, 'mean', 'sum', 'interquartile range')
+    >>> flexdp.release([7] * 900, kind="integer", epsilon=1, delta=0, ask="count").count().name
+    'number of records'
+    >>> [answer.name for answer in sharp.answers()]
+    ['median', 'interquartile range', 'mean', 'sum']
+    >>> list(sharp.columns_of_answers())
+    ['statistic', 'value', 'way', 'epsilon', 'between', 'beyond', 'statement']
     """
 
     spec: Spec
-    budget: Budget
+    budget: Budget | None
     cells: KeyedHistogram
     records_at_most: int | None = None
+    asked: Asked | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is published, without what was computed from it since."""
@@ -112,7 +134,41 @@ class Release(Readable):
     @property
     def noise(self) -> DropNoise:
         """The table that each bucket's loss was drawn from."""
-        return self.budget.bars
+        return self._bars_budget.bars
+
+    @property
+    def _bars_budget(self) -> Budget:
+        if self.budget is None:
+            raise self._no_buckets()
+        return self.budget
+
+    def _no_buckets(self) -> InputError:
+        if not self.spec.by:
+            return not_asked()
+        return InputError(
+            "release", "has no buckets, and its answers are those of each group", remedy="Ask by_group() for them."
+        )
+
+    @property
+    def survived(self) -> bool:
+        """True if anything was published: a bucket, or an answer that was asked for."""
+        return bool(len(self.cells)) or (self.asked is not None and self.asked.answered)
+
+    @property
+    def _telling(self) -> Telling | None:
+        if self.asked is None or self.spec.by:
+            return None
+        return Telling(self.asked, self.asked.results[()], self._words)
+
+    def answers(self) -> list[Answer]:
+        """Return every answer that was asked for; with groups, those of each group in turn.
+
+        Returns
+        -------
+        list of Answer
+            In the order in which they were asked for.
+        """
+        return [] if self.asked is None else [answer for _, answer in asked_answers(self.spec, self.asked)]
 
     @cached_property
     def partition(self) -> Partition:
@@ -136,12 +192,15 @@ class Release(Readable):
     @property
     def privacy(self) -> Privacy:
         """The guarantee to the people in the data."""
-        return self.budget.privacy("record" if self.spec.unit is None else self.spec.unit)
+        unit = "record" if self.spec.unit is None else self.spec.unit
+        asked = None if self.asked is None else self.asked.budget
+        parts = [part.privacy(unit) for part in (self.budget, asked) if part is not None]
+        return parts[0] if len(parts) == 1 else total(parts)
 
     @cached_property
     def mechanism(self) -> Chain:
         """The mechanism that was run: bucketing, by the engine while it counted, and then dropping."""
-        return self.budget.mechanism(self.partition, self.spec.unit)
+        return self._bars_budget.mechanism(self.partition, self.spec.unit)
 
     @property
     def max_drop(self) -> int:
@@ -151,7 +210,7 @@ class Release(Readable):
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions that all answers share: which records count, and how often."""
-        return conditions(self.spec)
+        return conditions(self.spec, bucketed=self.budget is not None)
 
     @property
     def groups(self) -> list[Any]:
@@ -164,7 +223,10 @@ class Release(Readable):
 
     @property
     def _words(self) -> Words:
-        return Words(self.spec, self.max_drop)
+        return self._words_of(Part())
+
+    def _words_of(self, part: Part) -> Words:
+        return Words(self.spec, 0 if self.budget is None else self.max_drop, part)
 
     @cached_property
     def _paid(self) -> int | None:
@@ -198,8 +260,13 @@ class Release(Readable):
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its buckets are."""
         part = Part(group=group)
-        reader = self._counts(part, self.cells.histogram(self._value_places, where))
-        return View(reader, Words(self.spec, self.max_drop, part))
+        words = self._words_of(part)
+        reader = None
+        if self.budget is not None:
+            reader = self._counts(part, self.cells.histogram(self._value_places, where))
+        return View(
+            reader, words, None if self.asked is None else Telling(self.asked, self.asked.results[group], words)
+        )
 
     def marginal(self, column: str) -> View:
         """Return one of several released columns, with the others added up.
@@ -264,16 +331,24 @@ class Release(Readable):
         Certificate
             The promises and their proof.
         """
-        total = self.budget.total
+        asked = () if self.asked is None else asked_proof(self.spec, self.asked)
+        if self.budget is None:
+            assert self.asked is not None
+            told = (str(self.privacy), *self.conditions, *asked_certainties(self.asked))
+            return Certificate(promises=told, evidence=None, asked=asked)
+        own = self.budget.total
         return Certificate(
             promises=(str(self.privacy), *promises(self.spec, self._reader)),
             evidence=self.noise.certify(),
-            total_evidence=None if total is None else total.certify(),
+            total_evidence=None if own is None else own.certify(),
             shared=share_of_budget(self.budget),
+            asked=asked,
         )
 
     def _document(self) -> dict[str, Any]:
-        return write(self.spec, self.budget, self.cells, self.records_at_most)
+        return write_asked(
+            write(self.spec, self.budget, self.cells, self.records_at_most), self.spec, self.asked, self.privacy
+        )
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back.
@@ -311,8 +386,22 @@ class Release(Readable):
         InputError
             If the document is not that of a release, complete and unchanged.
         """
-        spec, budget, cells, at_most = read(document)
-        return cls(spec=spec, budget=budget, cells=cells, records_at_most=at_most)
+        try:
+            content = parse(document)
+            bars, asked = read_asked(content)
+            spec, budget, cells, at_most = read(bars)
+            asked = None if asked is None else asked_in(asked, spec)
+            found = cls(spec=spec, budget=budget, cells=cells, records_at_most=at_most, asked=asked)
+            same = {**found._document(), "flexdp": content["flexdp"]}
+            for added in ("answers", "conditions"):  # read off again, not believed
+                content.pop(added, None)
+        except InputError:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError):
+            raise unreadable() from None
+        if same != content or not isinstance(content["flexdp"], str):
+            raise unreadable()
+        return found
 
     def to_html(self) -> str:
         """Return the report as one HTML file that requests nothing from outside, made from the JSON alone.
@@ -349,7 +438,7 @@ class Release(Readable):
         return from_report("html.notebook.release_card")(self._document(), self)
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """Return the counts as a frame with the columns key, lower, upper and count.
+        """Return the counts as a frame with the columns key, lower, upper and count; without buckets, the answers.
 
         With groups there is a column for each of them, and of several columns a key, lower and upper for each. A column
         with numbers that neither a 64-bit integer nor a double holds is one of decimals.
@@ -364,7 +453,17 @@ class Release(Readable):
         object
             A frame of that library.
         """
-        return frame_of(self.columns_of_bars(), library)
+        return frame_of(self.columns_of_answers() if self.budget is None else self.columns_of_bars(), library)
+
+    def columns_of_answers(self) -> dict[str, list[Any]]:
+        """Return the asked answers column by column: the groups, statistic, value, how it was drawn, its promise.
+
+        Returns
+        -------
+        dict
+            Lists of equal length; empty where nothing was asked for.
+        """
+        return {} if self.asked is None else answer_columns(self.spec, self.asked)
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
         """Return the counts column by column: the groups, key, lower and upper of each column, then the count.
@@ -380,4 +479,8 @@ class Release(Readable):
         names = [repr(name) for name in self.spec.columns]
         what = "values" if self.spec.columns == (None,) else ", ".join(names)
         groups = f" by {', '.join(map(repr, self.spec.by))}" if self.spec.by else ""
-        return f"<Release of {what}{groups}: {self.partition.spec}, {len(self.cells)} released>"
+        asked = "" if self.asked is None else f"{', '.join(self.asked.wanted.words)} asked"
+        if self.budget is None:
+            return f"<Release of {what}{groups}: {asked}>"
+        rest = f", {asked}" if asked else ""
+        return f"<Release of {what}{groups}: {self.partition.spec}, {len(self.cells)} released{rest}>"

@@ -14,12 +14,14 @@ from flexdp._core.domains import function as callable_given
 from flexdp._core.exact import Number, exact, float_up, said
 from flexdp._core.text import safe_repr
 from flexdp._release.answers import Answer, Reader, Reading
+from flexdp._release.asked_sentences import Telling
+from flexdp._release.asking import word_of
 from flexdp._release.sentences import Words
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
 
-__all__ = ["Readable", "View"]
+__all__ = ["Readable", "View", "not_asked"]
 
 
 class Readable(ABC):
@@ -35,8 +37,71 @@ class Readable(ABC):
     def _words(self) -> Words:
         """The words for them."""
 
+    @property
+    def _telling(self) -> Telling | None:
+        """The answers that were asked for, where there are any for this part of the release."""
+        return None
+
     def _told(self, reading: Reading) -> Answer:
         return self._words.answer(reading)
+
+    def _asked(self, word: str) -> Answer | None:
+        """An answer that was asked for; None where it must be read off buckets."""
+        telling = self._telling
+        return telling.answer(word) if telling is not None and telling.has(word) else None
+
+    def _only_asked(self, word: str) -> Answer:
+        found = self._asked(word)
+        if found is None:
+            raise not_asked(word)
+        return found
+
+    @property
+    def records_about(self) -> Answer:
+        """The noisy number of records that asked answers are based on."""
+        if self._telling is None:
+            raise not_asked("count")
+        return self._telling.records_about()
+
+    def count(self) -> Answer:
+        """Return the number of records that was asked for.
+
+        Returns
+        -------
+        Answer
+            The noisy number of records.
+        """
+        return self._only_asked("count")
+
+    def mean(self) -> Answer:
+        """Return the mean that was asked for.
+
+        Returns
+        -------
+        Answer
+            The mean of the values limited to public ends, or to ends found privately.
+        """
+        return self._only_asked("mean")
+
+    def sum(self) -> Answer:
+        """Return the sum that was asked for.
+
+        Returns
+        -------
+        Answer
+            The sum of the values limited to public ends, or to ends found privately.
+        """
+        return self._only_asked("sum")
+
+    def iqr(self) -> Answer:
+        """Return the interquartile range that was asked for.
+
+        Returns
+        -------
+        Answer
+            The difference of the answers for the two quartiles.
+        """
+        return self._only_asked("iqr")
 
     @property
     def histogram(self) -> Histogram:
@@ -51,7 +116,7 @@ class Readable(ABC):
         Answer
             The highest released bucket; α bounds what can lie above it.
         """
-        return self._told(self._reader.extreme(Max()))
+        return self._asked("max") or self._told(self._reader.extreme(Max()))
 
     def min(self) -> Answer:
         """Return the smallest value.
@@ -61,7 +126,7 @@ class Readable(ABC):
         Answer
             The lowest released bucket; α bounds what can lie below it.
         """
-        return self._told(self._reader.extreme(Min()))
+        return self._asked("min") or self._told(self._reader.extreme(Min()))
 
     def range(self) -> Answer:
         """Return the largest value less the smallest.
@@ -71,7 +136,7 @@ class Readable(ABC):
         Answer
             The difference; its error is that of both ends together.
         """
-        return self._told(self._reader.spread(Range()))
+        return self._asked("range") or self._told(self._reader.spread(Range()))
 
     def quantile(self, level: Number) -> Answer:
         """Return the smallest value with at least a fraction ``level`` of the records at or below it.
@@ -87,7 +152,8 @@ class Readable(ABC):
             The bucket of the quantile, with a guaranteed interval where the buckets are public.
         """
         asked = Quantile(level)
-        return self._told(self._reader.quantile(asked, Fraction(asked.level)))
+        found = self._asked(str(word_of(asked)))
+        return found or self._told(self._reader.quantile(asked, Fraction(asked.level)))
 
     def median(self) -> Answer:
         """Return the median, the 50th percentile.
@@ -97,7 +163,7 @@ class Readable(ABC):
         Answer
             The bucket of the median, with a guaranteed interval where the buckets are public.
         """
-        return self._told(self._reader.quantile(Median(), Fraction(1, 2)))
+        return self._asked("median") or self._told(self._reader.quantile(Median(), Fraction(1, 2)))
 
     def mode(self) -> Answer:
         """Return the most frequent value; of several, the smallest.
@@ -206,19 +272,36 @@ class Readable(ABC):
 class View(Readable):
     """One group of a release, or one of its columns with the others added up."""
 
-    reader: Reader
+    reader: Reader | None
     words: Words
+    telling: Telling | None = None
 
     @property
     def _reader(self) -> Reader:
+        if self.reader is None:
+            raise not_asked()
         return self.reader
+
+    @property
+    def _telling(self) -> Telling | None:
+        return self.telling
 
     @property
     def _words(self) -> Words:
         return self.words
 
     def __repr__(self) -> str:
-        return f"<View of {self.words.view}: {len(self.reader.index)} released>"
+        released = "asked answers" if self.reader is None else f"{len(self.reader.index)} released"
+        return f"<View of {self.words.view}: {released}>"
+
+
+def not_asked(word: str = "") -> InputError:
+    """Return the refusal of a query that was not asked for and cannot be read off buckets."""
+    return InputError(
+        "release",
+        f"has no {word}: it was not asked for" if word else "has no buckets, and answers only what was asked for",
+        remedy=("Ask for it with ", P("ask", [word or "median"]), ", or release buckets with ", P("width"), "."),
+    )
 
 
 def _name_of(function: Callable[..., Any]) -> str:

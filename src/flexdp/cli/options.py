@@ -130,6 +130,12 @@ _TABLE = (
     click.option(
         "--max-buckets-per-unit", metavar="K", help="Most buckets that one unit may count in; required with --unit."
     ),
+    click.option(
+        "--ask",
+        multiple=True,
+        metavar="S",
+        help="Statistic to answer by itself: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
+    ),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
     IN_DATABASE,
     DELIMITER,
@@ -181,6 +187,7 @@ def prepared(source: tuple[str, ...], column: str, table: str | None, **options:
         (options["by_kind"],) = options["by_kind"]
     if options["groups"] and len(by) > 1:
         options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
+    options["ask"] = list(options["ask"]) or None
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(

@@ -23,9 +23,10 @@ from flexdp._core.files import replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
+from flexdp._release.asking import level_of
 from flexdp._release.readable import Readable
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 from flexdp.statistics.parse import parse_statistic
 
@@ -39,6 +40,7 @@ __all__ = [
     "print_answers",
 ]
 
+_NEVER_READ_OFF = ("count", "sum", "mean", "iqr")
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
@@ -58,9 +60,27 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     kinds = {kind for question in request.questions for kind in question.spec.kinds}
     points = any(len(question.spec.columns) > 1 for question in request.questions)
     unordered = points or kinds & {"text", "boolean"}
+    asked = request.questions[0].wanted
+    if asked is not None:
+        listed = list(dict.fromkeys((*asked.words, *words)))
+        if not request.questions[0].bucketed and len(listed) > len(asked.words):
+            rule = f": {safe_repr(listed[-1])} was not asked for, and without buckets nothing can be read off"
+            raise InputError("stat", rule, remedy=("Give it to ", P("ask"), ", or give ", P("width"), "."))
+        if request.questions[0].bucketed and not words:
+            listed += [word for word in ("max", "min", "median", "q0.99") if word not in listed]
+        return [
+            StatQuery(word, partial(_answered, word)) if word in asked.words else _question(word, kinds, points)
+            for word in listed
+        ]
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
     return [_question(word, kinds, points) for word in words]
+
+
+def _answered(word: str, readable: Readable) -> Answer:
+    """An answer that was asked for; of all groups together there is one only where it can be read off buckets."""
+    level = level_of(word)
+    return readable.quantile(level) if level is not None else getattr(readable, word)()
 
 
 def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
@@ -101,11 +121,19 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["conditions"] = list(release.conditions)
-    document["answers"] = [json_answer(question.word, question(release)) for question in questions]
+    whole = _as_a_whole(release, questions)
+    document["answers"] = [json_answer(question.word, question(release)) for question in whole]
     for group, view in _groups(release):
         answers = [json_answer(question.word, question(view)) for question in questions]
         document["answers"] += [{**answer, "group": json_value(group)} for answer in answers]
     return document
+
+
+def _as_a_whole(release: Release, questions: Sequence[StatQuery]) -> list[StatQuery]:
+    """Return the questions that have an answer for all groups together, which is read off buckets."""
+    if release.asked is None or not release.spec.by:
+        return list(questions)
+    return [] if release.budget is None else [each for each in questions if each.word not in _NEVER_READ_OFF]
 
 
 def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
@@ -133,7 +161,7 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
 
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
     """Return the answers over all groups, then those of each group, as many as a terminal is shown."""
-    answers = [question(release) for question in questions]
+    answers = [question(release) for question in _as_a_whole(release, questions)]
     return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]
 
 
@@ -245,7 +273,7 @@ class AtomicFile:
         writer = csv.writer(self._stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         several = isinstance(release, Releases)
         for place, one in enumerate(release.values() if isinstance(release, Releases) else [release]):
-            columns = one.columns_of_bars()
+            columns = one.columns_of_answers() if one.budget is None else one.columns_of_bars()
             if not place:
                 writer.writerow([*(["column"] if several else []), *map(for_spreadsheet, columns)])
             for row in zip(*columns.values(), strict=True):

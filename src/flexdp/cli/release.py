@@ -34,7 +34,13 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
 @click.command()
 @table_options
 @click.option("--epsilon", "-e", required=True, metavar="E", help="Privacy loss of one record, e.g. 1.")
-@click.option("--delta", "-d", required=True, metavar="D", help="Probability that the promise fails, e.g. 1e-6.")
+@click.option(
+    "--delta",
+    "-d",
+    required=True,
+    metavar="D",
+    help="Probability that the promise fails, e.g. 1e-6; 0 with --ask alone.",
+)
 @click.option(
     "--stat",
     "-s",
@@ -44,7 +50,12 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
     help="max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
 )
 @click.option("--certify", metavar="S", help="Share of the budget that certifies the total left out, e.g. 0.05.")
-@click.option("--split", metavar="S,S,…", callback=comma_separated, help="With --separately: share of each column.")
+@click.option(
+    "--split",
+    metavar="S,S,…",
+    callback=comma_separated,
+    help="With --separately: share of each column; with --ask and buckets: their shares.",
+)
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -91,7 +102,7 @@ def release(
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
     each = list(published.values()) if request.separately else [published]
-    _tell_reading(request, asked=options["kind"] is not None and all(len(one.cells) for one in each))
+    _tell_reading(request, asked=options["kind"] is not None and all(one.survived for one in each))
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
@@ -111,12 +122,13 @@ def release(
             f": could not write {safe_repr(output)}; the release was printed to standard output instead, as JSON; "
             f"{run.cost}",
         )
-    return 0 if any(len(one.cells) for one in each) else NOTHING_SURVIVED
+    return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 
 def _warn(request: Any) -> None:
     """Warn of choices that protect little; they are carried out all the same."""
     epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
+    epsilon += 0 if request.asked is None else request.asked.epsilon
     if epsilon > LARGE_EPSILON:
         click.echo(
             f"Warning: --epsilon {number_text(epsilon)} is above {LARGE_EPSILON} and gives little privacy protection.",

@@ -43,7 +43,7 @@ def report(source: str, output: str | None, column: str | None, as_json: bool) -
         raise InputError("source", f": {safe_repr(source)} is no valid release", remedy=str(refusal)) from None
     # The version that is named is the one that made the release.
     content = {**json.loads(released.to_json()), "flexdp": json.loads(text)["flexdp"]}
-    document = Document.read(content)
+    document = content if released.budget is None else Document.read(content)
     if output is not None or not as_json:
         html = page(document, released)
         try:

@@ -14,7 +14,7 @@ _MOST_UNITS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """A rank among m records, in B units a record: T = ⌈B·level·m⌉ + B·offset.
+    """A rank among m records, in B units a record: T = ⌈B·level·m⌉ + B·offset, limited to 0 … B·m.
 
     Parameters
     ----------
@@ -61,8 +61,14 @@ class Goal:
         return _sensitivity(self.level, self.units)
 
     def target(self, records: int) -> int:
-        """Return T for so many records."""
-        return math.ceil(self.units * self.level * records) + self.units * self.offset
+        """Return T for so many records, never beyond all of them.
+
+        Where fewer records lie beyond an anchor than are wanted there (heavy ties at it), the nearest rank is the goal;
+        without this limit every candidate would be further off than the table reaches, and all would weigh the same.
+        The limits are 0 and B·m, so T still changes by at most what it did.
+        """
+        wanted = math.ceil(self.units * self.level * records) + self.units * self.offset
+        return min(max(wanted, 0), self.units * records)
 
     def loss(self, below: int, upto: int, target: int) -> int:
         """Return the loss of a candidate with so many records below it and up to it."""

@@ -18,6 +18,15 @@ __all__ = ["plan_picture", "release_card"]
 
 def release_card(content: dict[str, Any], release: Release) -> str:
     """Return the card of a release: its conditions, first answers, picture and privacy."""
+    if release.budget is None:
+        names = ["values" if name is None else name for name in release.spec.columns]
+        by = f" by {', '.join(release.spec.by)}" if release.spec.by else ""
+        return card(
+            f"Answers about {' × '.join(names)}{by}",
+            sentence(" ".join(release.conditions)),
+            *(sentence(answer.statement) for answer in standard_answers(release)),
+            sentence(release.privacy),
+        )
     document = Document.read(content)
     # A page may show many cards: the ids inside different pictures must not clash.
     picture = chart(document, name=f"fd{zlib.crc32(repr(content).encode(errors='replace')):x}", alone=False)

@@ -14,6 +14,7 @@ from typing import Any
 from flexdp._core.domains import instance
 from flexdp._core.text import markup, thousands
 from flexdp._release.answers import Answer
+from flexdp._release.asked_proof import ASKED, how_it_was_answered, not_promised_of_answers
 from flexdp._release.promises import (
     CITATIONS,
     PUBLISHED,
@@ -73,11 +74,22 @@ _POLICY = "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-acti
 def standard_answers(release: Release) -> list[Answer]:
     """Return the answers that a report shows: ends and middle of what has an order, else the most frequent.
 
-    They refer to all groups together.
+    They refer to all groups together. Answers that were asked for come first.
     """
+    if release.asked is not None:
+        return _with_asked(release)
     if release.spec.ordered:
         return [release.max()] if not len(release.cells) else _ends(release)
     return [release.support()] if not len(release.cells) else [release.mode(), release.top(5), release.support()]
+
+
+def _with_asked(release: Release) -> list[Answer]:
+    """The answers that were asked for, then those that buckets give beside them."""
+    told = release.answers()
+    if release.budget is None:
+        return told
+    names = {answer.name for answer in told} if not release.spec.by else set()
+    return told + [answer for answer in _ends(release) if answer.name not in names]
 
 
 def page(document: Document | Mapping[str, Any], release: Release) -> str:
@@ -102,10 +114,12 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
     >>> page(json.loads(release.to_json()), release) == release.to_html()
     True
     """
-    found = document if isinstance(document, Document) else Document.read(document)
     instance("release", release, Release, "the Release that the document describes")
+    if release.budget is None:
+        return _asked_page(document.content if isinstance(document, Document) else document, release)
+    found = document if isinstance(document, Document) else Document.read(document)
     certificate = release.certificate()
-    spec, drop = release.spec, release.max_drop
+    spec, drop, budget = release.spec, release.max_drop, release.budget
     policy = _POLICY.format(base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode())
     title = f"Release of {found.title}"
     caption = picture_caption(Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2)
@@ -128,12 +142,42 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
         _section("Method", how_it_was_made(spec, drop, found.content["flexdp"])),
         _section("Citation", CITATIONS),
         _rows(release, found),
-        _section("Appendix: proof of privacy", [exact_parameters(release.budget), *certificate.proof]),
+        _section("Appendix: proof of privacy", [exact_parameters(budget), *certificate.proof]),
         "<footer><p>The release itself lies in this file as JSON, in the element with the id “release”; "
         "<code>flexdp report</code> makes this page from it.</p></footer></main>\n",
         f'<script type="application/json" id="release">{_embedded(found.content)}</script></body></html>\n',
     ]
     return "".join(parts)
+
+
+def _asked_page(content: Mapping[str, Any], release: Release) -> str:
+    """The report of asked answers alone: a table of them with their sentences, and what is promised."""
+    certificate, spec = release.certificate(), release.spec
+    names = ["values" if name is None else name for name in spec.columns]
+    title = f"Answers about {' × '.join(names)}{' by ' + ', '.join(spec.by) if spec.by else ''}"
+    policy = _POLICY.format(base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode())
+    told = release.answers()
+    rows = [[_capital(answer.name), answer.text] for answer in told]
+    return "".join(
+        [
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{markup(title)}</title>',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta name="generator" content="flexdp"><style>{_STYLE}</style></head>\n<body><main>',
+            f'<h1 class="long">{markup(title)}</h1>',
+            f'<p class="lead long">{markup(" ".join((ASKED, *release.conditions)))}</p>\n',
+            _answers(told),
+            "" if spec.by else f"{_scrolling('Answers', ['Statistic', 'Answer'], rows)}\n",
+            _section("Promised to the people in the data", [str(release.privacy), protected(spec, bucketed=False)]),
+            _section("Guaranteed to the reader", certificate.promises[1:]),
+            _section("Not promised", not_promised_of_answers(spec)),
+            _section("Method", how_it_was_answered(content["flexdp"])),
+            _section("Appendix: proof of privacy", certificate.proof),
+            "<footer><p>The release itself lies in this file as JSON, in the element with the id “release”; "
+            "<code>flexdp report</code> makes this page from it.</p></footer></main>\n",
+            f'<script type="application/json" id="release">{_embedded(content)}</script></body></html>\n',
+        ]
+    )
 
 
 def _embedded(content: Mapping[str, Any]) -> str:

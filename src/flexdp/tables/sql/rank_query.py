@@ -52,6 +52,15 @@ def ranked(
     return query, query.copied(records_query(source, counting, dialect, read))
 
 
+def _limited(rank: str, *, above: bool = False) -> str:
+    """Return the first or the last wanted rank of a window: its goal, which lies within the span, and its reach."""
+    low, high = f"coalesce(lo.{rank}, 0)", f"coalesce(hi.{rank}, n)"
+    goal = f"(1 - level) * {low} + level * {high} + shift"
+    if above:
+        return f"CASE WHEN {goal} < {low} THEN {low} ELSE {goal} END + reach"
+    return f"CASE WHEN {goal} > {high} THEN {high} ELSE {goal} END - reach"
+
+
 @dataclass(frozen=True)
 class RankQuery:
     """The statements about one column on one engine: ``wide`` integers may exceed 64 bits."""
@@ -161,8 +170,7 @@ class RankQuery:
             "FROM around AS a LEFT JOIN cells AS b ON a.c = b.c WHERE a.kind = 0",
             "wanted": self._wanted(windows, cuts),
             "rough": "SELECT w, lo.c AS c0, hi.c AS c1, "
-            "(1 - level) * coalesce(lo.below, 0) + level * coalesce(hi.below, n) + shift - reach AS lowest, "
-            "(1 - level) * coalesce(lo.upto, 0) + level * coalesce(hi.upto, n) + shift + reach AS highest "
+            f"{_limited('below')} AS lowest, {_limited('upto', above=True)} AS highest "
             "FROM wanted CROSS JOIN size LEFT JOIN sides AS lo ON lo.place = low LEFT JOIN sides AS hi "
             "ON hi.place = high",
             "hot": "SELECT c FROM sides UNION SELECT a.c FROM around AS a JOIN rough AS r ON a.kind = 1 "
@@ -175,8 +183,7 @@ class RankQuery:
             f"UNION ALL SELECT 2, -1, CAST(NULL AS {self._type}), c, m FROM cells "
             "WHERE NOT EXISTS (SELECT 1 FROM hot WHERE hot.c = cells.c)) AS l",
             "exact": "SELECT w, coalesce(lo.upto, 0) AS before_low, coalesce(hi.upto, n) AS before_high, "
-            "(1 - level) * coalesce(lo.upto, 0) + level * coalesce(hi.upto, n) + shift - reach AS lowest, "
-            "(1 - level) * coalesce(lo.upto, 0) + level * coalesce(hi.upto, n) + shift + reach AS highest "
+            f"{_limited('upto')} AS lowest, {_limited('upto', above=True)} AS highest "
             "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "
             "LEFT JOIN line AS hi ON hi.kind = 0 AND hi.place = high",
         }

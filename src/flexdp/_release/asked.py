@@ -1,0 +1,328 @@
+"""Asked answers as they are published, and the one step from private ranks to them.
+
+Everything published is a function of noisy outcomes and public parameters. So a program can be *rehearsed*: run again
+without data, with the published outcomes put in where noise was drawn. That gives the account of its steps, its tables
+and its targets to certificates, to JSON and to whoever checks a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from flexdp._release.asking import AskedBudget, Wanted
+from flexdp.noise.bits import Bits
+from flexdp.sharp.answers import Answered, ask
+from flexdp.sharp.count import NoisyCount, TwoSums
+from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.mean import Averaged, ask_mean, mean_between
+from flexdp.sharp.program import Draw, Program, run
+from flexdp.sharp.quantile import ExponentialQuantile
+from flexdp.sharp.ranks import EVERYTHING, Ranks, Reply, Request, Span
+from flexdp.sharp.rules import RULES
+from flexdp.sharp.scale import Scale
+from flexdp.sharp.tails import SharpAnswer
+
+__all__ = ["Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """The public description of the column that is asked about.
+
+    Parameters
+    ----------
+    scale
+        The scale of its values.
+    ends
+        Its public bounds.
+    decades
+        All values are below 10^decades in magnitude, whatever the data: the limits of the calendar; 1 where there are
+        none.
+    """
+
+    scale: Scale
+    ends: Span = EVERYTHING
+    decades: int = 1
+
+    @property
+    def bounded(self) -> bool:
+        """True if the column has public bounds."""
+        return self.ends.low is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The published outcomes for one group, or for the whole column.
+
+    Parameters
+    ----------
+    count
+        The number of records, where it was asked for.
+    levels
+        The answers at all levels; None where none was asked.
+    mean
+        The noisy sums with their ends; None where neither mean nor sum was asked.
+    """
+
+    count: int | None = None
+    levels: Answered | None = None
+    mean: Averaged | None = None
+
+    @property
+    def records_about(self) -> int | None:
+        """The noisy number of records, never below 0; None where none was drawn."""
+        seen = self.count
+        if seen is None and self.levels is not None:
+            seen = self.levels.records_about
+        if seen is None and self.mean is not None:
+            seen = self.mean.records_about
+        return None if seen is None else max(0, seen)
+
+    @property
+    def answered(self) -> bool:
+        """True if anything but a number of records was published."""
+        found = [each for each in (self.levels, self.mean) if each is not None]
+        return not found or any(not each.too_few for each in found)
+
+    def at(self, level: Fraction) -> SharpAnswer | None:
+        """Return the answer at a level, None where there is none."""
+        found = () if self.levels is None else self.levels.answers
+        return next((each for each in found if each.level == level), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """All asked answers of a release, with what they cost.
+
+    Parameters
+    ----------
+    wanted
+        The statistics.
+    budget
+        ε of all of them together.
+    column
+        The column.
+    results
+        The outcomes by group; of the group () without groups.
+    """
+
+    wanted: Wanted
+    budget: AskedBudget
+    column: Column
+    results: Mapping[tuple[Any, ...], Result]
+
+    @cached_property
+    def parts(self) -> dict[str, Fraction]:
+        """ε of each part of the budget, for one record."""
+        return self.budget.parts(self.wanted)
+
+    @property
+    def count_epsilon(self) -> Fraction | None:
+        """ε of the number of records; None where none is drawn by itself."""
+        if "count" in self.parts:
+            return self.parts["count"]
+        first = next(iter(self.parts))
+        return None if first == "mean" and self.column.bounded else self.parts[first] * RULES.count_share
+
+    @property
+    def answered(self) -> bool:
+        """True if some group has an answer."""
+        return any(result.answered for result in self.results.values())
+
+    def steps(self, result: Result) -> list[Draw]:
+        """Return the private steps behind the outcomes of one group, without their data."""
+        return rehearsed(self, result)
+
+
+def _programs(column: Column, part: str, levels: tuple[Fraction, ...], epsilon: Fraction, seen: int | None) -> Any:
+    if part == "levels":
+        return ask(levels, epsilon, column.scale, ends=column.ends, records_about=seen)
+    if column.ends.low is not None and column.ends.high is not None:
+        return mean_between(column.ends.low, column.ends.high - 1, epsilon, column.scale)
+    return ask_mean(epsilon, column.scale, records_about=seen)
+
+
+def answer(wanted: Wanted, parts: Mapping[str, Fraction], column: Column, ranks: Ranks, bits: Bits) -> Result:
+    """Draw all answers about a private column: the one step from private to public.
+
+    Parameters
+    ----------
+    wanted
+        The statistics.
+    parts
+        ε of each part of the budget.
+    column
+        The public description of the column.
+    ranks
+        The private column.
+    bits
+        The source of randomness.
+
+    Returns
+    -------
+    Result
+        What may be published. A number of records that one part has drawn serves the parts after it.
+    """
+    seen: int | None = None
+    found: dict[str, Any] = {}
+    for part, epsilon in parts.items():
+        if part == "count":
+            seen = found["count"] = run(_counted(epsilon), ranks, bits).value
+            continue
+        found[part] = run(_programs(column, part, wanted.levels, epsilon, seen), ranks, bits).value
+        seen = found[part].records_about if seen is None else seen
+    return Result(**found)
+
+
+def _counted(epsilon: Fraction) -> Program[int]:
+    reply: Reply = yield Request()
+    seen: int = yield Draw(NoisyCount(epsilon=epsilon), reply.total, "records", stage="records")
+    return seen
+
+
+def rehearsed(asked: Asked, result: Result) -> list[Draw]:
+    """Return the steps that led to a result, by running its programs without data on its published outcomes.
+
+    Parameters
+    ----------
+    asked
+        The statistics, their budget and the column.
+    result
+        The published outcomes.
+
+    Returns
+    -------
+    list of Draw
+        Each step with its mechanism; its data is empty.
+    """
+    drawn: list[Draw] = []
+    seen: int | None = None
+    for part, epsilon in asked.parts.items():
+        if part == "count":
+            seen = result.count
+            drawn += _replayed(_counted(epsilon), Outcomes(records=seen))[0]
+            continue
+        published = result.levels if part == "levels" else result.mean
+        assert published is not None
+        outcomes = _outcomes(published)
+        drawn += _replayed(_programs(asked.column, part, asked.wanted.levels, epsilon, seen), outcomes)[0]
+        seen = published.records_about if seen is None else seen
+    return drawn
+
+
+def rebuilt(
+    wanted: Wanted,
+    parts: Mapping[str, Fraction],
+    column: Column,
+    *,
+    records_about: int | None,
+    levels: Outcomes | None = None,
+    mean: Outcomes | None = None,
+) -> Result:
+    """Return the result that led to published outcomes: the ways, budgets and targets follow from them.
+
+    Parameters
+    ----------
+    wanted, parts, column
+        As for :func:`answer`.
+    records_about
+        The published number of records, where one was drawn.
+    levels, mean
+        The outcomes of the two programs.
+
+    Returns
+    -------
+    Result
+        Equal to what :func:`answer` returned when it drew these outcomes.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If no run of the programs has these outcomes.
+    """
+    found: dict[str, Any] = {}
+    seen: int | None = None
+    for part, epsilon in parts.items():
+        if part == "count":
+            seen = found["count"] = records_about
+            continue
+        outcomes = replace(levels if part == "levels" and levels else mean or Outcomes(), records=records_about)
+        value = _replayed(_programs(column, part, wanted.levels, epsilon, seen), outcomes)[1]
+        if isinstance(value, Answered):
+            told = tuple(replace(each, value=outcomes.values[each.level]) for each in value.answers)
+            if any(one.value > other.value for one, other in pairwise(told)):
+                raise ValueError("answers that are not in order")
+            value = replace(value, answers=told)
+        found[part] = value
+        seen = value.records_about if seen is None else seen
+    return Result(**found)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Published outcomes to put in where noise was drawn.
+
+    Parameters
+    ----------
+    records, anchor
+        The number of records and the anchor.
+    values
+        Quantiles by level, in units.
+    ends, sums
+        The ends of a mean, in units, and its two sums.
+    """
+
+    records: int | None = None
+    anchor: int | None = None
+    values: Mapping[Fraction, int] = field(default_factory=dict)
+    ends: tuple[int, int] | None = None
+    sums: tuple[int, int] | None = None
+
+    def of(self, step: Draw) -> Any:
+        """Return the outcome of a step."""
+        if isinstance(step.mechanism, NoisyCount):
+            return self.records
+        if isinstance(step.mechanism, TwoSums):
+            if self.sums is None:
+                raise ValueError("no sums")
+            return self.sums
+        if isinstance(step.mechanism, Ladder):
+            if self.ends is not None:
+                return step.mechanism.rungs.index(self.ends[step.mechanism.side > 0])
+            return min(1, len(step.mechanism.rungs) - 1)  # a refinement follows any rung but the first
+        level = step.name.removeprefix("level ")
+        return self.anchor if step.name == "anchor" else self.values[Fraction(level)]
+
+
+def _outcomes(published: Answered | Averaged) -> Outcomes:
+    if isinstance(published, Answered):
+        values = {each.level: each.value for each in published.answers}
+        return Outcomes(records=published.records_about, anchor=published.anchor, values=values)
+    ends = None if published.low is None or published.high is None else (published.low, published.high)
+    return Outcomes(records=published.records_about, anchor=published.anchor, ends=ends, sums=published.sums)
+
+
+def _replayed(program: Program[Any], outcomes: Outcomes) -> tuple[list[Draw], Any]:
+    drawn: list[Draw] = []
+    sent: Any = None
+    while True:
+        try:
+            step = program.send(sent)
+        except StopIteration as end:
+            return drawn, end.value
+        if isinstance(step, Request):
+            sent = Reply(
+                total=0,
+                before=[0] * len(step.cuts),
+                windows=[None] * len(step.windows),  # type: ignore[list-item]
+                tallies=[0] * len(step.tallies),
+            )
+        else:
+            assert isinstance(step.mechanism, ExponentialQuantile | Ladder | NoisyCount | TwoSums)
+            drawn.append(Draw(step.mechanism, None, step.name, step.stage, step.part))
+            sent = outcomes.of(step)

@@ -1,0 +1,203 @@
+"""Checks of ``ask=`` against the rest of a request, and the reading of private ranks that it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
+from flexdp._core.exact import Number, exact, number_text
+from flexdp._core.text import safe_repr
+from flexdp._release.asked import Asked, Column, answer
+from flexdp._release.asking import AskedBudget, Wanted, ends_of, scale_of, wanted
+from flexdp._release.spec import Spec, group_index
+from flexdp.errors import DataError, InputError, P
+from flexdp.noise.bits import Bits
+
+if TYPE_CHECKING:
+    from flexdp.tables import Counting, Table
+
+__all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask"]
+
+_BUCKETS = ("width", "relative", "edges", "beta")
+_SHARE = Domain(name="split", low=Fraction(0), remedy=("Give the share of each, for example ", P("split", [1, 1]), "."))
+
+
+def check_ask(table: Table, counting: Counting, spec: Spec, options: Mapping[str, Any]) -> tuple[Wanted | None, bool]:
+    """Check what is asked for; nothing is read.
+
+    Parameters
+    ----------
+    table, counting, spec
+        The checked request.
+    options
+        All options that were given.
+
+    Returns
+    -------
+    tuple
+        The statistics, None where none is asked for; and True if the release has buckets.
+
+    Raises
+    ------
+    InputError
+        If the statistics are wrong, or do not fit the column, the groups or the engine.
+    """
+    if options.get("ask") is None:
+        return None, True
+    found = wanted(options["ask"], spec.kinds)
+    ends_of(spec.partitions[0])
+    if spec.by and spec.groups is None:
+        raise InputError("ask", ("needs ", P("groups"), " with ", P("by"), ": the groups must be public"))
+    _check_engine(table, counting)
+    return found, any(options.get(name) is not None for name in _BUCKETS)
+
+
+def _check_engine(table: Table, counting: Counting) -> None:
+    from flexdp.tables.ranks import check_ranks
+
+    check_ranks(table, counting)
+    sorts = hasattr(table, "sorted_column") and not counting.groups and counting.units is None
+    if not sorts and not hasattr(table, "workspace"):
+        raise InputError(
+            "ask",
+            "is not available for this kind of table",
+            remedy=("Use a file, a frame or DuckDB, or leave it out and give ", P("width"), "."),
+        )
+
+
+def budgets_of(
+    asked: Wanted,
+    spec: Spec,
+    epsilon: Number,
+    delta: Number,
+    *,
+    bucketed: bool,
+    certify: Number | None,
+    split: Sequence[Number] | None,
+) -> tuple[tuple[Fraction, Fraction] | None, AskedBudget]:
+    """Divide a budget between buckets and asked answers.
+
+    Parameters
+    ----------
+    asked
+        The statistics.
+    spec
+        The public description of the release.
+    epsilon, delta
+        The whole budget.
+    bucketed
+        True if the release has buckets.
+    certify
+        The share of the buckets' budget for a certified total.
+    split
+        Shares of buckets and answers; equal unless given.
+
+    Returns
+    -------
+    tuple
+        (ε, δ) of the buckets, None where there are none; and the budget of the answers, which need no δ.
+
+    Raises
+    ------
+    InputError
+        If δ does not fit, or ε is too small for exact answers.
+    """
+    whole = EPSILON.check(epsilon)
+    if not bucketed:
+        small = PURE_DELTA.check(delta)
+        if small:
+            raise InputError(
+                "delta",
+                ("must be 0 with ", P("ask"), " alone: the answers need none"),
+                given=number_text(small),
+                remedy=("Say ", P("delta", 0), ", or give ", P("width"), " for buckets as well."),
+            )
+        for name, value in (("split", split), ("certify", certify)):
+            if value is not None:
+                raise InputError(name, ("needs buckets beside ", P("ask")), remedy=("Give ", P("width"), "."))
+        bars, own = None, whole
+    else:
+        if not exact("delta", delta):
+            raise InputError(
+                "delta",
+                "must be positive with buckets",
+                given="0",
+                remedy=("Leave out ", P("width"), ", ", P("relative"), " and ", P("edges"), ", or say ",
+                        P("delta", 1e-6), "."),
+            )  # fmt: skip
+        first, second = _shares(split)
+        bars, own = (whole * first, DELTA.check(delta)), whole * second
+    budget = AskedBudget(own, spec.max_buckets_per_unit)
+    budget.check(asked, bounded=ends_of(spec.partitions[0]).low is not None)
+    return bars, budget
+
+
+def _shares(split: Sequence[Number] | None) -> tuple[Fraction, Fraction]:
+    if split is None:
+        return Fraction(1, 2), Fraction(1, 2)
+    listed = sequence(split)
+    if listed is None or len(listed) != 2:
+        raise InputError(
+            "split",
+            ("must be two shares with ", P("ask"), ": of the buckets and of the answers"),
+            given=safe_repr(split),
+        )
+    first, second = (_SHARE.check(part) for part in listed)
+    return first / (first + second), second / (first + second)
+
+
+def asked_column(spec: Spec) -> Column:
+    """Return the public description of the column that is asked about."""
+    decades = {"date": 7, "datetime": 18}.get(spec.kinds[0], 1)  # days, microseconds of the years 1 to 9999
+    return Column(scale=scale_of(spec.kinds[0]), ends=ends_of(spec.partitions[0]), decades=decades)
+
+
+def asked_query(table: Table, counting: Counting, dialect: str | None, *, bucketed: bool) -> str:
+    """Return the statements that asked answers run, after that of the buckets; nothing is run."""
+    from flexdp.tables import query_of
+    from flexdp.tables.ranks import rank_query_of
+
+    if dialect is not None:
+        raise InputError("dialect", ("does not fit ", P("ask")), remedy="Leave it out.")
+    bars = [query_of(table, [counting])] if bucketed else []
+    return ";\n\n".join([*bars, rank_query_of(table, counting)])
+
+
+def asked_of(table: Table, counting: Counting, spec: Spec, asked: Wanted, budget: AskedBudget) -> Asked:
+    """Read the ranks and draw every answer; with groups, of each by itself.
+
+    Parameters
+    ----------
+    table, counting
+        What is read, with the salt of the release.
+    spec
+        The public description of the release.
+    asked, budget
+        The statistics and their ε.
+
+    Returns
+    -------
+    Asked
+        Published answers only.
+
+    Raises
+    ------
+    DataError
+        If anything goes wrong once records are read.
+    """
+    from flexdp.tables.ranks import open_ranks
+
+    column, parts = asked_column(spec), budget.parts(asked)
+    results = {}
+    try:
+        with open_ranks(table, counting) as ranks:
+            for group in [()] if spec.groups is None else spec.groups:
+                own = ranks.group(group_index(group)) if spec.by else ranks
+                results[group] = answer(asked, parts, column, own, Bits())
+    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
+        results = {}
+    if not results:
+        raise DataError
+    return Asked(wanted=asked, budget=budget, column=column, results=results)

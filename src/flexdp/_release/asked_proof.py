@@ -1,0 +1,175 @@
+"""Asked answers in full: all of them in words, as columns, and the account of their budget with its proofs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+from flexdp._core.exact import number_text, upper_text
+from flexdp._release.answers import Answer
+from flexdp._release.asked import Asked
+from flexdp._release.asked_promises import RankPromise
+from flexdp._release.asked_sentences import Telling
+from flexdp._release.asking import level_of
+from flexdp._release.frames import group_column
+from flexdp._release.promises import not_promised
+from flexdp._release.ranges import value_words
+from flexdp._release.sentences import Words, short_name
+from flexdp._release.spec import Part, Spec
+from flexdp.sharp.count import TwoSums
+from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.program import Draw, spent
+from flexdp.sharp.quantile import ExponentialQuantile
+
+__all__ = [
+    "ASKED",
+    "answer_columns",
+    "asked_answers",
+    "asked_certainties",
+    "asked_proof",
+    "how_it_was_answered",
+    "not_promised_of_answers",
+    "tellings",
+]
+
+_OWN = ("statistic", "value", "way", "epsilon", "between", "beyond", "statement")
+
+
+ASKED = (
+    "Published with differential privacy: each answer is drawn at random near the exact one; nothing else about the "
+    "data is published."
+)
+
+
+def not_promised_of_answers(spec: Spec) -> list[str]:
+    """Return what readers might wrongly take for granted of asked answers."""
+    return [
+        not_promised(spec, None, bucketed=False)[0],
+        "Further releases of the same data are not covered. Their ε and δ add to those of this one.",
+        "Bounds in records hold with the probability that is stated, not always. An answer need not occur in the data.",
+        "Running time is not protected: there is no defence against timing side channels.",
+        "Whether the data were right, complete or fairly collected is not examined.",
+    ]
+
+
+def how_it_was_answered(version: str) -> list[str]:
+    """Return the method of asked answers, without its integers."""
+    return [
+        "About how many records there are is drawn first. Inner quantiles and deep tails are drawn by the exponential "
+        "mechanism over decimal numbers; extremes are found by climbing a public ladder of numbers until few records "
+        "seem to lie beyond.",
+        "Every choice follows tables of integers, whose proof of privacy is in the appendix.",
+        f"Made with flexdp {version}.",
+    ]
+
+
+def tellings(spec: Spec, asked: Asked) -> Iterator[tuple[tuple[Any, ...], Telling]]:
+    """Return the answers of each group in words; of the group () without groups."""
+    for group, result in asked.results.items():
+        part = Part(group=group) if spec.by else Part()
+        yield group, Telling(asked, result, Words(spec, 0, part))
+
+
+def asked_answers(spec: Spec, asked: Asked) -> list[tuple[tuple[Any, ...], Answer]]:
+    """Return every asked answer with its group."""
+    return [(group, answer) for group, telling in tellings(spec, asked) for answer in telling.all()]
+
+
+def answer_columns(spec: Spec, asked: Asked) -> dict[str, list[Any]]:
+    """Return the asked answers column by column."""
+    columns: dict[str, list[Any]] = {}
+    names: list[str] = []
+    for name in spec.by:
+        names.append(group_column(name, names, clash=name in _OWN))
+    columns |= {name: [] for name in (*names, *_OWN)}
+    for group, telling in tellings(spec, asked):
+        for word in asked.wanted.words:
+            answer, level = telling.answer(word), level_of(word)
+            found = None if level is None else telling.result.at(level)
+            promise = answer.promise if isinstance(answer.promise, RankPromise) else RankPromise()
+            cells = (
+                *group,
+                word,
+                answer.value,
+                None if found is None else found.way,
+                None if found is None else number_text(found.epsilon),
+                promise.between,
+                promise.beyond,
+                answer.statement,
+            )
+            for column, cell in zip(columns.values(), cells, strict=True):
+                column.append(cell)
+    columns["value"] = _of_one_type(columns["value"])
+    return columns
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Values that a frame holds in one column: doubles where there are any, texts where times and lengths mix."""
+    if any(isinstance(value, dt.timedelta) for value in values):
+        return [None if value is None else str(value) for value in values]
+    mixed = any(isinstance(value, float) for value in values)
+    return [float(value) if mixed and isinstance(value, int) else value for value in values]
+
+
+def asked_certainties(asked: Asked) -> tuple[str, ...]:
+    """Return what holds of asked answers with probability one."""
+    told = [f"Asked for: {', '.join(asked.wanted.words)}."]
+    if len(asked.wanted.levels) > 1:
+        told.append("Quantiles are in order: none is below that of a lower level.")
+    if asked.wanted.levels:
+        told.append("Each quantile is a value that was public in advance; it need not occur in the data.")
+    return tuple(told)
+
+
+def asked_proof(spec: Spec, asked: Asked) -> tuple[str, ...]:
+    """Return the account of the budget of asked answers, and the integers that prove each of their tables.
+
+    Parameters
+    ----------
+    spec
+        The public description of the release.
+    asked
+        The asked answers.
+
+    Returns
+    -------
+    tuple of str
+        For each group its steps with their ε, and that they add up; then one proof for each table.
+    """
+    lines, tables = [], {}
+    for group, result in asked.results.items():
+        steps = asked.steps(result)
+        own = spent(step.cost for step in steps)
+        told = "; ".join(_step(step) for step in steps)
+        each = "" if asked.budget.most == 1 else f" for each of {asked.budget.most} records of a unit"
+        whole = number_text(asked.budget.of_each)
+        lines.append(
+            f"Asked answers{_of_group(spec, group)}: {told}. Steps on disjoint records, above and below the anchor, "
+            f"run in parallel; together they spend ε = {number_text(own)} of {whole}{each}."
+        )
+        for step in steps:
+            if isinstance(step.mechanism, ExponentialQuantile):
+                table = step.mechanism.table
+                tables[table.epsilon, table.sensitivity] = table
+    if len(asked.results) > 1:
+        lines.append("Each record lies in one group, so the groups spend no more than one of them.")
+    for table in tables.values():
+        lines.append(f"Proof for ε = {number_text(table.epsilon)}: {table.certify()}")
+    return tuple(lines)
+
+
+def _of_group(spec: Spec, group: tuple[Any, ...]) -> str:
+    named = [f"{short_name(name)} {value_words(part)}" for name, part in zip(spec.by, group, strict=True)]
+    return f" ({', '.join(named)})" if named else ""
+
+
+def _step(step: Draw) -> str:
+    kind = "two-sided geometric noise"
+    if isinstance(step.mechanism, ExponentialQuantile):
+        kind = "exponential mechanism"
+    elif isinstance(step.mechanism, Ladder):
+        kind = f"ladder {'up' if step.mechanism.side > 0 else 'down'} to {step.mechanism.target} beyond"
+    elif isinstance(step.mechanism, TwoSums):
+        kind = "two sums with geometric noise"
+    return f"{step.name} by {kind}, ε = {upper_text(step.mechanism.epsilon, 6)}"

@@ -1,0 +1,249 @@
+"""Asked answers in words: each with its value and what is promised of it, or with the reason why there is none."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY, date_at, datetime_at
+from flexdp._core.exact import number_text, to_double
+from flexdp._core.text import thousands
+from flexdp._release.answers import Answer
+from flexdp._release.asked import Asked, Result
+from flexdp._release.asked_promises import (
+    GAMMA,
+    MeanPromise,
+    RankPromise,
+    count_promise,
+    mean_promise,
+    rank_promises,
+)
+from flexdp._release.asking import level_of
+from flexdp._release.ranges import figure, outward, value_words
+from flexdp._release.sentences import Words, label, record_count
+from flexdp.guarantees import percent_text
+from flexdp.sharp.exponentials import log_above
+from flexdp.sharp.rules import RULES
+from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
+
+__all__ = ["Telling", "statistic_of"]
+
+_SURE = f"With {percent_text(float(1 - GAMMA))} probability"
+_STATISTICS: dict[str, Statistic] = {"max": Max(), "min": Min(), "median": Median(), "range": Range(), "iqr": IQR(),
+                                     "count": Count(), "sum": Sum(), "mean": Mean()}  # fmt: skip
+
+
+def statistic_of(word: str) -> Statistic:
+    """Return the statistic that a canonical word names."""
+    return _STATISTICS[word] if word in _STATISTICS else Quantile(word[1:])
+
+
+@dataclass(frozen=True)
+class Telling:
+    """The asked answers of a release, or of one of its groups, in words.
+
+    Parameters
+    ----------
+    asked
+        All asked answers.
+    result
+        The outcomes in question.
+    words
+        The words of that part of the release.
+    """
+
+    asked: Asked
+    result: Result
+    words: Words
+
+    def all(self) -> list[Answer]:
+        """Return an answer for every statistic that was asked for, in their order."""
+        return [self.answer(word) for word in self.asked.wanted.words]
+
+    def answer(self, word: str) -> Answer:
+        """Return the answer to a statistic, by its canonical word; it must have been asked for."""
+        if word == "count":
+            return self.records_about()
+        statistic = statistic_of(word)
+        if word in ("mean", "sum"):
+            return self._average(word, statistic)
+        levels = self.result.levels
+        assert levels is not None
+        if levels.too_few:
+            return self._too_few(statistic, "levels", levels.records_about)
+        if word in ("range", "iqr"):
+            return self._difference(word, statistic)
+        level = level_of(word)
+        assert level is not None
+        return self._quantile(statistic, level)
+
+    def has(self, word: str) -> bool:
+        """Return True if a statistic can be answered: it was asked for, or its levels were."""
+        level, levels = level_of(word), self.asked.wanted.levels
+        if word in ("range", "iqr"):
+            return all(each in levels for each in _ends(word))
+        return level in levels if level is not None else word in self.asked.wanted.words
+
+    def records_about(self) -> Answer:
+        """Return the noisy number of records, which every asked release has."""
+        seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
+        text = f"about {record_count(self.words.spec, seen)}"
+        if epsilon is not None:
+            off = count_promise(epsilon)
+        else:
+            mean = self.result.mean
+            assert mean is not None
+            off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
+        statement = f"{_capital(text)} were counted. {_SURE} this is off by at most {thousands(off)}."
+        return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
+
+    def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
+        found = self.result.at(level)
+        assert found is not None
+        promise = self.promises[level]
+        text = self.about(found.value)
+        return Answer(
+            name=label(statistic),
+            value=self.value(found.value),
+            accuracy=None,
+            statement=f"{self.words._headline(statistic)}: {text}. {self._promised(statistic, promise)}",
+            text=text,
+            promise=promise,
+        )
+
+    @property
+    def promises(self) -> dict[Fraction, RankPromise]:
+        """The promises of all quantiles, by level."""
+        return rank_promises(self.asked, self.result)
+
+    def _promised(self, statistic: Statistic, promise: RankPromise) -> str:
+        spec = self.words.spec
+        timed = spec.kinds[0] in ("date", "datetime")
+        if promise.between is not None:
+            return (
+                f"{_SURE} at most {record_count(spec, promise.between)} lie between it and the exact "
+                f"{label(statistic)}{self._condition(promise)}."
+            )
+        if promise.beyond is None:
+            return "No bound on its rank is stated."
+        upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
+        side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
+        limit = "it" if promise.step is None else value_words(self.value(promise.step))
+        told = f"{_SURE} at most {record_count(spec, promise.beyond)} are {side} {limit}"
+        if promise.reaches is None:
+            return f"{told}."
+        word = self.words._headline(statistic).partition(" (")[0]
+        reached = value_words(self.value(promise.reaches))
+        return f"{told}; {_SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
+
+    def _condition(self, promise: RankPromise) -> str:
+        """The values for which a bound between ranks holds."""
+        kind = self.words.spec.kinds[0]
+        if kind in ("date", "datetime") or promise.decades is None:
+            return ""
+        size = f"if values there are below {figure(10**promise.decades)} in magnitude"
+        return f", {size}" if kind == "integer" else f", {size} and have at most {promise.decimals} decimals"
+
+    def _difference(self, word: str, statistic: Statistic) -> Answer:
+        low, high = (self.result.at(level) for level in _ends(word))
+        assert low is not None and high is not None
+        first, second = self.value(low.value), self.value(high.value)
+        scale = self.asked.column.scale
+        number = scale.value(high.value - low.value)
+        value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
+        text = f"about {_length(value) if isinstance(value, dt.timedelta) else figure(number)}"
+        names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
+        ends = f"{value_words(first)} and {value_words(second)}"
+        statement = (
+            f"{self.words._headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
+        )
+        return Answer(name=label(statistic), value=value, accuracy=None, statement=statement, text=text)
+
+    def _average(self, word: str, statistic: Statistic) -> Answer:
+        found = self.result.mean
+        assert found is not None
+        if found.too_few:
+            return self._too_few(statistic, "mean", found.records_about)
+        number = found.mean if word == "mean" else found.total
+        promise = mean_promise(self.asked, found)
+        value = to_double(number)
+        text = f"about {figure(_rounded(number, promise, word))}"
+        head = f"{self.words._headline(statistic)}: {text}."
+        if found.tally is None or promise is None:
+            told = "No bound on its error is stated."
+        else:
+            told = self._mean_promised(word, promise, found.tally.low, found.tally.high)
+        return Answer(
+            name=label(statistic), value=value, accuracy=None, statement=f"{head} {told}", text=text, promise=promise
+        )
+
+    def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int) -> str:
+        error = outward(promise.mean if word == "mean" else promise.total, 3, up=True)
+        scale = self.asked.column.scale
+        ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
+        told = f"{_SURE} it is within {error} of the {word} of the values limited to {ends}"
+        if promise.outside is None:
+            return f"{told}."
+        return f"{told}, and at most {record_count(self.words.spec, promise.outside)} lie beyond either end."
+
+    def _too_few(self, statistic: Statistic, part: str, seen: int) -> Answer:
+        """A refusal that is published: it depends on the noisy number of records alone."""
+        spec, budget = self.words.spec, self.asked.budget
+        share = self.asked.parts[part]
+        needed = math.ceil(RULES.few / share)
+        headline = self.words._headline(statistic)
+        told = (
+            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {record_count(spec, max(0, seen))} were "
+            f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
+        )
+        if seen > 0:
+            told += f" As many would need about ε = {outward(budget.epsilon * RULES.few / (seen * share), 2, up=True)}."
+        return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
+
+    def value(self, units: int) -> Any:
+        """Return a value in units as Python knows it; dates beyond the years 1 to 9999 are the nearest ones."""
+        kind, scale = self.words.spec.kinds[0], self.asked.column.scale
+        if kind == "date":
+            return date_at(units)
+        if kind == "datetime":
+            return datetime_at(units)
+        return units if scale.integral else to_double(scale.value(units))
+
+    def about(self, units: int) -> str:
+        """Return a value as a sentence shows it: "about 902"; at the end of what counts, "1e+39 or more"."""
+        kind, scale = self.words.spec.kinds[0], self.asked.column.scale
+        first, last = {"date": (FIRST_DAY, LAST_DAY), "datetime": (FIRST_DATETIME, LAST_DATETIME)}.get(
+            kind, (-scale.limit, scale.limit)
+        )
+        timed = kind in ("date", "datetime")
+        text = value_words(self.value(units)) if timed else figure(scale.value(units))
+        if abs(units) == scale.limit or not first <= units <= last:
+            return f"{text} or {('later' if units > 0 else 'earlier') if timed else ('more' if units > 0 else 'less')}"
+        return f"about {text}"
+
+
+def _ends(word: str) -> tuple[Fraction, Fraction]:
+    return (Fraction(0), Fraction(1)) if word == "range" else (Fraction(1, 4), Fraction(3, 4))
+
+
+def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fraction:
+    """A mean or a sum to about a hundredth of its error, since further digits say nothing."""
+    error = Fraction(0) if promise is None else promise.mean if word == "mean" else promise.total
+    if not error:
+        return Fraction(repr(to_double(number)))
+    power = math.floor(math.log10(to_double(error))) - 2
+    grain = Fraction(10) ** power
+    return round(number / grain) * grain
+
+
+def _length(span: dt.timedelta) -> str:
+    days, rest = span.days, span - dt.timedelta(days=span.days)
+    told = f"{thousands(days)} day{'' if days == 1 else 's'}"
+    return told if not rest else f"{told} {rest}" if days else str(rest)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

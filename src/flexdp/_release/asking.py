@@ -1,0 +1,249 @@
+"""The statistics that ``ask=`` names, checked before anything is read, and the budget that each of them gets.
+
+All quantiles are answered by one program out of one part of the budget, the mean and the sum by another, the count by
+a third. A part's share is its number of units: one for the count, one for mean and sum together, and for the quantiles
+as many as their program divides its budget by, since the two tails run in parallel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from flexdp._core.domains import sequence
+from flexdp._core.exact import exact_text, number_text
+from flexdp._core.text import plain_scalar, safe_repr, thousands
+from flexdp.buckets.base import Kind
+from flexdp.buckets.partition import Buckets
+from flexdp.calculus.privacy import of_each_member, split
+from flexdp.errors import InputError, P
+from flexdp.guarantees import AddRemove, Privacy
+from flexdp.noise.exponential import LARGEST_DECAY, Decay
+from flexdp.sharp.answers import deepest_table
+from flexdp.sharp.ranks import Span
+from flexdp.sharp.rules import RULES
+from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
+from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Sum
+from flexdp.statistics.parse import parse_statistic
+
+__all__ = ["AskedBudget", "Wanted", "ends_of", "level_of", "scale_of", "wanted", "word_of"]
+
+_WORDS: dict[type, str] = {Max: "max", Min: "min", Median: "median", Range: "range", IQR: "iqr", Count: "count",
+                           Sum: "sum", Mean: "mean"}  # fmt: skip
+_LEVELS: dict[str, tuple[Fraction, ...]] = {
+    "min": (Fraction(0),),
+    "median": (Fraction(1, 2),),
+    "max": (Fraction(1),),
+    "range": (Fraction(0), Fraction(1)),
+    "iqr": (Fraction(1, 4), Fraction(3, 4)),
+}
+_STATISTICS = (*_WORDS, Quantile)
+_MOST = 50  # levels in one release
+_INNER = (Fraction(1, 20), Fraction(19, 20))
+_EXAMPLE = ("For example, ", P("ask", ["max", "q0.99", "median"]), ".")
+
+
+def wanted(ask: object, kinds: tuple[Kind, ...]) -> Wanted:
+    """Return what ``ask=`` names, each statistic once.
+
+    Parameters
+    ----------
+    ask
+        A statistic or its name, or a list of them.
+    kinds
+        The kinds of the released columns.
+
+    Returns
+    -------
+    Wanted
+        The statistics in the order in which they were named.
+
+    Raises
+    ------
+    InputError
+        If a name or a level is wrong, or the columns have no such statistic.
+
+    Examples
+    --------
+    >>> wanted(["max", "p99", "q0.990", "iqr"], ("number",)).words
+    ('max', 'q0.99', 'iqr')
+    """
+    listed = [ask] if isinstance(ask, (str, *_STATISTICS)) else sequence(ask)
+    if not listed:
+        raise InputError("ask", "must be a list of statistics", given=safe_repr(ask), remedy=_EXAMPLE)
+    words = tuple(dict.fromkeys(_word(each) for each in listed))
+    if len(kinds) != 1:
+        raise InputError("ask", "needs a single released column", remedy="Release each column by itself.")
+    if kinds[0] in ("text", "boolean"):
+        raise InputError(
+            "ask",
+            f"needs a column of numbers or dates, and this one is of kind {kinds[0]}",
+            remedy=("Leave it out, or say ", P("kind", "number"), " where texts hold numbers."),
+        )
+    for word in words:
+        if word in ("sum", "mean") and kinds[0] in ("date", "datetime"):
+            raise InputError("ask", f": the {word} needs a column of numbers, and this one is of kind {kinds[0]}")
+    found = Wanted(words)
+    if len(found.levels) > _MOST:
+        raise InputError("ask", f"must name at most {_MOST} quantiles", given=str(len(found.levels)))
+    return found
+
+
+def _word(given: object) -> str:
+    if isinstance(given, _STATISTICS):
+        return str(word_of(given))
+    name = plain_scalar(given)
+    if isinstance(name, str):
+        if name in _WORDS.values():
+            return name
+        percent = name.removeprefix("p")
+        if name != percent and percent[:1] in "0123456789." and percent:
+            return _percentile(name, percent)
+    statistic = parse_statistic(given, parameter="ask", also=("iqr", "count", "sum", "mean"))
+    word = word_of(statistic)
+    if word is None:
+        rule = f": {name} is read off buckets, which need a delta, and cannot be asked for"
+        raise InputError("ask", rule, remedy=f"Choose from {', '.join(_KNOWN)}.")
+    return word
+
+
+_KNOWN = ("max", "min", "median", "q0.99", "range", "iqr", "count", "sum", "mean")
+
+
+def _percentile(name: str, percent: str) -> str:
+    """A percentile such as "p99" or "p99.9"."""
+    try:
+        return str(word_of(Quantile(Fraction(percent) / 100)))
+    except (InputError, ValueError, ZeroDivisionError):
+        raise InputError(
+            "ask", f": invalid statistic {safe_repr(name)}", remedy="A percentile is from p0 to p100."
+        ) from None
+
+
+def word_of(statistic: object) -> str | None:
+    """Return the word of a statistic that can be asked for, None of any other."""
+    if isinstance(statistic, Quantile):
+        level = statistic.level
+        return {0: "min", 1: "max", Fraction(1, 2): "median"}.get(level, f"q{exact_text(level)}")
+    return _WORDS.get(type(statistic))
+
+
+def level_of(word: str) -> Fraction | None:
+    """Return the level of a word that names a single quantile; None for other statistics."""
+    if word in _LEVELS:
+        return _LEVELS[word][0] if len(_LEVELS[word]) == 1 else None
+    return Fraction(word[1:]) if word[:1] == "q" else None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The statistics that were asked for, by their canonical words.
+
+    Parameters
+    ----------
+    words
+        Such as "max", "q0.99", "iqr" or "mean"; each once.
+
+    Examples
+    --------
+    >>> Wanted(("range", "median", "count")).levels
+    (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
+    """
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The levels that answer them, ascending."""
+        found = {level for word in self.words for level in _LEVELS.get(word, ())}
+        found |= {level for word in self.words if (level := level_of(word)) is not None}
+        return tuple(sorted(found))
+
+    @property
+    def counts(self) -> bool:
+        """True if the number of records itself was asked for."""
+        return "count" in self.words
+
+    @property
+    def sums(self) -> bool:
+        """True if the mean or the sum was asked for."""
+        return "mean" in self.words or "sum" in self.words
+
+    @property
+    def units(self) -> dict[str, int]:
+        """Units of the budget by part, in the order in which they run."""
+        inner = sum(_INNER[0] < level < _INNER[1] for level in self.levels)
+        upper = sum(level >= _INNER[1] for level in self.levels)
+        lower = sum(level <= _INNER[0] for level in self.levels)
+        each = {"count": int(self.counts), "levels": inner + max(upper, lower), "mean": int(self.sums)}
+        return {part: units for part, units in each.items() if units}
+
+
+@dataclass(frozen=True)
+class AskedBudget:
+    """ε of all asked answers for one unit, and how it is divided.
+
+    Parameters
+    ----------
+    epsilon
+        ε of one unit.
+    most
+        Most records that one unit counts with.
+
+    Examples
+    --------
+    >>> from flexdp._release.asking import Wanted
+    >>> AskedBudget(Fraction(1), 2).parts(Wanted(("max", "mean")))
+    {'levels': Fraction(1, 4), 'mean': Fraction(1, 4)}
+    """
+
+    epsilon: Fraction
+    most: int = 1
+
+    def privacy(self, unit: str = "record") -> Privacy:
+        """Return what is promised to each unit: pure differential privacy."""
+        return Privacy(epsilon=self.epsilon, delta=0, neighbours=AddRemove(unit, self.most))
+
+    @property
+    def of_each(self) -> Fraction:
+        """ε of one record of a unit."""
+        return of_each_member(Privacy(epsilon=self.epsilon, delta=0), self.most).epsilon
+
+    def parts(self, asked: Wanted) -> dict[str, Fraction]:
+        """Return ε of each part, for one record."""
+        units = asked.units
+        shares = split(Privacy(epsilon=self.of_each, delta=0), list(units.values()))
+        return {part: share.epsilon for part, share in zip(units, shares, strict=True)}
+
+    def check(self, asked: Wanted, *, bounded: bool) -> None:
+        """Refuse a budget whose tables would be larger than a public limit, before anything is read."""
+        parts, deepest = self.parts(asked), 0
+        if "levels" in parts:
+            deepest = deepest_table(asked.levels, parts["levels"])
+        if "mean" in parts and not bounded:
+            deepest = max(deepest, Decay.depth_for(parts["mean"] * RULES.anchor_least, 1))
+        if deepest > LARGEST_DECAY:
+            raise InputError(
+                "epsilon",
+                f"is too small: an exact answer would need a table of more than {thousands(LARGEST_DECAY)} weights",
+                given=number_text(self.epsilon),
+                remedy=("Choose a larger ", P("epsilon"), ", or ask for fewer answers."),
+            )
+
+
+def scale_of(kind: Kind) -> Scale:
+    """Return the scale on which a kind's values are counted."""
+    return NUMBERS if kind == "number" else INTEGERS
+
+
+def ends_of(buckets: Buckets) -> Span:
+    """Return the public bounds of a column in units, as its values are clamped to them."""
+    bounds = getattr(buckets, "bounds", None)
+    scale = scale_of(buckets.kind)
+    if bounds is None:
+        return Span()
+    low, high = (scale.units(float(end)) if scale is NUMBERS else scale.units(int(end)) for end in bounds)
+    if low >= high:
+        raise InputError("bounds", ("must differ within ±10^39 with ", P("ask")))
+    return Span(low, high + 1)

@@ -1,0 +1,441 @@
+"""Answers that are asked for: values, promises, documents, groups, units, bad input."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import json
+import random
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from _support.command import flexdp as command
+from _support.markup import read_html
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flexdp
+from flexdp import InputError, Release
+from flexdp._release import asked_checks
+from flexdp._release.asked import Asked, Column, answer
+from flexdp._release.asked_promises import RankPromise, rank_promises
+from flexdp._release.asking import AskedBudget, Wanted
+from flexdp.noise.bits import Bits
+from flexdp.sharp.answers import ask
+from flexdp.sharp.column import Column as Values
+from flexdp.sharp.program import run, spent
+from flexdp.sharp.scale import INTEGERS, NUMBERS
+from flexdp.statistics import IQR, Max, Mode, Quantile
+
+ROWS = 6000
+TABLE = pl.DataFrame(
+    {
+        "cost": [round(1.003 ** (i * 7919 % ROWS), 2) for i in range(ROWS)],
+        "visits": [i * 7919 % 400 for i in range(ROWS)],
+        "day": [dt.date(2024, 1, 1) + dt.timedelta(days=i % 366) for i in range(ROWS)],
+        "seen": [dt.datetime(2024, 3, 1) + dt.timedelta(minutes=7 * (i % 900)) for i in range(ROWS)],
+        "ward": ["A", "B", "B"] * (ROWS // 3),
+        "pid": [i // 2 for i in range(ROWS)],
+    }
+)
+PURE: dict[str, Any] = {"epsilon": 1, "delta": 0}
+
+
+def seeded(seed: int) -> Callable[[], Bits]:
+    """Bits that are chosen: two sources with one seed give the same."""
+    return lambda: Bits(random.Random(seed).randbytes)
+
+
+SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
+    "max": ("cost", {"ask": ["max"]}),
+    "five": ("cost", {"ask": ["min", "q0.01", "median", "q0.99", "max"]}),
+    "inner": ("visits", {"ask": ["q0.3", "median", "iqr"]}),
+    "mean": ("cost", {"ask": ["mean", "sum", "count"]}),
+    "bounded mean": ("visits", {"ask": ["mean", "max"], "bounds": (0, 300)}),
+    "only a bounded mean": ("visits", {"ask": "mean", "bounds": (0, 300)}),
+    "dates": ("day", {"ask": ["max", "median", "range"]}),
+    "datetimes": ("seen", {"ask": ["q0.1", "q0.95"]}),
+    "groups": ("cost", {"ask": ["median", "max"], "by": "ward", "groups": ["A", "B", "C"]}),
+    "one value": ("cost", {"ask": ["median"], "unit": "pid", "per_unit": "max"}),
+    "two records": ("visits", {"ask": ["median", "count"], "unit": "pid", "max_buckets_per_unit": 2}),
+    "too few": ("cost", {"ask": ["max", "mean"], "by": "ward", "groups": ["none"]}),
+    "buckets": ("cost", {"ask": ["max"], "width": 100, "delta": 1e-6, "split": [3, 1]}),
+    "buckets and groups": (
+        "cost", {"ask": ["median", "mean"], "width": 100, "delta": 1e-6, "by": "ward", "groups": ["A", "B"]}
+    ),
+}  # fmt: skip
+
+
+def released(shape: str) -> Release:
+    column, options = SHAPES[shape]
+    return flexdp.release(TABLE, column, **{**PURE, **options})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_those_of_the_program_in_memory(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_checks, "Bits", seeded(seed))
+    values = TABLE["visits"].to_numpy()
+    found = flexdp.release(values, **PURE, ask=["max", "q0.9", "min"])
+    levels = [Fraction(0), Fraction(9, 10), Fraction(1)]
+    expected = run(ask(levels, Fraction(1), INTEGERS), Values.from_values(values), seeded(seed)()).value
+    assert [found.min().value, found.quantile("0.9").value, found.max().value] == [a.value for a in expected.answers]
+    assert found.records_about.value == expected.records_about
+    # From an engine that keeps the table, with the same bits: the same.
+    assert flexdp.release(TABLE, "visits", **PURE, ask=["max", "q0.9", "min"]).asked == found.asked
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_documents_there_and_back(shape: str) -> None:
+    found = released(shape)
+    again = Release.from_json(found.to_json())
+    assert again == found and again.to_json() == found.to_json()
+    assert [str(a) for a in again.answers()] == [str(a) for a in found.answers()]
+    assert again.privacy == found.privacy and again.privacy.epsilon == 1
+    assert again.privacy.delta == Fraction(str(SHAPES[shape][1].get("delta", 0)))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_document_fits_the_schema(shape: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((Path(__file__).parent.parent.parent / "docs" / "release.schema.json").read_text())
+    jsonschema.validate(json.loads(released(shape).to_json()), schema)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_account_adds_up(shape: str) -> None:
+    asked = released(shape).asked
+    assert asked is not None
+    for result in asked.results.values():
+        cost = spent(step.cost for step in asked.steps(result))
+        assert cost <= asked.budget.of_each and asked.budget.of_each * asked.budget.most == asked.budget.epsilon
+        if result.answered:
+            assert cost == asked.budget.of_each
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_pages_cards_frames_and_certificates_tell_all_answers(shape: str, tmp_path: Path) -> None:
+    found = released(shape)
+    page, card = found.to_html(), found._repr_html_()
+    said = [re.sub(r"\s+", " ", " ".join(read_html(html).text)) for html in (page, card)]
+    for answer_ in found.answers():
+        assert all(answer_.statement in text for text in said)
+    columns = found.columns_of_answers()
+    assert columns["statistic"] == list(found.asked.wanted.words) * len(found.asked.results)
+    assert columns["statement"] == [answer_.statement for answer_ in found.answers()]
+    if found.budget is None:
+        assert found.to_frame("polars").height == len(found.answers())
+    certificate = found.certificate()
+    assert any("together they spend ε = " in line for line in certificate.proof)
+    assert (certificate.evidence is None) == (found.budget is None)
+    place = tmp_path / "r.json"
+    place.write_text(found.to_json())
+    assert command("report", place).stdout == page
+
+
+def test_evidence_is_that_of_every_table() -> None:
+    proof = "\n".join(released("five").certificate().proof)
+    assert "Proof for ε = 0.32" in proof and "exponential mechanism, ε = 0.32" in proof and "ladder up" in proof
+
+
+# Promises: each statement fails with probability at most 1/20; 40 of 200 failures have a probability below 1e-12.
+RUNS, ALLOWED = 200, 40
+
+
+@pytest.mark.parametrize(
+    ("words", "epsilon", "size"),
+    [(("max",), 1, 400), (("min", "q0.02", "median", "q0.97", "max"), 2, 3000), (("q0.2", "median", "q0.9"), 1, 2000)],
+)
+def test_promised_ranks_hold(words: tuple[str, ...], epsilon: int, size: int) -> None:
+    rng = np.random.default_rng(size)
+    values = np.sort(np.round(rng.lognormal(4, 1, size), 2))
+    ranks, column = Values.from_values(values.copy()), Column(scale=NUMBERS)
+    wanted, budget = Wanted(words), AskedBudget(Fraction(epsilon))
+    failed = {"between": 0, "beyond": 0, "reaches": 0}
+    seen = dict.fromkeys(failed, 0)
+    for seed in range(RUNS):
+        result = answer(wanted, budget.parts(wanted), column, ranks, seeded(seed)())
+        asked = Asked(wanted=wanted, budget=budget, column=column, results={(): result})
+        wrong = dict.fromkeys(failed, False)
+        for level, promise in rank_promises(asked, result).items():
+            told = result.at(level)
+            assert told is not None
+            for name, broken in _broken(values, level, float(NUMBERS.value(told.value)), promise).items():
+                seen[name] += 1
+                wrong[name] |= broken
+        for name, broken in wrong.items():
+            failed[name] += broken
+    assert all(count <= ALLOWED for count in failed.values()), failed
+    assert sum(seen.values()) >= RUNS  # they say something
+
+
+def _broken(values: np.ndarray, level: Fraction, told: float, promise: RankPromise) -> dict[str, bool]:
+    """Which of an answer's promises are false of the data."""
+    exact = values[max(1, -(-level.numerator * len(values) // level.denominator)) - 1]
+    above = level > Fraction(1, 2)
+    out = {}
+    if promise.between is not None:
+        low, high = min(exact, told), max(exact, told)
+        out["between"] = int(((values > low) & (values < high)).sum()) > promise.between
+    if promise.beyond is not None:
+        limit = told if promise.step is None else float(NUMBERS.value(promise.step))
+        out["beyond"] = int((values > limit).sum() if above else (values < limit).sum()) > promise.beyond
+    if promise.reaches is not None:
+        reach = float(NUMBERS.value(promise.reaches))
+        out["reaches"] = not (values[-1] > reach if above else values[0] < reach)
+    return out
+
+
+def test_the_check_of_promises_can_fail() -> None:
+    values = np.arange(100.0)
+    false = RankPromise(between=3, beyond=3, reaches=NUMBERS.units(99.0))
+    assert _broken(values, Fraction(9, 10), 80.0, false) == {"between": True, "beyond": True, "reaches": True}
+    true = RankPromise(between=9, beyond=19, reaches=NUMBERS.units(98.0))
+    assert _broken(values, Fraction(9, 10), 80.0, true) == {"between": False, "beyond": False, "reaches": False}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from(["min", "q0.01", "q0.2", "median", "q0.75", "q0.96", "q0.99", "max"]), min_size=2),
+    st.integers(0, 2**32),
+    st.sampled_from([0, 1, 3, 200]),
+)
+def test_answers_are_ordered(words: list[str], seed: int, spread: int) -> None:
+    values = np.arange(600) * spread // 7 - 40
+    asked = Wanted(tuple(dict.fromkeys(words)))
+    result = answer(asked, {"levels": Fraction(1)}, Column(scale=INTEGERS), Values.from_values(values), seeded(seed)())
+    assert result.levels is not None
+    found = [each.value for each in result.levels.answers]
+    assert found == sorted(found) and len(found) == len(asked.levels)
+
+
+def test_where_most_records_are_tied_at_the_anchor_tails_do_not_wander_off() -> None:
+    values = np.concatenate([np.zeros(9700), np.linspace(1, 500, 300)])
+    found = flexdp.release(values, epsilon=2, delta=0, ask=["median", "q0.95"])
+    assert found.median().value == 0 and 0 <= found.quantile("0.95").value <= 3
+
+
+def test_sentences() -> None:
+    found = released("five")
+    assert str(found.max()).startswith("Highest cost: about ")
+    assert "With 95% probability at most " in str(found.max()) and " records are above " in str(found.max())
+    assert str(released("inner").median()).endswith(
+        " and the exact median, if values there are below 1000 in magnitude."
+    )
+    assert "records were counted. With 95% probability this is off by at most 75." in str(found.records_about)
+    assert found.range().value == pytest.approx(found.max().value - found.min().value)
+    units = released("one value")
+    assert "units (pid)" in str(units.records_about)
+    assert str(released("dates").max()).startswith("Latest day: about 202")
+    assert " are after " in str(released("dates").max())
+
+
+def test_what_was_not_asked_is_read_off_buckets_or_refused() -> None:
+    alone, both = released("max"), released("buckets")
+    with pytest.raises(InputError, match=r"answers only what was asked for.*ask=\['median'\]"):
+        alone.median()
+    with pytest.raises(InputError, match=r"has no mean: it was not asked for.*ask=\['mean'\]"):
+        both.mean()
+    assert both.median().accuracy is not None and both.max().promise is not None
+    assert both.budget is not None and both.budget.epsilon == Fraction(3, 4)
+    for query in ("mode", "support", "counts"):
+        with pytest.raises(InputError, match="no buckets"):
+            getattr(alone, query)()
+    with pytest.raises(InputError, match="by_group"):
+        released("groups").max()
+    with pytest.raises(InputError, match="not asked for"):
+        _ = flexdp.release([1.5] * 99, epsilon=1, delta=1e-6, width=1).records_about
+
+
+def test_groups_are_columns_of_their_own() -> None:
+    found = released("groups").by_group()
+    assert list(found) == ["A", "B", "C"]
+    assert abs(found["A"].records_about.value - ROWS // 3) < 1000 and found["C"].records_about.value < 1000
+    assert str(found["B"].max()).startswith("Highest cost (ward B): about ")
+    both = released("buckets and groups")
+    assert both.max().accuracy is not None and both.by_group()["A"].median().promise is not None
+    assert both.by_group().median()["B"].promise is not None
+
+
+def test_too_few_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_checks, "Bits", seeded(1))
+    found = flexdp.release([3.5] * 20, kind="number", epsilon=1, delta=0, ask=["max"])
+    about = found.records_about.value
+    assert about < 100 and not found.survived and found.max().value is None and found.max().text == "too few records"
+    assert f"Too few for the highest value: about {about} record" in str(found.max())
+    assert "ε = 1 needs about 100." in str(found.max())
+    nothing = flexdp.release([], kind="number", epsilon=1, delta=0, ask=["max"])
+    assert Release.from_json(nothing.to_json()) == nothing
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"ask": []}, "ask must be a list of statistics"),
+    ({"ask": ["maxx"]}, "ask: invalid statistic 'maxx'. Did you mean max?"),
+    ({"ask": ["q1.5"]}, r"ask: invalid statistic 'q1.5'"),
+    ({"ask": ["p101"]}, "A percentile is from p0 to p100"),
+    ({"ask": ["top:10"]}, "read off buckets"),
+    ({"ask": [Mode()]}, "ask must be the name of a statistic"),
+    ({"ask": 7}, "ask must be a list of statistics"),
+    ({"ask": ["max"], "delta": 1e-6}, "delta must be 0 with ask alone"),
+    ({"ask": ["max"], "width": 5}, "delta must be positive with buckets"),
+    ({"ask": ["max"], "split": [1, 1]}, "split needs buckets beside ask"),
+    ({"ask": ["max"], "certify": 0.1}, "certify needs buckets beside ask"),
+    ({"ask": ["max"], "width": 5, "delta": 1e-6, "split": [1]}, "split must be two shares"),
+    ({"ask": ["max"], "epsilon": "0.000001"}, "epsilon is too small: an exact answer would need a table of more than"),
+    ({"ask": ["max"], "epsilon": 0}, "epsilon must be"),
+    ({"ask": ["max"], "by": "ward"}, "ask needs groups with by"),
+    ({"ask": ["max"], "bounds": (1e50, 1e60)}, "bounds must differ within"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_input_is_refused_before_reading(
+    options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any) -> None:
+        raise AssertionError("records were read")
+
+    monkeypatch.setattr("flexdp.tables.ranks.open_ranks", read)
+    monkeypatch.setattr("flexdp.tables.count", read)
+    with pytest.raises(InputError, match=message):
+        flexdp.release(TABLE, "cost", **{**PURE, **options})
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "message"),
+    [
+        ("ward", {"ask": "max"}, "ask needs a column of numbers or dates"),
+        ("day", {"ask": "sum"}, "the sum needs a column of numbers"),
+        (["cost", "visits"], {"ask": "max"}, "ask needs a single released column"),
+        (["cost", "visits"], {"ask": "max", "separately": True}, "ask does not fit separately=True"),
+    ],
+)
+def test_columns_that_cannot_be_asked(column: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        flexdp.release(TABLE, column, **PURE, **options)
+
+
+def test_statistics_and_names_are_the_same_and_asked_once() -> None:
+    found = flexdp.release(TABLE, "cost", **PURE, ask=["p99", Quantile("0.99"), "q0.990", Max(), IQR(), "q1"])
+    assert found.asked.wanted.words == ("q0.99", "max", "iqr")
+
+
+@pytest.mark.parametrize("shape", ["five", "mean", "groups", "too few", "buckets", "only a bounded mean"])
+def test_tampered_documents_are_refused(shape: str) -> None:
+    document = json.loads(released(shape).to_json())
+    asked = document["asked"]
+    changes = [
+        lambda d: d["asked"].update(epsilon="2"),
+        lambda d: d["privacy"].update(epsilon="1/2"),
+        lambda d: d["privacy"].update(delta="1/3"),
+        lambda d: d["asked"].update(statistics=["max", "max"]),
+        lambda d: d["asked"].update(statistics=["p99"]),
+        lambda d: d["asked"].update(results=[]),
+        lambda d: d["asked"].update(extra=1),
+        lambda d: d["asked"]["results"][0].update(records_about="7"),
+        lambda d: d["asked"]["results"][0].update(records_about=10**30),
+        lambda d: d["asked"].pop("statistics"),
+    ]
+    answers = asked["results"][0].get("answers") or []
+    for place, told in enumerate(answers):
+        for name, value in (("value", "1e400"), ("value", "0.50"), ("way", "guess"), ("epsilon", "9"), ("target", -1),
+                            ("between", 0), ("beyond", 0), ("gamma", "0"), ("level", "1/7")):  # fmt: skip
+            if told[name] != value:
+                changes.append(
+                    lambda d, p=place, n=name, v=value: d["asked"]["results"][0]["answers"][p].update({n: v})
+                )
+    if "mean" in asked["results"][0]:
+        for name, value in (("sums", [1]), ("sums", [10**80, 1]), ("low", "0.00"), ("epsilon", "9"), ("off", "0")):
+            changes.append(lambda d, n=name, v=value: d["asked"]["results"][0]["mean"].update({n: v}))
+    for change in changes:
+        changed = copy.deepcopy(document)
+        change(changed)
+        with pytest.raises(InputError):
+            Release.from_json(json.dumps(changed))
+
+
+def test_answers_out_of_order_are_refused() -> None:
+    document = json.loads(released("inner").to_json())
+    answers = document["asked"]["results"][0]["answers"]
+    answers[0]["value"] = "999999"
+    with pytest.raises(InputError):
+        Release.from_json(json.dumps(document))
+
+
+def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "t.parquet"
+    TABLE.write_parquet(place)
+    spend = ("--epsilon", 1, "--delta", 0)
+    done = command("release", place, "cost", *spend, "--ask", "max", "--ask", "q0.99")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[1].startswith("Highest cost: about ") and lines[2].startswith("99th percentile of cost: about ")
+    monkeypatch.setattr(asked_checks, "Bits", seeded(1))
+    small = tmp_path / "small.parquet"
+    TABLE[:20].write_parquet(small)
+    few = command("release", small, "cost", *spend, "--ask", "max")
+    monkeypatch.undo()
+    assert few.returncode == 4 and "Too few for the highest cost" in few.stdout
+    told = json.loads(command("release", place, "cost", *spend, "--ask", "mean", "--json").stdout)
+    assert told["answers"][0]["stat"] == "mean" and Release.from_json(json.dumps(told)).mean().value > 0
+    target = tmp_path / "r.csv"
+    assert command("release", place, "cost", *spend, "--ask", "median", "-o", target).returncode == 0
+    assert target.read_text().splitlines()[0].startswith('"statistic","value","way"')
+    wrong = command("release", place, "cost", *spend, "--ask", "max", "--stat", "mode")
+    assert wrong.returncode == 2 and "--stat: 'mode' was not asked for" in wrong.stderr
+    wrong = command("release", place, "cost", "--epsilon", 1, "--delta", "1e-6", "--ask", "max")
+    assert wrong.returncode == 2 and "--delta must be 0 with --ask alone" in wrong.stderr
+    grouped = command("release", place, "cost", *spend, "--ask", "mean", "--by", "ward", "--groups", "A,B")
+    assert grouped.returncode == 0 and "(ward A): about " in grouped.stdout
+    both = command(
+        "release",
+        place,
+        "cost",
+        "-e",
+        1,
+        "-d",
+        "1e-6",
+        "--width",
+        100,
+        "--ask",
+        "mean",
+        "--by",
+        "ward",
+        "--groups",
+        "A",
+    )
+    assert both.returncode == 0 and "Mean of cost (ward A): about " in both.stdout
+    shown = command("query", place, "cost", "--ask", "max")
+    assert shown.returncode == 0 and shown.stdout.count(";") >= 2 and "flexdp_records" in shown.stdout
+
+
+def test_nothing_private_is_published() -> None:
+    canary = 918273645.125
+    values = [float(i % 50) for i in range(4000)] + [canary]
+    found = flexdp.release(values, kind="number", epsilon=1, delta=0, ask=["median", "q0.9", "mean"], bounds=(0, 100))
+    everything = " ".join(
+        [found.to_json(), found.to_html(), found._repr_html_(), repr(found), str(found.certificate())]
+    )
+    assert "918273645" not in everything and "4001" not in everything.replace(str(found.records_about.value), "")
+
+
+def test_extreme_columns() -> None:
+    constant = flexdp.release([7] * 2000, kind="integer", **PURE, ask=["median"])
+    assert constant.median().value == 7
+    huge = flexdp.release([2**80 + i % 50 for i in range(5000)], kind="integer", **PURE, ask=["median"])
+    assert abs(huge.median().value - 2**80) < 50
+    outlier = flexdp.release([float(i % 9) for i in range(5000)] + [1e300], kind="number", **PURE, ask=["max"])
+    assert outlier.max().value < 1e39 and Release.from_json(outlier.to_json()) == outlier
+    for source in ([], [None] * 500):
+        nothing = flexdp.release(source, kind="number", **PURE, ask=["median"])
+        assert nothing.records_about.value < 400
+
+
+def test_a_release_without_ask_is_as_before() -> None:
+    found = flexdp.release(TABLE, "cost", epsilon=1, delta=1e-6, width=100)
+    assert found.asked is None and "asked" not in json.loads(found.to_json()) and found.answers() == []
