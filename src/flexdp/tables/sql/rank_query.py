@@ -28,6 +28,7 @@ __all__ = ["CELL_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 CELL_BITS = 12
 _SPLIT = float(2 ** (53 - CELL_BITS) + 1)
 _LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
+_MARGIN = 2 ** (CELL_BITS - 2)  # a cell reaches less than this fraction of its values to either side
 _SLACK = 2  # ranks by which a window is wider in the engine, whose products are rounded
 _EXACT_TALLY = 2**61
 
@@ -173,7 +174,7 @@ class RankQuery:
         order = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
         running = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, kind ASC {order})")
         exact = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, v ASC, kind ASC {order})")
-        rows = f"(SELECT v, {cell('v')} AS c FROM {self.rows}{self._where(group)}) AS k"
+        rows = f"(SELECT v, {cell('v')} AS c FROM {self.rows}{self._among(group, *self._within(windows, cuts))}) AS k"
         return {
             "cuts": f"SELECT place, x, {cell('x')} AS c FROM ({numbers}) AS n",
             "cells": f"SELECT c, m FROM {self.cells}{self._among(group)}",
@@ -206,6 +207,22 @@ class RankQuery:
             "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "
             "LEFT JOIN line AS hi ON hi.kind = 0 AND hi.place = high",
         }
+
+    def _within(self, windows: Sequence[Near], cuts: Sequence[int]) -> list[str]:
+        """Test that a value lies between the outermost public cuts, or in their cells, if no window reaches beyond."""
+        tests = []
+        if cuts and all(near.span.low in cuts for near in windows):
+            tests.append(f"v >= {self._beyond(cuts[0], -1)}")
+        if cuts and all(near.span.high in cuts for near in windows):
+            tests.append(f"v <= {self._beyond(cuts[-1], 1)}")
+        return tests
+
+    def _beyond(self, cut: int, side: int) -> str:
+        """Return a number beyond the cell of a cut."""
+        if self.scale is NUMBERS:
+            double = NUMBERS.first_double(cut)
+            return self.dialect.double(double + side * abs(double) / _MARGIN)
+        return str(min(max(cut + side * (abs(cut) // _MARGIN + 1), self.least + 1), self.most))
 
     def _wanted(self, windows: Sequence[Near], cuts: Sequence[int]) -> str:
         """List the windows: the places of their ends among the cuts, or −1, and the wanted ranks."""
