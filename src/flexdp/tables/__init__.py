@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from flexdp.tables.counting import Axis, Counted, Counting, Table, Units, count
+from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.declared import Column, label_reading, reading
 from flexdp.tables.opening import is_database, open_table
 from flexdp.tables.sql.translate import query_of
+from flexdp.tables.table import Table, count
 
 __all__ = [
     "Axis",

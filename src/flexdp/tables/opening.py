@@ -11,7 +11,6 @@ import numpy as np
 from flexdp._core.domains import elements, path_text
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
-from flexdp.tables.counting import Table
 from flexdp.tables.dbapi.source import EngineName, check_engine, open_dbapi
 from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
@@ -27,6 +26,7 @@ from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import EXTENSIONS, open_sqlite
+from flexdp.tables.table import Table
 
 __all__ = ["is_database", "open_table"]
 

@@ -19,10 +19,11 @@ from flexdp.histogram import KeyedHistogram
 from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Window
 from flexdp.sharp.scale import NUMBERS, Scale
-from flexdp.tables.counting import Counted, Counting, Table, histogram_of
+from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.interrupts import run
 from flexdp.tables.sql.rank_query import RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.table import Table, histogram_of
 
 __all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
 

@@ -14,7 +14,7 @@ from flexdp._core.extras import extra
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-from flexdp.tables.counting import Axis, Counting, Table
+from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb import types as duckdb_types
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -26,6 +26,7 @@ from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
+from flexdp.tables.table import Table
 
 __all__ = ["RUN", "query_of"]
 
