@@ -18,6 +18,7 @@ class _DuckDB(Dialect):
     wide_type = "HUGEINT"
     fence = ""
     clamps_after = True
+    trusts_statistics = True
 
     def double(self, value: float | Fraction) -> str:
         digits = repr(float(value))

@@ -14,7 +14,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["connection", "no_progress", "workspace_on"]
+__all__ = ["FOR_COPIES", "connection", "no_progress", "workspace_on"]
 
 _SETTINGS = {
     "memory_limit": "600MB",  # larger results spill to the private directory
@@ -24,6 +24,7 @@ _SETTINGS = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
+FOR_COPIES = "1100MB"  # of memory: a copy of 10^8 numbers fits, and larger ones spill
 _PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # progress reveals the size of the table
 _ATTEMPTS = 100  # to restore a setting; an interrupt may hit each
 
@@ -60,7 +61,7 @@ def _turn_on(ask: Callable[[str], Any], setting: str) -> None:
 
 
 @contextmanager
-def connection(*, texts: bool = False) -> Iterator[Any]:
+def connection(*, texts: bool = False, memory: str = _SETTINGS["memory_limit"]) -> Iterator[Any]:
     """Open a private connection that spills to a directory only this user can read, removed afterwards.
 
     With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice.
@@ -74,7 +75,7 @@ def connection(*, texts: bool = False) -> Iterator[Any]:
             "TMPDIR", ": no temporary directory is writable", remedy="Set this environment variable to one that is."
         ) from None
     try:
-        con = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
+        con = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": memory, "temp_directory": spill})
         try:
             for setting in _PROGRESS:
                 _turn_off(con.execute, setting)

@@ -22,7 +22,7 @@ from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, check_unicode, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection, workspace_on
+from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
 from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.files.expressions import csv_cell, file_list, json_member, line_mark, lines_in_sql, unmarked
 from flexdp.tables.files.header import header_line
@@ -144,7 +144,7 @@ class FileTable:
     @contextmanager
     def workspace(self, counting: Counting) -> Iterator[Workspace]:
         """Open a session that can make and read private copies."""
-        with self._reading(counting.columns) as (con, interrupt):
+        with self._reading(counting.columns, memory=FOR_COPIES) as (con, interrupt):
             yield workspace_on(con, interrupt)
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
@@ -186,10 +186,10 @@ class FileTable:
         }
 
     @contextmanager
-    def _reading(self, columns: Sequence[Column]) -> Iterator[tuple[Any, Callable[[], None]]]:
+    def _reading(self, columns: Sequence[Column], **settings: str) -> Iterator[tuple[Any, Callable[[], None]]]:
         """Open a connection that sees the lines, with the function that stops a query on it."""
         stopped = threading.Event()
-        with connection(texts=any(column.kind == "text" for column in columns)) as con:
+        with connection(texts=any(column.kind == "text" for column in columns), **settings) as con:
 
             def interrupt() -> None:
                 stopped.set()  # first: a reader that waits for standard input notices nothing else

@@ -8,7 +8,7 @@ from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
-from flexdp.tables.duckdb.run import connection, workspace_on
+from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.batches import Batches
 from flexdp.tables.interrupts import run
@@ -63,7 +63,7 @@ def registered(
 
     @contextmanager
     def opened(columns: Sequence[str]) -> Iterator[Workspace]:
-        with connection() as con, _as_source(con, select(list(columns))) as interrupt:
+        with connection(memory=FOR_COPIES) as con, _as_source(con, select(list(columns))) as interrupt:
             yield workspace_on(con, interrupt)
 
     return EngineTable((single,) if single else tuple(names), type_of, execute, opened, single=single is not None)

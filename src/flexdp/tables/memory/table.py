@@ -19,7 +19,7 @@ from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import connection, workspace_on
+from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
 from flexdp.tables.memory.arrays import ArrayTable, run_registered
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.sql.query import ReadCell, Reading, count_query
@@ -112,7 +112,7 @@ class MemoryTable:
     @contextmanager
     def workspace(self, counting: Counting) -> Iterator[Workspace]:
         """Open a session that can make and read private copies."""
-        with connection() as con:
+        with connection(memory=FOR_COPIES) as con:
             con.register("source", self._arrays(self._places(counting)))
             try:
                 yield workspace_on(con, con.interrupt)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flexdp.buckets.base import LARGEST_INTEGER
+from flexdp.buckets.base import LARGEST_DOUBLE, LARGEST_INTEGER
 from flexdp.buckets.exact import Exact
 from flexdp.sharp.ranks import Near, Request, Tally
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
@@ -28,6 +28,7 @@ __all__ = ["CELL_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 CELL_BITS = 12
 _SPLIT = float(2 ** (53 - CELL_BITS) + 1)
 _LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
+_MARGIN = 2 ** (CELL_BITS - 2)  # a cell reaches less than this fraction of its values to either side
 _SLACK = 2  # ranks by which a window is wider in the engine, whose products are rounded
 _EXACT_TALLY = 2**61
 
@@ -49,6 +50,9 @@ def ranked(
 ) -> tuple[RankQuery, str]:
     """Return the statements about a column of a source, and the query of its private copy."""
     query = RankQuery(dialect, counting, wide_values(counting, read), rows, cells)
+    axis = counting.values[0]
+    if query.tested_later:
+        return query, query.copied(f"SELECT {read(axis.column, axis.kind).value} AS b0 FROM {source}")
     return query, query.copied(records_query(source, counting, dialect, read))
 
 
@@ -77,6 +81,21 @@ class RankQuery:
         return scale_of(self.counting.values[0])
 
     @property
+    def tested_later(self) -> bool:
+        """Whether the copy holds all records, and what is not readable is left out of the cells.
+
+        Hiding numbers from an engine that trusts the statistics of files, so that it tests them all, costs more than
+        copying them. The engine knows its own copy better.
+        """
+        alone = not self.counting.groups and self.counting.units is None
+        return (
+            alone
+            and self.dialect.trusts_statistics
+            and self.scale is NUMBERS
+            and self.counting.values[0].buckets.bounds is None
+        )
+
+    @property
     def least(self) -> int:
         """Cuts up to this one have no record before them."""
         if self.scale is NUMBERS:
@@ -96,15 +115,19 @@ class RankQuery:
         if self.scale is NUMBERS:
             tiny, huge = d.double(_SMALLEST), d.double(_LARGEST)
             value = (
-                f"CASE WHEN {value} BETWEEN {tiny} AND {huge} OR {value} BETWEEN -{huge} AND -{tiny} THEN {value} "
-                f"WHEN {value} > {huge} THEN {huge} WHEN {value} < -{huge} THEN -{huge} ELSE {d.double(0.0)} END"
+                f"CASE WHEN {value} BETWEEN {tiny} AND {huge} THEN {value} "
+                f"WHEN {value} BETWEEN -{huge} AND -{tiny} THEN {value} "
+                f"WHEN {value} BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} "
+                f"WHEN {value} BETWEEN {huge} AND {d.double(LARGEST_DOUBLE)} THEN {huge} "
+                f"WHEN {value} BETWEEN {d.double(-LARGEST_DOUBLE)} AND -{huge} THEN -{huge} END"
             )
         return f"SELECT {self._groups()}{value} AS v FROM (\n{records}\n) AS r"
 
     def grouped(self) -> str:
         """Return the query of the cells of the copy, with the number of records in each."""
         keys = f"{self._groups()}c"
-        inner = f"SELECT {self._groups()}{self._cell('v')} AS c FROM {self.rows}"
+        where = f" WHERE {self._readable}" if self.tested_later else ""
+        inner = f"SELECT {self._groups()}{self._cell('v')} AS c FROM {self.rows}{where}"
         return f"SELECT {keys}, count(*) AS m FROM ({inner}) AS k GROUP BY {keys}"
 
     def group_counts(self) -> str:
@@ -136,7 +159,7 @@ class RankQuery:
         """
         d = self.dialect
         nothing = f"CAST(NULL AS {d.text_type if self.wide else self._type})"
-        size = f"SELECT coalesce({d.as_integer('sum(m)')}, 0) AS n FROM {self.cells}{self._where(group)}"
+        size = f"SELECT coalesce({d.as_integer('sum(m)')}, 0) AS n FROM {self.cells}{self._among(group)}"
         parts = [f"SELECT 2 AS what, 0 AS which, n AS below, n AS upto, {nothing} AS v FROM size"]
         for i, tally in enumerate(request.tallies):
             parts.append(f"SELECT 3, {i}, s, s, {nothing} FROM ({self.tallied(tally, group)}) AS t{i}")
@@ -160,10 +183,10 @@ class RankQuery:
         order = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
         running = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, kind ASC {order})")
         exact = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, v ASC, kind ASC {order})")
-        rows = self.rows + self._where(group, f"{cell('v')} IN (SELECT c FROM hot)")
+        rows = f"(SELECT v, {cell('v')} AS c FROM {self.rows}{self._among(group, *self._within(windows, cuts))}) AS k"
         return {
             "cuts": f"SELECT place, x, {cell('x')} AS c FROM ({numbers}) AS n",
-            "cells": f"SELECT c, m FROM {self.cells}{self._where(group)}",
+            "cells": f"SELECT c, m FROM {self.cells}{self._among(group)}",
             "around": f"SELECT kind, place, c, m, {running} AS upto FROM (SELECT 0 AS kind, place, c, 0 AS m FROM cuts "
             "UNION ALL SELECT 1, -1, c, m FROM cells) AS p",
             "sides": "SELECT a.place, a.c, a.upto AS below, a.upto + coalesce(b.m, 0) AS upto "
@@ -173,13 +196,17 @@ class RankQuery:
             f"{_limited('below')} AS lowest, {_limited('upto', above=True)} AS highest "
             "FROM wanted CROSS JOIN size LEFT JOIN sides AS lo ON lo.place = low LEFT JOIN sides AS hi "
             "ON hi.place = high",
-            "hot": "SELECT c FROM sides UNION SELECT a.c FROM around AS a JOIN rough AS r ON a.kind = 1 "
+            # Cells that are looked into: with x, one cut divides them; without, all their values are wanted.
+            "hot": "SELECT c, CASE WHEN count(*) = 1 THEN max(x) END AS x FROM (SELECT c, x FROM cuts "
+            f"UNION ALL SELECT a.c, CAST(NULL AS {self._type}) FROM around AS a JOIN rough AS r ON a.kind = 1 "
             "AND a.upto >= r.lowest AND a.upto - a.m <= r.highest "
-            "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)",
-            "near": f"SELECT v, count(*) AS m FROM {rows} GROUP BY v",
+            "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)) AS h GROUP BY c",
+            "near": "SELECT v, kind, count(*) AS m FROM (SELECT coalesce(x, v) AS v, "
+            "CASE WHEN x IS NULL THEN 1 WHEN v < x THEN -1 ELSE 2 END AS kind "
+            f"FROM {rows} JOIN hot ON hot.c = k.c) AS s GROUP BY v, kind",
             "line": f"SELECT kind, place, v, m, {exact} AS upto "
             "FROM (SELECT 0 AS kind, place, x AS v, c, 0 AS m FROM cuts "
-            f"UNION ALL SELECT 1, -1, v, {cell('v')}, m FROM near "
+            f"UNION ALL SELECT kind, -1, v, {cell('v')}, m FROM near "
             f"UNION ALL SELECT 2, -1, CAST(NULL AS {self._type}), c, m FROM cells "
             "WHERE NOT EXISTS (SELECT 1 FROM hot WHERE hot.c = cells.c)) AS l",
             "exact": "SELECT w, coalesce(lo.upto, 0) AS before_low, coalesce(hi.upto, n) AS before_high, "
@@ -187,6 +214,22 @@ class RankQuery:
             "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "
             "LEFT JOIN line AS hi ON hi.kind = 0 AND hi.place = high",
         }
+
+    def _within(self, windows: Sequence[Near], cuts: Sequence[int]) -> list[str]:
+        """Test that a value lies between the outermost public cuts, or in their cells, if no window reaches beyond."""
+        tests = []
+        if cuts and all(near.span.low in cuts for near in windows):
+            tests.append(f"v >= {self._beyond(cuts[0], -1)}")
+        if cuts and all(near.span.high in cuts for near in windows):
+            tests.append(f"v <= {self._beyond(cuts[-1], 1)}")
+        return tests
+
+    def _beyond(self, cut: int, side: int) -> str:
+        """Return a number beyond the cell of a cut."""
+        if self.scale is NUMBERS:
+            double = NUMBERS.first_double(cut)
+            return self.dialect.double(double + side * abs(double) / _MARGIN)
+        return str(min(max(cut + side * (abs(cut) // _MARGIN + 1), self.least + 1), self.most))
 
     def _wanted(self, windows: Sequence[Near], cuts: Sequence[int]) -> str:
         """List the windows: the places of their ends among the cuts, or −1, and the wanted ranks."""
@@ -212,9 +255,12 @@ class RankQuery:
     def _literal(self, cut: int) -> str:
         return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else str(cut)
 
+    def _double(self, value: str) -> str:
+        return value if self.scale is NUMBERS else self.dialect.as_double(value, wide=self.wide)
+
     def _cell(self, value: str) -> str:
         """Round to few significant bits, in order."""
-        double = value if self.scale is NUMBERS else self.dialect.as_double(value, wide=self.wide)
+        double = self._double(value)
         split = self.dialect.double(_SPLIT)
         return f"({double} * {split} - ({double} * {split} - {double}))"
 
@@ -224,18 +270,26 @@ class RankQuery:
         if self.scale.integral and max(abs(tally.low), abs(tally.high)) < _EXACT_TALLY:
             inside = d.greatest(d.least("v", str(tally.high)), str(tally.low))
             return d.quotient(f"{d.as_integer(inside)} - ({tally.low}) + {tally.step // 2}", tally.step)
-        double = "v" if self.scale is NUMBERS else d.as_double("v", wide=self.wide)
+        double = self._double("v")
         low, high, step = (float(self.scale.value(part)) for part in (tally.low, tally.high, tally.step))
         inside = d.greatest(d.least(double, d.double(high)), d.double(low))
         whole = d.floor(f"({inside} - {d.double(low)}) / {d.double(step)} + {d.double(0.5)}")
         return d.as_integer(d.greatest(d.least(d.as_integer(whole), str(tally.cells)), "0"))
 
+    @property
+    def _readable(self) -> str:
+        return f"v BETWEEN -{self.dialect.double(_LARGEST)} AND {self.dialect.double(_LARGEST)}"
+
     def _groups(self) -> str:
         return "".join(f"b{i}, " for i in range(len(self.counting.groups)))
 
-    def _where(self, group: Sequence[object], also: str = "") -> str:
-        tests = [f"b{i} = {literal(value, self.dialect)}" for i, value in enumerate(group)]
+    def _where(self, group: Sequence[object]) -> str:
+        """Test that a record of the copy is readable and in a group."""
+        return self._among(group, *([self._readable] if self.tested_later else []))
+
+    def _among(self, group: Sequence[object], *also: str) -> str:
+        tests = [*also]
+        tests += [f"b{i} = {literal(value, self.dialect)}" for i, value in enumerate(group)]
         if not self.dialect.holds_nul and any("\0" in str(value) for value in group):
-            tests = ["1 = 0"]
-        tests += [also] if also else []
+            tests.append("1 = 0")
         return f" WHERE {' AND '.join(tests)}" if tests else ""

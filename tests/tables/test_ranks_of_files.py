@@ -1,0 +1,194 @@
+"""Ranks of files, frames, arrays and lists: read as a count reads them, whatever a record holds."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from flexdp import DataError, InputError
+from flexdp._release.api import prepare
+from flexdp.buckets.exact import Exact
+from flexdp.noise.bits import Bits
+from flexdp.sharp.answers import ask
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.program import run
+from flexdp.sharp.ranks import Near, Reply, Request, Tally
+from flexdp.sharp.scale import INTEGERS, NUMBERS
+from flexdp.tables import Axis, Counting, open_table
+from flexdp.tables import ranks as ranks_module
+from flexdp.tables.ranks import open_ranks, rank_query_of
+
+NUMBERS_READ = [3.5, -2.0, 3.5, 1e-40, 1e300, 7.25, 0.0, -0.0]
+WANTED = Request(
+    cuts=tuple(NUMBERS.units(v) for v in (-2.0, 0.0, 1.0, 3.5, 7.25, 1e39)),
+    windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=5),),
+    tallies=(Tally(low=0, step=NUMBERS.one, cells=10),),
+)
+
+
+@pytest.fixture(params=["sorted", "on the engine"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "on the engine":
+        monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    return str(request.param)
+
+
+def fetched(source: Any, column: str | None, wanted: Request = WANTED, **parameters: Any) -> Reply:
+    question = prepare(source, column, width=parameters.pop("width", 1), **parameters).questions[0]
+    with open_ranks(question.table, question.counting) as ranks:
+        return ranks.fetch(wanted)
+
+
+def check(reply: Reply) -> None:
+    assert reply.total == 8
+    assert list(reply.before) == [0, 1, 4, 4, 6, 7]
+    window = reply.windows[0]
+    rows = list(zip(map(window.value, range(len(window))), window.below.tolist(), window.upto.tolist(), strict=True))
+    values = [(-2.0, 0, 1), (0.0, 1, 4), (3.5, 4, 6), (7.25, 6, 7), (1e39, 7, 8)]
+    assert rows == [(NUMBERS.units(value), below, upto) for value, below, upto in values]
+    assert reply.tallies[0] in (7 + 10 + 6, 7 + 10 + 7, 7 + 10 + 8)  # 3.5 may count as 3 or 4, twice
+
+
+def test_text_files(tmp_path: Path) -> None:
+    odd = ["", "abc", "nan", "inf", '"unclosed', "3;5"]
+    lines = [*map(repr, NUMBERS_READ), *odd]
+    parts = [lines[:5], lines[5:]]
+    for place, part in enumerate(parts):
+        (tmp_path / f"part{place}.csv").write_text("x,y\n" + "".join(f"{cell},1\n" for cell in part))
+    check(fetched(str(tmp_path / "part*.csv"), "x"))
+    members = [json.dumps({"x": value}) for value in NUMBERS_READ] + ["{}", '{"x": null}', "no json", '{"x": [1]}']
+    (tmp_path / "lines.jsonl").write_text("\n".join(members))
+    check(fetched(str(tmp_path / "lines.jsonl"), "x"))
+
+
+def test_standard_input(way: str) -> None:
+    script = (
+        "import flexdp.tables.ranks as r\n"
+        f"r.SORTED_AT_MOST = {1 << 22 if way == 'sorted' else -1}\n"
+        "from flexdp._release.api import prepare\n"
+        "from flexdp.sharp.ranks import Request\n"
+        "q = prepare('-', 'x', width=1, format='csv').questions[0]\n"
+        "with r.open_ranks(q.table, q.counting) as ranks:\n"
+        "    totals = [ranks.fetch(Request(cuts=(0,))).total for _ in range(3)]\n"
+        "print(totals)\n"
+    )
+    cells = "x\n" + "\n".join(map(repr, NUMBERS_READ)) + "\n"
+    done = subprocess.run([sys.executable, "-c", script], input=cells, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[8, 8, 8]"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_parquet_whose_statistics_leave_nan_out(tmp_path: Path, dtype: str) -> None:
+    """DuckDB trusts statistics, by which every value here lies between bounds, the NaN among them."""
+    values = np.array([1.0, math.nan, 2.0, 3.0, math.nan] * 400, dtype=dtype)
+    pq.write_table(pa.table({"x": values}), tmp_path / "x.parquet", row_group_size=500)
+    wanted = Request(cuts=(NUMBERS.units(2.0), NUMBERS.limit + 1), tallies=(Tally(low=0, step=NUMBERS.one, cells=9),))
+    reply = fetched(str(tmp_path / "x.parquet"), "x", wanted)
+    assert (reply.total, list(reply.before), list(reply.tallies)) == (1200, [400, 1200], [2400])
+
+
+def test_frames_and_arrays() -> None:
+    cells = [*NUMBERS_READ, math.nan, math.inf, -math.inf]
+    array = np.array(cells)
+    check(fetched(array, None))
+    check(fetched(np.ma.MaskedArray([*cells, 5.0], mask=[False] * len(cells) + [True]), None))
+    check(fetched([*cells, None, "abc", "3,5"], None))
+    check(fetched(pd.DataFrame({"x": array}), "x"))
+    check(fetched(pd.DataFrame({"x": pd.array(cells, dtype="Float64")}), "x"))
+    frame = pd.DataFrame({"x": np.tile(array, 2), "g": ["a"] * len(array) + ["b"] * len(array)})
+    question = prepare(frame, "x", width=1, by="g", by_kind="text").questions[0]
+    with open_ranks(question.table, question.counting) as ranks:
+        check(ranks.group(("a",)).fetch(WANTED))
+        check(ranks.group(("b",)).fetch(WANTED))
+        assert ranks.group(("c",)).fetch(WANTED).total == 0
+        found = ranks.group_counts()
+        assert dict(zip(found.rows(slice(None)), found.counts.tolist(), strict=True)) == {("a",): 8, ("b",): 8}
+        with pytest.raises(InputError):
+            ranks.fetch(WANTED)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([2**64 - 1, 5, 2**63], dtype=np.uint64),
+        np.array([5.0, 1e30, 2.5, math.nan, -1e36, 1e38]),
+        np.array([5, -(2**63), 2**63 - 1]),
+        [5, 2**80, -(2**90), "7", 10**38],
+        np.array(["1969-12-31T23:59:59.9999999", "NaT", "2024-01-01"], dtype="datetime64[ns]"),
+    ],
+    ids=["unsigned", "whole doubles", "extremes", "huge", "datetimes"],
+)
+def test_integers_of_arrays_are_exact(values: Any) -> None:
+    table = open_table(values)
+    kind = "datetime" if getattr(values, "dtype", None) == np.dtype("M8[ns]") else "integer"
+    counting = Counting(values=(Axis(column=table.column(None), kind=kind, buckets=Exact(kind)),))
+    counted = Counter(dict(zip(*(part.tolist() for part in _counted(table, counting)), strict=True)))
+    with open_ranks(table, counting) as ranks:
+        assert ranks.scale is INTEGERS
+        cuts = tuple(sorted(key + step for key in counted for step in (0, 1)))
+        reply = ranks.fetch(Request(cuts=cuts))
+    assert reply.total == sum(counted.values())
+    assert list(reply.before) == [sum(m for key, m in counted.items() if key < cut) for cut in cuts]
+
+
+def _counted(table: Any, counting: Counting) -> tuple[Any, Any]:
+    from flexdp.tables import count
+
+    bars = count(table, [counting])[0]
+    return bars.parts[0], bars.counts
+
+
+def test_a_file_that_changes_meanwhile_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x\n" + "\n".join(map(repr, NUMBERS_READ)))
+    question = prepare(str(path), "x", width=1).questions[0]
+    with open_ranks(question.table, question.counting) as ranks:
+        path.write_text("x\n1\n2\n")
+        check(ranks.fetch(WANTED))
+        path.unlink()
+        check(ranks.fetch(WANTED))
+    with pytest.raises(DataError), open_ranks(question.table, question.counting):
+        raise AssertionError("opened a file that does not exist")
+
+
+def test_a_program_runs_on_a_file(tmp_path: Path) -> None:
+    """All requests of a program, with its ladders of thousands of cuts; what it publishes is near the truth."""
+    rng = np.random.default_rng(5)
+    values = rng.lognormal(3, 1, 30_000)
+    pq.write_table(pa.table({"x": values}), tmp_path / "x.parquet")
+    question = prepare(str(tmp_path / "x.parquet"), "x", width=1).questions[0]
+    with open_ranks(question.table, question.counting) as ranks:
+        levels = [Fraction(1, 100), Fraction(1, 2), Fraction(99, 100), Fraction(1)]
+        ran = run(ask(levels, Fraction(4), ranks.scale), ranks, Bits())
+    assert not ran.value.too_few
+    for answer in ran.value.answers[:3]:
+        rank = np.searchsorted(np.sort(values), float(NUMBERS.value(answer.value))) / len(values)
+        assert abs(rank - float(answer.level)) < 0.005
+
+
+def test_bounds_are_those_of_the_count(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": NUMBERS_READ}), tmp_path / "x.parquet")
+    wanted = Request(cuts=tuple(NUMBERS.units(float(v)) for v in (0, 1, 4, 5)))
+    for source, column in ((str(tmp_path / "x.parquet"), "x"), (np.array(NUMBERS_READ), None)):
+        clamped = fetched(source, column, wanted, bounds=(0, 4))
+        assert (clamped.total, list(clamped.before)) == (8, [0, 4, 6, 8])
+        dropped = fetched(source, column, wanted, bounds=(0, 4), outside="drop")
+        assert (dropped.total, list(dropped.before)) == (5, [0, 3, 5, 5])
+
+
+def test_statements_of_arrays_are_shown() -> None:
+    for source in ([1.0], np.array([1.0])):
+        question = prepare(source, None, width=1).questions[0]
+        assert "flexdp_records" in rank_query_of(question.table, question.counting)
