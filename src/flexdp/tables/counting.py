@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from flexdp.buckets.partition import Buckets
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.tables.declared import Column
-
-if TYPE_CHECKING:
-    from flexdp.tables.sql.rank_query import RankQuery
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Table", "Units", "count", "histogram_of"]
 
@@ -162,6 +159,8 @@ class Table(Protocol):
     True
     >>> table.count(counting).records.tolist()
     [1, 2]
+    >>> "flexdp_rows" in table.ranked(counting, "flexdp_rows", "flexdp_cells")[0].grouped()
+    True
     """
 
     @property
@@ -196,7 +195,7 @@ class Table(Protocol):
             The SQL text.
         """
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[Any, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read.
 
         Parameters
