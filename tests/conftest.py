@@ -79,8 +79,8 @@ SLOW = {
         "test_one_more_record_in_front_of_all_others",
         "test_units_that_spill_are_bounded_alike",
     ],
-    "tables/test_strange_floats.py": ["test_a_strange_float_is_silent_and_moves_its_own_bar_alone"],
-    "tables/test_whose_bars.py": ["test_zeros_of_both_signs_are_one_bar_of_a_unit"],
+    "tables/test_strange_floats.py": ["test_a_strange_float_is_silent_and_changes_its_own_bucket_alone"],
+    "tables/test_which_bucket.py": ["test_zeros_of_both_signs_are_one_bucket_of_a_unit"],
     "test_measure.py": ["test_error_is_the_distance_to_what_could_have_been"],
 }
 

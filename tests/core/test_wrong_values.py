@@ -202,7 +202,7 @@ def releases(folder: Path) -> dict[str, Call]:
     one = [1.0, 2.0] * 60
     shape = none("column", "width", "relative", "edges", "beta", "bounds", "kind", "zone", "by", "groups", "unit")
     rest = none("by_kind", "unit_kind", "max_buckets_per_unit", "per_unit", "certify", "split", "engine", "format")
-    rest |= none("delimiter")
+    rest |= none("delimiter", "ask")
     table: dict[str, Any] = {
         "source": TABLE, "column": "x", **RIGHT, "kind": "number", "width": 1, "bounds": (0, 9), "by": "ward",
         "by_kind": "text", "groups": ["A", "B"], "unit": "pid", "unit_kind": "text", "max_buckets_per_unit": 1,
@@ -231,6 +231,11 @@ def releases(folder: Path) -> dict[str, Call]:
             flexdp.release,
             {**both, **none(*per_column), "separately": True, "split": [1, 2], "width": {"x": 1}, "certify": 0.1},
             ["separately", "split", *per_column],
+        ),
+        "release of answers": Call(
+            flexdp.release,
+            {"source": [1, 2] * 500, "epsilon": 1, "delta": 0, "kind": "integer", "ask": ["max"], "split": None},
+            ["ask", "split", "delta"],
         ),
         "release of dates": Call(flexdp.release, {**days, "bounds": ("2024-01-01", "2024-12-31")}, ["width", "bounds"]),
         "release of dates between edges": Call(

@@ -127,7 +127,15 @@ def test_a_prepared_request_shows_no_record(tmp_path: Path) -> None:
 
 def test_a_release_has_no_private_field() -> None:
     released = flexdp.release(cells(), epsilon=1, delta="1e-12", kind="number", width=5)
-    assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most"}
+    assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most", "asked"}
+    asked = flexdp.release(list(range(900)), kind="integer", epsilon=1, delta=0, ask=["max", "mean"]).asked
+    assert asked is not None and set(asked.__dataclass_fields__) == {"wanted", "budget", "column", "results"}
+    (result,) = asked.results.values()  # what the programs published, and nothing they were given
+    assert set(result.__dataclass_fields__) == {"count", "levels", "mean"} and result.levels and result.mean
+    assert set(result.levels.__dataclass_fields__) == {"scale", "epsilon", "records_about", "anchor", "answers"}
+    means = {"scale", "epsilon", "records_about", "anchor", "low", "high", "tally", "sums", "records"}
+    assert set(result.mean.__dataclass_fields__) <= means, set(result.mean.__dataclass_fields__) - means
+    assert set(asked.column.__dataclass_fields__) <= {"decades", "ends", "scale"}
     names = {"columns", "partitions", "zone", "by", "by_kinds", "groups", "unit", "max_buckets_per_unit", "per_unit"}
     assert set(released.spec.__dataclass_fields__) == names
     assert set(flexdp.Answer.__dataclass_fields__) == {"name", "value", "accuracy", "statement", "text", "interval"}
