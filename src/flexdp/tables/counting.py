@@ -133,6 +133,7 @@ class Counted(NamedTuple):
 
     Examples
     --------
+    >>> import numpy as np
     >>> Counted((np.array([0, 1]),), np.array([7, 3])).records.sum()
     np.int64(10)
     """

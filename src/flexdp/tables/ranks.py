@@ -104,6 +104,7 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
 
     Examples
     --------
+    >>> from flexdp.buckets.exact import Exact
     >>> from flexdp.tables import Axis, open_table
     >>> table = open_table([3, 1, 3])
     >>> axis = Axis(column=table.column(None), kind="integer", buckets=Exact("integer"))
