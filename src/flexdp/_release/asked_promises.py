@@ -1,4 +1,4 @@
-"""What is promised of asked answers, in records: derived from public numbers alone, every bound rounded outward.
+"""Promises of asked answers, in records: derived from public numbers alone, every bound rounded outward.
 
 With probability at least 19/20 all bounds of one group's quantiles hold together; the failure probability is shared:
 

@@ -184,7 +184,7 @@ def ends_text(low: Any, high: Any) -> str:
 
 
 def outer_ends(low: Any, high: Any) -> tuple[str, str]:
-    """Return the two ends of an interval: whole days as dates, other moments up to the beginning of the next bucket.
+    """Return the two ends of an interval: whole days as dates, other times up to the beginning of the next bucket.
 
     >>> outer_ends(dt.datetime(2024, 3, 1, 12), dt.datetime(2024, 3, 1, 12, 59, 59, 999999))
     ('2024-03-01 12:00', '2024-03-01 13:00')
@@ -273,7 +273,7 @@ def _months(months: int, index: int) -> str:
 
 
 def _moments(first: dt.datetime, last: dt.datetime, *, below: bool, above: bool) -> str:
-    """Whole days as dates; else from the first moment to the end, which is the beginning of the next bucket."""
+    """Whole days as dates; else from the first time to the end, which is the beginning of the next bucket."""
     if _whole_days(first, last):
         return _opened(first.date(), last.date(), "date", below=below, above=above)
     if first == last:

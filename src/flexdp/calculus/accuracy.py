@@ -184,7 +184,7 @@ def drop_move_accuracy(first: Accuracy, *, metric: Metric, eta: Number | None = 
     metric
         Metric of the function's values.
     eta
-        Price of moving by one. Without it α and the distance moved are told apart, which holds for every η > 0.
+        Price of moving by one. Without it α and the distance moved are stated separately, which holds for every η > 0.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def columns(
     format: str | None,  # noqa: A002
     as_json: bool,
 ) -> int:
-    """List the columns that FILEs or a database table declare: names and types only, nothing from the records."""
+    """List the columns that FILEs or a database table declare: names and types only, nothing from any record."""
     from flexdp.tables import open_table
     from flexdp.tables.files.source import open_files
 

@@ -17,15 +17,23 @@ __all__ = ["compare"]
 @click.command()
 @click.argument("source", metavar="[FILE", required=False)
 @click.argument("column", metavar="COLUMN]", required=False)
-@click.option("--stat", "-s", "statistic", default="max", show_default=True, metavar="max|max_at_least:K|mode")
+@click.option(
+    "--stat",
+    "-s",
+    "statistic",
+    default="max",
+    show_default=True,
+    metavar="max|max_at_least:K|mode",
+    help="Statistic to compare.",
+)
 @click.option("--law", metavar="LAW", help="Simulated data: cauchy:45,4, normal:50,10, steps:540x50,490x50, …")
-@click.option("--records", default="10000", show_default=True, metavar="N", help="Records drawn from LAW.")
-@click.option("--bars", default="100", show_default=True, metavar="B", help="Bars of LAW.")
+@click.option("--records", default="10000", show_default=True, metavar="N", help="Number of records drawn from LAW.")
+@click.option("--bars", default="100", show_default=True, metavar="B", help="Number of buckets of LAW.")
 @click.option("--width", metavar="W", help="Bucket width of COLUMN.")
 @click.option("--bounds", metavar="LO:HI", callback=bounds_pair, help="Bounds of COLUMN.")
 @click.option("--kind", type=click.Choice(["integer", "number", "date"]), help="Type of COLUMN, if FILE declares none.")
 @click.option("--data-is-public", is_flag=True, help="FILE is public: its true answers will be shown.")
-@click.option("--out", metavar="DIR", help="Folder for a CSV and figures.")
+@click.option("--out", metavar="DIR", help="Folder for a CSV file and figures.")
 @study_options
 @click.pass_obj
 def compare(

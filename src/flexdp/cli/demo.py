@@ -23,7 +23,7 @@ _COLUMN = "departure_delay"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the release as JSON.")
 def demo(epsilon: str, delta: str, as_json: bool) -> int:
-    """Publish the departure delays of 336 776 real flights beside the truth, which is public."""
+    """Publish the departure delays of 336 776 real flights next to the true values, which are public."""
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
         published = release(path, _COLUMN, epsilon=epsilon, delta=delta, width=15, bounds=(-60, 1440))
         carriers = release(path, "carrier", epsilon=epsilon, delta=delta)

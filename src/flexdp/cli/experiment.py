@@ -47,7 +47,7 @@ def experiment(
     as_json: bool,
     **settings: Any,
 ) -> int:
-    """Run the paper's experiments on simulated data, and test its claims about them.
+    """Run the paper's experiments on simulated data and test its claims.
 
     Writes results.csv, datasets.csv, verdicts.csv, timings.csv, figure.svg, figure.png and index.html to DIR. An
     interrupted run resumes where it stopped. Number 7 is our own: worst cases found by search (worst.csv), by default
@@ -105,7 +105,7 @@ def _worst_text(rows: Sequence[WorstCase]) -> str:
     from flexdp._core.exact import number_text
     from flexdp.experiments.worst import WorstCases
 
-    lines = ["Worst β found, in % of the bars, at the α that dropping guarantees"]
+    lines = ["Worst β found, in % of the buckets, at the α that dropping guarantees"]
     for epsilon in dict.fromkeys(row.epsilon for row in rows):
         found = WorstCases(rows=tuple(row for row in rows if row.epsilon == epsilon), seed=0)
         lines.append(f"\nε = {number_text(epsilon)}\n{found}")

@@ -74,7 +74,7 @@ def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None
 
 
 FORMAT = click.option(
-    "--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="File format; default: by the file's name."
+    "--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="File format; default: taken from the file name."
 )
 DELIMITER = click.option(
     "--delimiter", metavar="C", callback=_tab, help="Delimiter of CSV files; default: taken from the header."
@@ -90,10 +90,14 @@ _TABLE = (
     click.option(
         "--separately", is_flag=True, help="Release COLUMN and the --also columns one by one, in one pass over FILE."
     ),
-    click.option("--width", metavar="W", help="Bucket width in the column's unit; for times '1 day', '15 minutes', …"),
+    click.option(
+        "--width",
+        metavar="W",
+        help="Bucket width in the units of the column; for dates and times, '1 day', '15 minutes', …",
+    ),
     click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
     click.option("--edges", metavar="E,E,…", callback=comma_separated, help="Bucket edges, ascending."),
-    click.option("--beta", metavar="B", help="With --also: greatest distance of a point from its bucket's centre."),
+    click.option("--beta", metavar="B", help="With --also: maximum distance of a point from the centre of its bucket."),
     click.option("--bounds", metavar="LO:HI", help="Public bounds of the values."),
     click.option(
         "--outside",
@@ -113,13 +117,13 @@ _TABLE = (
         "--by-kind",
         metavar="K,K,…",
         callback=comma_separated,
-        help="Type of group columns that declare none: text (default), integer, date or boolean; one for all or each.",
+        help="Type of group columns that declare none: text (default), integer, date, boolean; one, or one for each.",
     ),
     click.option(
         "--groups",
         metavar="G,G,…",
         callback=comma_separated,
-        help="Groups to publish, which are public; for several group columns A:1,B:2; quoted: '\"A, B\",C'.",
+        help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
     ),
     click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
     click.option(
@@ -128,13 +132,15 @@ _TABLE = (
         help="Type of a unit column that declares none; default: text.",
     ),
     click.option(
-        "--max-buckets-per-unit", metavar="K", help="Most buckets that one unit may count in; required with --unit."
+        "--max-buckets-per-unit",
+        metavar="K",
+        help="Maximum number of buckets one unit may count in; required with --unit.",
     ),
     click.option(
         "--ask",
         multiple=True,
         metavar="S",
-        help="Statistic to answer by itself: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
+        help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
     ),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
     IN_DATABASE,

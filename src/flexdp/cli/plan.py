@@ -22,22 +22,24 @@ __all__ = ["plan"]
 @click.option("--epsilon", "-e", metavar="E", help="Privacy loss of everything planned, e.g. 1.")
 @click.option("--delta", "-d", metavar="D", help="Probability that the promise fails, e.g. 1e-6.")
 @click.option("--records-about", "-n", metavar="N", help="Approximate number of records, from public knowledge.")
-@click.option("--lose-per-bucket", metavar="N", help="Target: most records that a bucket may lose.")
-@click.option("--lose-in-all", metavar="N", help="Target: most records that all buckets together may lose.")
-@click.option("--lose-share", metavar="A", help="Target: largest share of the records that may be lost, e.g. 0.02.")
+@click.option("--lose-per-bucket", metavar="N", help="Target: maximum number of records lost per bucket.")
+@click.option("--lose-in-all", metavar="N", help="Target: maximum number of records lost in total.")
+@click.option("--lose-share", metavar="A", help="Target: maximum share of the records lost, e.g. 0.02.")
 @click.option("--width", metavar="W", help="Bucket width.")
 @click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05.")
 @click.option("--bounds", metavar="LO:HI", callback=bounds_pair, help="Public bounds of the values.")
-@click.option("--buckets", metavar="T", help="Number of buckets; with --bounds, it determines the width.")
+@click.option("--buckets", metavar="T", help="Number of buckets; with --bounds, this sets the width.")
 @click.option(
     "--kind",
     type=click.Choice(["integer", "number", "text", "date", "datetime"]),
-    help="Type of the column; default: number, or what the public sample declares.",
+    help="Type of the column; default: number, or as the public sample declares it.",
 )
-@click.option("--max-buckets-per-unit", metavar="K", help="Protect a person: most buckets that one may count in.")
+@click.option(
+    "--max-buckets-per-unit", metavar="K", help="Protect a person: maximum number of buckets one person may count in."
+)
 @click.option("--releases", default="1", show_default=True, metavar="M", help="Number of releases that share ε and δ.")
 @click.option("--simulate", metavar="LAW", help="Simulated data: normal, normal:50,15, lognormal:median=30,sigma=1, …")
-@click.option("--public-sample", nargs=2, metavar="FILE COLUMN", help="Public values, to show what to expect.")
+@click.option("--public-sample", nargs=2, metavar="FILE COLUMN", help="Public data, to show what to expect.")
 @AS_JSON
 @click.pass_obj
 def plan(run: Run | None, /, as_json: bool, public_sample: tuple[str, str] | None, kind: Any, **options: Any) -> int:

@@ -47,14 +47,14 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
     "stats",
     multiple=True,
     metavar="S",
-    help="max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
+    help="Statistic: max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
 )
-@click.option("--certify", metavar="S", help="Share of the budget that certifies the total left out, e.g. 0.05.")
+@click.option("--certify", metavar="S", help="Share of the budget spent on certifying the total left out, e.g. 0.05.")
 @click.option(
     "--split",
     metavar="S,S,…",
     callback=comma_separated,
-    help="With --separately: share of each column; with --ask and buckets: their shares.",
+    help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj

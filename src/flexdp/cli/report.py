@@ -25,12 +25,12 @@ _REMEDY = "Name the file that flexdp release -o FILE.json wrote."
 @click.command()
 @click.argument("source", metavar="RELEASE.json")
 @click.option("--output", "-o", metavar="FILE", help="Write the page to FILE (.html) instead of standard output.")
-@click.option("--column", metavar="COLUMN", help="Column, where several were released separately.")
+@click.option("--column", metavar="COLUMN", help="Column to report, if several were released separately.")
 @click.option("--json", "as_json", is_flag=True, help="Print the release with its answers as JSON.")
 def report(source: str, output: str | None, column: str | None, as_json: bool) -> int:
     """Make the HTML page of a saved release. Costs no privacy.
 
-    RELEASE.json is what release -o or --json wrote, or a page that was made from it; '-' reads standard input.
+    RELEASE.json is the output of release -o or --json, or a page that was made from it; '-' reads standard input.
     """
     from flexdp.report.document import Document
     from flexdp.report.html.page import page, standard_answers

@@ -14,10 +14,12 @@ _LAST_PORT = 65535
 
 
 @click.command()
-@click.option("--port", default="8731", show_default=True, metavar="P", help="Port on this machine; 0: any free one.")
+@click.option(
+    "--port", default="8731", show_default=True, metavar="P", help="Port on this machine; 0 picks a free one."
+)
 @click.pass_obj
 def web(run: Run, /, port: str) -> int:
-    """Plan a release on a page in your browser, served on this machine only and without data. Ctrl-C stops it."""
+    """Plan a release in your browser. The page is served on this machine only and reads no data. Ctrl-C stops it."""
     number = integer("port", port, at_least=0)
     if number > _LAST_PORT:
         raise InputError("port", f"must be at most {_LAST_PORT}", given=str(number), remedy="Leave it out, or give 0.")

@@ -79,7 +79,7 @@ class Emptiness(Mechanism):
         Returns
         -------
         bool
-            True if the set is surely not empty.
+            True only if the set is not empty.
         """
         size = integer("size", value, at_least=0, at_most=MOST_RECORDS)
         return bool(self.noise.thin(np.array([size], dtype=np.int64))[0] > 0)

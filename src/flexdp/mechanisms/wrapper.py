@@ -15,7 +15,7 @@ __all__ = ["Wrapper"]
 
 
 class Wrapper(Mechanism):
-    """A mechanism that is one step in a chain, and in all else another mechanism, ``inner``."""
+    """A single step in a chain that otherwise behaves as another mechanism, ``inner``."""
 
     @property
     @abstractmethod

@@ -168,7 +168,7 @@ class Decay:
     sensitivity : int, optional
         M.
     depth : int, optional
-        K, the last loss that is told from larger ones; the default is ⌈140·M/ε⌉.
+        K, the largest loss that is distinguished from larger ones; the default is ⌈140·M/ε⌉.
 
     Raises
     ------

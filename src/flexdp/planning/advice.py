@@ -60,7 +60,7 @@ class Advice:
     >>> advice
     <Advice: 10 options, ε = 0.861, 30 lost per bucket>
     >>> advice.table()[0]
-    ['', 'ε', 'most lost per bucket', 'survives from', 'most lost in all', '50% sure becomes', 'target']
+    ['', 'ε', 'most lost per bucket', 'survives from', 'most lost in total', '50% sure becomes', 'target']
     >>> advice.to_json() == plan(lose_per_bucket=30, delta="1e-6", bounds=(0, 120), width=5).to_json()
     True
     >>> advice.document()["epsilon"], advice.curve()[0], advice.text() == str(advice)
@@ -232,7 +232,7 @@ class Advice:
             "survives from": [thousands(option.survives_from) for option in self.options],
         }
         if self.setting.buckets is not None:
-            columns["most lost in all"] = [thousands(option.total or 0) for option in self.options]
+            columns["most lost in total"] = [thousands(option.total or 0) for option in self.options]
         if self.setting.records_about is not None and self.setting.buckets is not None:
             columns["certified share"] = [f"≤ {_percent_up(o.alpha or Fraction(0))}" for o in self.options]
         if self.counts is not None:

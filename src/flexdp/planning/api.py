@@ -51,10 +51,10 @@ def plan(
     records_about
         Approximate number of records, from public knowledge; it is never read from data.
     lose_per_bucket, lose_in_all, lose_share
-        The target: the most records that may be lost from each bucket, in all, or as a share of all.
+        The target: the most records that may be lost from each bucket, in total, or as a share of all.
     width, relative, bounds, buckets, kind
-        As in :func:`flexdp.release`. Bounds and ``buckets`` determine the width; bounds, ε and what may be lost in all
-        determine the largest number of buckets.
+        As in :func:`flexdp.release`. Bounds and ``buckets`` determine the width; bounds, ε and the total that may
+        be lost determine the largest number of buckets.
     max_buckets_per_unit
         Most buckets that one person may count in, if a person may have several records.
     releases

@@ -1,4 +1,4 @@
-"""Targets: the number of buckets, the loss per bucket and the δ that follow from what a planner was told."""
+"""Targets: the number of buckets, the loss per bucket and the δ that follow from the parameters of a plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHARE = Domain(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The most that may be lost: records of each bucket, records in all, a share of all records."""
+    """The most that may be lost: records of each bucket, records in total, a share of all records."""
 
     per_bucket: int | None
     in_all: int | None
@@ -72,7 +72,7 @@ class Target:
             if total < buckets:
                 raise InputError(
                     name,
-                    f"leaves less than one record for each of {plural(buckets, 'bucket')}: {total} in all",
+                    f"leaves less than one record for each of {plural(buckets, 'bucket')}: {total} in total",
                     remedy="Raise it, or choose fewer buckets.",
                 )
             limits.append(total // buckets)
@@ -83,7 +83,7 @@ class Target:
         if self.per_bucket is not None:
             parts.append(f"at most {plural(self.per_bucket, 'record')} lost per bucket")
         if self.in_all is not None:
-            parts.append(f"at most {plural(self.in_all, 'record')} lost in all")
+            parts.append(f"at most {plural(self.in_all, 'record')} lost in total")
         if self.share is not None:
             parts.append(f"at most {number_text(100 * self.share)}% of the records lost")
         return ", ".join(parts)
@@ -163,7 +163,7 @@ class Affordable:
         if self.total < drop:
             raise InputError(
                 "epsilon",
-                f"lets one bucket lose {drop} records, more than the {self.total} that may be lost in all",
+                f"lets one bucket lose {drop} records, more than the {self.total} that may be lost in total",
                 given=number_text(self.epsilon),
                 remedy="Raise either.",
             )

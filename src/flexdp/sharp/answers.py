@@ -66,7 +66,7 @@ class Answered:
 
     @property
     def too_few(self) -> bool:
-        """Whether there are too few records for this ε, judged by n̂."""
+        """True if there are too few records for this ε, judged by n̂."""
         return not self.answers
 
     def value(self, level: Fraction) -> Fraction:

@@ -136,7 +136,7 @@ class Automatic:
 
     @property
     def too_few(self) -> bool:
-        """Whether there are too few records for any answer, judged by n̂."""
+        """True if there are too few records for any answer, judged by n̂."""
         return not self.bars and self.five is None
 
 

@@ -121,7 +121,7 @@ class Column:
         return int(self._upto[-1]) if len(self._upto) else 0
 
     def _places(self, cuts: Sequence[int]) -> NDArray[np.int64]:
-        """How many stored values lie before each cut."""
+        """Return the number of stored values before each cut."""
         size = len(self._values)
         places: NDArray[np.int64] = np.zeros(len(cuts), dtype=np.int64)
         if not size:

@@ -86,7 +86,7 @@ class TwoSums:
 
     Notes
     -----
-    One record changes the two sums by a and K − a, by K in all, so both together cost one ε.
+    One record changes the two sums by a and K − a, by K in total, so both together cost one ε.
     """
 
     epsilon: Fraction

@@ -76,7 +76,7 @@ def edges_of(
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """What lies in the open ends, in units of 10^−12 records."""
+    """Contents of the open ends, in units of 10^−12 records."""
 
     below: int
     above: int
@@ -184,7 +184,7 @@ class _Plan:
         return high, step
 
     def _keeps(self, low: int, stop: int, step: Step) -> bool:
-        """Whether the last step does for one more bucket."""
+        """Return whether the last step suits one more bucket."""
         high = step.after(low)
         if not step.holds(low) or high >= stop:
             return False

@@ -111,7 +111,7 @@ class Ladder:
         """
         r = exp_minus(self.epsilon / 2) if ratio is None else ratio
         gaps = [count - self.target for count in beyond]
-        plain = max(0, -min(gaps))  # from this shift on no rung stops the climb surely
+        plain = max(0, -min(gaps))  # from this shift on no rung is certain to stop the climb
         law = dict.fromkeys(range(len(gaps)), Fraction(0))
         for shift in range(plain):
             alive = (1 - r) * r**shift

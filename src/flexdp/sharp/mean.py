@@ -1,7 +1,7 @@
 """The mean, the sum and the number of records of a column, between public ends or ends that are found privately.
 
 With ends L < U and K steps of length h between them, a record counts as a = round((x − L)/h) in 0 … K. Published are
-S₁ = Σa + Z₁ and S₂ = Σ(K − a) + Z₂ with noise of scale K/ε: one record changes them by K in all. Then the mean is
+S₁ = Σa + Z₁ and S₂ = Σ(K − a) + Z₂ with noise of scale K/ε: one record changes them by K in total. Then the mean is
 L + (U − L)·S₁/(S₁ + S₂), and the number of records about (S₁ + S₂)/K.
 
 Ends that are not given are found by two ladders in parallel from an anchor in the middle.
@@ -62,7 +62,7 @@ class Averaged:
 
     @property
     def too_few(self) -> bool:
-        """Whether there are too few records for this ε, judged by n̂."""
+        """True if there are too few records for this ε, judged by n̂."""
         return self.low is None
 
     @property

@@ -36,7 +36,7 @@ class Leaf:
 
     @property
     def point(self) -> bool:
-        """Whether it holds a single value."""
+        """True if the leaf holds a single value."""
         return self.width == 1
 
 

@@ -27,7 +27,7 @@ class Mechanism(Protocol):
 
     @property
     def epsilon(self) -> Fraction:
-        """What the step costs."""
+        """Privacy cost of the step."""
 
     def draw(self, data: Any, bits: Bits, /) -> Any:
         """Draw its outcome."""
@@ -35,7 +35,7 @@ class Mechanism(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one step spends, on which records.
+    """Privacy cost of one step, and the records it applies to.
 
     Steps of one ``stage`` with different ``part`` use disjoint records and cost as much as the dearest part; stages,
     and steps of one part, add up.

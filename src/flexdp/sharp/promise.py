@@ -1,4 +1,4 @@
-"""What may be promised of sharp answers, in ranks: a number of records, and the chance to be further off.
+"""Error bounds of sharp answers, in ranks: a number of records, and the probability of a larger error.
 
 Every bound is rounded outwards; integers and rationals decide, never doubles. All of it is a function of public
 numbers.

@@ -1,4 +1,4 @@
-"""What a mechanism may ask of a private column: counts before public cuts, and the values near a rank.
+"""Questions that a mechanism may ask of a private column: counts before public cuts, and the values near a rank.
 
 All of it is one protocol, so that engines can answer it with statements of public text and a bounded number of rows:
 a request holds public numbers only, ranks are found where the records are, and what comes back is at most one count a

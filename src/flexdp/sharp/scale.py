@@ -54,7 +54,7 @@ class Scale:
 
     @property
     def integral(self) -> bool:
-        """Whether values are whole numbers."""
+        """True if values are whole numbers."""
         return self.exponent == 0
 
     def ten(self, power: int) -> int:

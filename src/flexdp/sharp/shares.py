@@ -1,4 +1,4 @@
-"""How automatic buckets divide their budget, from the public number of records alone, in integer arithmetic."""
+"""Division of the budget of automatic buckets, from the public number of records alone, in integer arithmetic."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Step(Protocol):
         """Return whether a value is on the lattice."""
 
     def meets(self, larger: Step) -> bool:
-        """Return whether walking on this lattice surely meets the values of a larger one."""
+        """Return whether walking on this lattice is certain to meet the values of a larger one."""
 
 
 class Steps(Protocol):

@@ -136,7 +136,7 @@ def grow(
 def _plan(
     node: Span, last: bool, epsilon: Fraction, target: int, scale: Scale, rules: TreeRules, root: Span
 ) -> ExponentialQuantile | Ladder | None:
-    """How a node is split; None for a point."""
+    """Return the mechanism that splits a node; None for a point."""
     if node.low is not None and node.high is not None and node.high - node.low <= 1:
         return None
     outer_low, outer_high = node.low == root.low, node.high == root.high

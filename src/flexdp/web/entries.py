@@ -34,7 +34,7 @@ CHOICES: dict[str, dict[str, str]] = {
     "fix": {"epsilon": "Fix ε", "loss": "Fix the loss"},
     "lose": {
         "lose_per_bucket": "records per bucket",
-        "lose_in_all": "records in all",
+        "lose_in_all": "records in total",
         "lose_share": "as a share of all",
     },
 }
@@ -57,7 +57,7 @@ _WORDS = {  # the page's names for parameters
     "delta": "δ",
     "records_about": "the number of records",
     "lose_per_bucket": "the loss per bucket",
-    "lose_in_all": "the loss in all",
+    "lose_in_all": "the total loss",
     "lose_share": "the share lost",
     "target": "the loss",
     "max_buckets_per_unit": "the number of buckets per person",

@@ -31,8 +31,8 @@ class _DuckDB(Dialect):
     def opaque(self, expression: str) -> str:
         """Add a random zero, about which no statistics exist.
 
-        DuckDB trusts Parquet statistics in filters and in all that it computes. Most writers leave NaN out of them, so
-        that NaN would pass every test.
+        DuckDB trusts Parquet statistics in filters and in everything it computes. Most writers leave NaN out of them,
+        so that NaN would pass every test.
         """
         return f"{expression} + 0 * random()"
 

@@ -82,7 +82,7 @@ class RankQuery:
 
     @property
     def tested_later(self) -> bool:
-        """Whether the copy holds all records, and what is not readable is left out of the cells.
+        """True if the copy holds all records, and unreadable ones are left out of the cells.
 
         Hiding numbers from an engine that trusts the statistics of files, so that it tests them all, costs more than
         copying them. The engine knows its own copy better.
