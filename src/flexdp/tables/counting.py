@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from flexdp.buckets.partition import Buckets
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.tables.declared import Column
-
-if TYPE_CHECKING:
-    from flexdp.tables.sql.rank_query import RankQuery
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Table", "Units", "count", "histogram_of"]
 
@@ -194,24 +191,6 @@ class Table(Protocol):
         -------
         str
             The SQL text.
-        """
-
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
-        """Return the statements about the ranks of a column, and the query of the private copy that they read.
-
-        Parameters
-        ----------
-        counting
-            What counts; every value is its own bucket.
-        rows, cells
-            The names of the copy and of its cells.
-
-        Returns
-        -------
-        RankQuery
-            The statements.
-        str
-            The query of the copy.
         """
 
     def count(self, counting: Counting) -> Counted:

@@ -123,6 +123,14 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
 
 
 @runtime_checkable
+class _Described(Protocol):
+    """A table that can say how its ranks are found."""
+
+    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+        """Return the statements about a column, and the query of the private copy that they read."""
+
+
+@runtime_checkable
 class _Sortable(Protocol):
     """A table in memory; one of its columns alone is sorted here."""
 
@@ -139,7 +147,7 @@ class _Probed(Protocol):
 
 
 @runtime_checkable
-class _Copyable(Protocol):
+class _Copyable(_Described, Protocol):
     """A table whose records can be copied privately on its engine."""
 
     def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:
@@ -173,7 +181,7 @@ def _safely(work: Callable[[], _T]) -> _T:
     return out[0]
 
 
-def _copied(table: Table, counting: Counting, workspace: Workspace) -> GroupedRanks:
+def _copied(table: _Copyable, counting: Counting, workspace: Workspace) -> GroupedRanks:
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
     workspace.keep(workspace.rows, records)
     small = False
@@ -389,6 +397,8 @@ def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] 
     """
     check_ranks(table, counting)
     exact = exactly(counting)
+    if not isinstance(table, _Described):
+        raise TypeError("a table without ranks")
     query, records = table.ranked(exact, "flexdp_records", "flexdp_cells")
     group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
     copy = f"CREATE TEMP TABLE flexdp_records AS\n{records}"
