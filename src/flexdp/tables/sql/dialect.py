@@ -43,6 +43,7 @@ class Dialect:
     clamps_quotient = False  # an overflowing quotient is infinite instead of an error, so it can be clamped itself
     clamps_after = False  # clamping rows is expensive: clamp the buckets instead, after counting
     materialized = " MATERIALIZED"  # computes a named query once, however often it is used
+    probes = "JOIN"  # joins a long table to a short one, which is the one to look up in
     trusts_statistics = False  # skips a test that all values pass according to the statistics of a file
     tests_in_key = False  # a filter costs more than a NULL key for records that do not count
 

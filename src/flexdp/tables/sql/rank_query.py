@@ -203,12 +203,12 @@ class RankQuery:
             "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)) AS h GROUP BY c",
             "near": "SELECT v, kind, count(*) AS m FROM (SELECT coalesce(x, v) AS v, "
             "CASE WHEN x IS NULL THEN 1 WHEN v < x THEN -1 ELSE 2 END AS kind "
-            f"FROM {rows} JOIN hot ON hot.c = k.c) AS s GROUP BY v, kind",
+            f"FROM {rows} {d.probes} hot ON hot.c = k.c) AS s GROUP BY v, kind",
             "line": f"SELECT kind, place, v, m, {exact} AS upto "
             "FROM (SELECT 0 AS kind, place, x AS v, c, 0 AS m FROM cuts "
             f"UNION ALL SELECT kind, -1, v, {cell('v')}, m FROM near "
-            f"UNION ALL SELECT 2, -1, CAST(NULL AS {self._type}), c, m FROM cells "
-            "WHERE NOT EXISTS (SELECT 1 FROM hot WHERE hot.c = cells.c)) AS l",
+            f"UNION ALL SELECT 2, -1, CAST(NULL AS {self._type}), o.c, o.m FROM cells AS o "
+            "LEFT JOIN hot ON hot.c = o.c WHERE hot.c IS NULL) AS l",
             "exact": "SELECT w, coalesce(lo.upto, 0) AS before_low, coalesce(hi.upto, n) AS before_high, "
             f"{_limited('upto')} AS lowest, {_limited('upto', above=True)} AS highest "
             "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "

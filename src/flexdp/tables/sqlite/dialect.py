@@ -22,6 +22,7 @@ class _SQLite(Dialect):
     wide_type = None
     has_grouping_sets = False
     fence = " LIMIT -1"
+    probes = "CROSS JOIN"  # an inner join whose tables are read in the order in which they are written
     branches = 4  # the parser limits the nesting of expressions
 
     def text(self, value: str) -> str:
