@@ -254,7 +254,7 @@ def test_sentences() -> None:
     assert str(found.max()).startswith("Highest cost: about ")
     assert "With 95% probability at most " in str(found.max()) and " records are above " in str(found.max())
     assert str(released("inner").median()).endswith(
-        " and the exact median, if values there are below 1000 in magnitude."
+        " and the exact median, if values near all asked levels are below 1000 in magnitude."
     )
     assert "records were counted. With 95% probability this is off by at most 75." in str(found.records_about)
     assert found.range().value == pytest.approx(found.max().value - found.min().value)
