@@ -222,6 +222,17 @@ def test_where_most_records_are_tied_at_the_anchor_tails_do_not_wander_off() -> 
 
 
 @pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("words", [["median", "q0.03", "q0.97"], ["q0.03", "q0.97", "max", "min"], ["max"], ["q0.97"]])
+def test_an_anchor_stays_within_bounds_of_many_digits(words: list[str], side: int) -> None:
+    """To fifteen digits this bound would be beyond itself, and a tail beyond it would have no candidates."""
+    bound = 0.12345678901234568 * side
+    ends = (-1.0, bound) if side > 0 else (bound, 1.0)
+    found = flexdp.release([bound] * 4000, kind="number", epsilon=2, delta=0, ask=words, bounds=ends)
+    assert all(ends[0] <= each.value <= ends[1] for each in found.answers())
+    assert Release.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize("side", [1, -1])
 def test_a_goal_within_the_records_changes_by_one_record(side: int) -> None:
     """The loss of every candidate changes by at most M = 1, also where fewer records lie beyond than are wanted."""
 
@@ -243,7 +254,7 @@ def test_sentences() -> None:
     assert str(found.max()).startswith("Highest cost: about ")
     assert "With 95% probability at most " in str(found.max()) and " records are above " in str(found.max())
     assert str(released("inner").median()).endswith(
-        " and the exact median, if values there are below 1000 in magnitude."
+        " and the exact median, if values near all asked levels are below 1000 in magnitude."
     )
     assert "records were counted. With 95% probability this is off by at most 75." in str(found.records_about)
     assert found.range().value == pytest.approx(found.max().value - found.min().value)

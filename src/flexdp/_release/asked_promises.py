@@ -9,6 +9,8 @@ With probability at least 19/20 all bounds of one group's quantiles hold togethe
 
 Answers are sorted after they are drawn. If answers j with ranks R_j are off by at most r_j each, then after sorting all
 are off by at most the largest r_j; ladders that are sorted below an answer, or lift it, are allowed for.
+
+The probability is that of publishing no bound that is false: a bound that is not stated counts as kept.
 """
 
 from __future__ import annotations
@@ -162,6 +164,8 @@ class _Promises:
     def _between(self, answer: SharpAnswer) -> int | None:
         """Records between one answer, before sorting, and the exact quantile."""
         single = len(self.answers) == 1
+        if not self._short and any(each.target is not None for each in self.answers):
+            return None  # the anchor is rounded past records with more digits, and lower tails may reach it
         if answer.target is None:
             mixed = single and not Fraction(1, 4) <= answer.level <= Fraction(3, 4)  # half of the prior is anchored
             goal, gamma = Goal.quantile(answer.level), self.each / (2 if mixed else 1)
@@ -173,10 +177,13 @@ class _Promises:
             return None
         return math.floor(off) + math.ceil(_tail(answer) * self.count_off)
 
+    @property
+    def _short(self) -> bool:
+        """True if no record with the named digits lies between a value and the anchor that it is rounded to."""
+        return self.scale.integral or self.decimals + self.decades <= _DIGITS
+
     def _anchor_holds(self, answer: SharpAnswer) -> bool:
         """True if the anchor lies on the near side of the exact quantile, except with half of the answer's share."""
-        if not self.scale.integral and self.decimals + self.decades > _DIGITS:
-            return False
         inner = [each for each in self.answers if each.target is None]
         anchors = [(each.level, each.epsilon) for each in inner]
         if not anchors:
@@ -236,7 +243,8 @@ class _Promises:
     def _refined_beyond(self, answer: SharpAnswer) -> int:
         """Records beyond one ladder's answer itself, before sorting; a finer step below the rung may have more."""
         bound, fine = self._beyond(answer), answer.epsilon * RULES.refine_share
-        return max(bound, ladder_records(fine, answer.target or 0, 40, GAMMA / 8)) if self._refined else bound
+        share = GAMMA / 8 / sum(each.way == "ladder" for each in self.answers)
+        return max(bound, ladder_records(fine, answer.target or 0, 40, share)) if self._refined else bound
 
     def _step(self, answer: SharpAnswer) -> int | None:
         """The rung at or beyond a refined answer, where it is another value."""
@@ -253,9 +261,12 @@ class _Promises:
         if any(each.value == answer.value for each in others):
             return None  # a running maximum may have lifted it
         rungs = self._rungs(side)
-        drawn = [each for each in others if each.way == "exponential" and each.target is not None]
-        if any(_side(each) == side and self._on_ladder(each, rungs) for each in drawn):
+        tails = [each for each in others if each.target is not None and _side(each) == side]
+        drawn = [each for each in tails if each.way == "exponential"]
+        if any(self._on_ladder(each, rungs) for each in drawn):
             return None  # sorting may have exchanged them
+        if any(each.value == other.value for each in drawn for other in self.answers if other.target is None):
+            return None  # sorting may have exchanged them before a running maximum lifted one
         place = next((i for i, rung in enumerate(rungs) if rung * side >= answer.value * side), None)
         if place is None:
             return None
@@ -299,7 +310,8 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
     -------
     MeanPromise or None
         z = ln(4/γ)/ε bounds both noises by z·K; then the mean is off by at most (U − L)·z/ñ + h/2, and the sum by at
-        most z·(|L| + |U|) + n·h/2, n ≤ ñ + 2z. Doubles in a tally are rounded by at most 2^−50 of the larger end.
+        most z·(|L| + |U|) + n·h/2, n ≤ ñ + 2z. Doubles in a tally, which engines use for large integers too, are off
+        by ten roundings of at most 2^−53 of the larger end, hence by less than 2^−49 of it.
     """
     if averaged.low is None or averaged.tally is None or averaged.sums is None or min(averaged.sums) <= 0:
         return None
@@ -310,7 +322,7 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
         return None
     scale, tally = averaged.scale, averaged.tally
     low, high, step = abs(scale.value(tally.low)), abs(scale.value(tally.high)), scale.value(tally.step)
-    rounding = Fraction(0) if scale.integral else max(low, high) / 2**50
+    rounding = Fraction(0) if scale.integral and max(low, high) < 2**53 else max(low, high) / 2**49
     z = log_above(4 / gamma) / averaged.epsilon
     total = z * (low + high) + (averaged.records + 2 * z) * (step / 2 + rounding)
     outside = None

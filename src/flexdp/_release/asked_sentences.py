@@ -10,7 +10,7 @@ from typing import Any
 
 from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY, date_at, datetime_at
 from flexdp._core.exact import number_text, to_double
-from flexdp._core.text import thousands
+from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Answer
 from flexdp._release.asked import Asked, Result
 from flexdp._release.asked_promises import (
@@ -23,13 +23,14 @@ from flexdp._release.asked_promises import (
 )
 from flexdp._release.asking import level_of
 from flexdp._release.ranges import figure, outward, value_words
-from flexdp._release.sentences import Words, label, record_count
+from flexdp._release.sentences import Words, label, record_count, unit_id
+from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
 from flexdp.sharp.exponentials import log_above
 from flexdp.sharp.rules import RULES
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
 
-__all__ = ["Telling", "statistic_of"]
+__all__ = ["Telling", "counted", "statistic_of"]
 
 _SURE = f"With {percent_text(float(1 - GAMMA))} probability"
 _STATISTICS: dict[str, Statistic] = {"max": Max(), "min": Min(), "median": Median(), "range": Range(), "iqr": IQR(),
@@ -90,7 +91,7 @@ class Telling:
     def records_about(self) -> Answer:
         """Return the noisy number of records, which every asked release has."""
         seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
-        text = f"about {record_count(self.words.spec, seen)}"
+        text = f"about {counted(self.words.spec, seen)}"
         if epsilon is not None:
             off = count_promise(epsilon)
         else:
@@ -124,7 +125,7 @@ class Telling:
         timed = spec.kinds[0] in ("date", "datetime")
         if promise.between is not None:
             return (
-                f"{_SURE} at most {record_count(spec, promise.between)} lie between it and the exact "
+                f"{_SURE} at most {counted(spec, promise.between)} lie between it and the exact "
                 f"{label(statistic)}{self._condition(promise)}."
             )
         if promise.beyond is None:
@@ -132,7 +133,7 @@ class Telling:
         upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
         limit = "it" if promise.step is None else value_words(self.value(promise.step))
-        told = f"{_SURE} at most {record_count(spec, promise.beyond)} are {side} {limit}"
+        told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
         word = self.words._headline(statistic).partition(" (")[0]
@@ -144,8 +145,16 @@ class Telling:
         kind = self.words.spec.kinds[0]
         if kind in ("date", "datetime") or promise.decades is None:
             return ""
-        size = f"if values there are below {figure(10**promise.decades)} in magnitude"
+        size = f"if values {self._where} are below {figure(10**promise.decades)} in magnitude"
         return f", {size}" if kind == "integer" else f", {size} and have at most {promise.decimals} decimals"
+
+    @property
+    def _where(self) -> str:
+        """Where values must be as a condition says: sorting mixes answers, and an anchor may be a median of its own."""
+        answers = () if self.result.levels is None else self.result.levels.answers
+        drawn = [each for each in answers if each.way == "exponential"]
+        where = "there" if len(drawn) == 1 else "near all asked levels"
+        return where if any(each.target is None for each in drawn) else f"{where} and near the median"
 
     def _difference(self, word: str, statistic: Statistic) -> Answer:
         low, high = (self.result.at(level) for level in _ends(word))
@@ -170,24 +179,27 @@ class Telling:
         number = found.mean if word == "mean" else found.total
         promise = mean_promise(self.asked, found)
         value = to_double(number)
-        text = f"about {figure(_rounded(number, promise, word))}"
+        shown = _rounded(number, promise, word)
+        text = f"about {figure(shown)}"
         head = f"{self.words._headline(statistic)}: {text}."
         if found.tally is None or promise is None:
             told = "No bound on its error is stated."
         else:
-            told = self._mean_promised(word, promise, found.tally.low, found.tally.high)
+            high = found.tally.high if found.high is None or not self.asked.column.bounded else found.high
+            told = self._mean_promised(word, promise, found.tally.low, high, abs(shown - number))
         return Answer(
             name=label(statistic), value=value, accuracy=None, statement=f"{head} {told}", text=text, promise=promise
         )
 
-    def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int) -> str:
-        error = outward(promise.mean if word == "mean" else promise.total, 3, up=True)
+    def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int, rounded: Fraction) -> str:
+        error = outward((promise.mean if word == "mean" else promise.total) + rounded, 3, up=True)
         scale = self.asked.column.scale
         ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
-        told = f"{_SURE} it is within {error} of the {word} of the values limited to {ends}"
+        kept = "within" if getattr(self.words.spec.partitions[0], "outside", "clamp") == "drop" else "limited to"
+        told = f"{_SURE} it is within {error} of the {word} of the values {kept} {ends}"
         if promise.outside is None:
             return f"{told}."
-        return f"{told}, and at most {record_count(self.words.spec, promise.outside)} lie beyond either end."
+        return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
 
     def _too_few(self, statistic: Statistic, part: str, seen: int) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
@@ -196,7 +208,7 @@ class Telling:
         needed = math.ceil(RULES.few / share)
         headline = self.words._headline(statistic)
         told = (
-            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {record_count(spec, max(0, seen))} were "
+            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
             f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
         )
         if seen > 0:
@@ -223,6 +235,16 @@ class Telling:
         if abs(units) == scale.limit or not first <= units <= last:
             return f"{text} or {('later' if units > 0 else 'earlier') if timed else ('more' if units > 0 else 'less')}"
         return f"about {text}"
+
+
+def counted(spec: Spec, number: int) -> str:
+    """Return so many of what is ranked: records, units, or the values that several a unit count with.
+
+    A unit that may count in several buckets has as many different values among the ranks.
+    """
+    if spec.unit is None or spec.max_buckets_per_unit == 1:
+        return record_count(spec, number)
+    return f"{plural(number, 'value', thousands)} of units{unit_id(spec)}"
 
 
 def _ends(word: str) -> tuple[Fraction, Fraction]:

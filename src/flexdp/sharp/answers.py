@@ -231,7 +231,7 @@ def ask_several(
         values.sort()
         for level, value in zip(inner_levels, values, strict=True):
             answers.append(SharpAnswer(level=level, value=value, way="exponential", epsilon=each))
-        anchor = scale.short(min(answers, key=lambda answer: abs(answer.level - _HALF)).value)
+        anchor = _short(min(answers, key=lambda answer: abs(answer.level - _HALF)).value, scale, ends)
     else:
         share = epsilon * rules.anchor_share(seen, epsilon)
         anchor = yield from find_anchor(reply, share, scale, rules, ends)
@@ -288,7 +288,15 @@ def find_anchor(reply: Reply, share: Fraction, scale: Scale, rules: Rules, ends:
     """Return the program that finds the anchor, the median to fifteen digits, from the window of `widest_anchor`."""
     mechanism = _inner(_HALF, share, scale, rules, ends)
     value = _found((yield Draw(mechanism, reply.windows[0], "anchor", stage="anchor")), ends)
-    return scale.short(value)
+    return _short(value, scale, ends)
+
+
+def _short(value: int, scale: Scale, ends: Span) -> int:
+    """A value to fifteen digits; or a bound that has more, since rounding must not lead beyond it."""
+    short = scale.short(value)
+    if ends.low is not None:
+        short = max(short, ends.low)
+    return short if ends.high is None else min(short, ends.high - 1)
 
 
 def _found(value: int | None, ends: Span) -> int:
