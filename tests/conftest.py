@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow"}
+FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
 # Tests that take seconds of processor time: ``make quick`` leaves them to ``make test``.
 SLOW = {
     "baselines/test_baselines.py": [
