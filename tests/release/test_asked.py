@@ -144,8 +144,8 @@ def test_evidence_is_that_of_every_table() -> None:
     assert "Proof for ε = 0.32" in proof and "exponential mechanism, ε = 0.32" in proof and "ladder up" in proof
 
 
-# Promises: each statement fails with probability at most 1/20; 40 of 200 failures have a probability below 1e-12.
-RUNS, ALLOWED = 200, 40
+# Promises: each statement fails with probability at most 1/20; 29 of 200 failures have a probability below 1e-6.
+RUNS, ALLOWED = 200, 28
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,24 @@ def test_records_beyond_a_ladder() -> None:
         assert abs(ladder_records(rest, math.ceil(3 / rest), rungs, GAMMA) - wanted) <= 1
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(94, 100), Fraction(3)])
+def test_records_beyond_and_overshoot_against_the_exact_law(epsilon: Fraction) -> None:
+    """Where a ladder fails most: one record too many beyond every rung but the last, or none beyond any."""
+    target, rungs = math.ceil(3 / epsilon), 12
+    ladder = Ladder(rungs=tuple(range(rungs + 1)), side=1, target=target, epsilon=epsilon)
+
+    def early(excess: int) -> Fraction:
+        law = ladder.law([target + excess] * rungs + [0])
+        return 1 - law[rungs]
+
+    excess = ladder_records(epsilon, target, rungs, GAMMA) - target
+    assert early(excess + 1) <= GAMMA < early(excess // 2 + 1)  # with half the excess it would be false
+    law = ladder.law([0] * (rungs + 1))
+    for passed in range(1, rungs + 1):
+        exact = sum(chance for place, chance in law.items() if place >= passed)
+        assert 0 <= ladder_overshoot(epsilon, target, passed) - exact <= Fraction(1, 10**12)
+
+
 def test_overshoot_is_an_upper_bound_and_close() -> None:
     for epsilon in (Fraction(1, 2), Fraction(94, 100), Fraction(2)):
         target = math.ceil(3 / epsilon)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from flexdp.noise.exponential import decay
 from flexdp.sharp.exponentials import exp_minus, log_above
@@ -99,6 +100,7 @@ def ladder_records(epsilon: Fraction, target: int, rungs: int, gamma: Fraction) 
     return target + math.ceil(log_above(max(Fraction(1), rungs / gamma)) * 2 / epsilon)
 
 
+@lru_cache(maxsize=4096)
 def ladder_overshoot(epsilon: Fraction, target: int, rungs: int) -> Fraction:
     """Return an upper bound of the chance that a ladder ends more than so many rungs beyond the last record.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from flexdp.sharp.ranks import EVERYTHING, Span
 from flexdp.sharp.scale import TOP_DECADE, Scale
 
@@ -12,6 +14,7 @@ _DECADES_BELOW = 8
 _MOST_STEPS = 40
 
 
+@lru_cache(maxsize=64)
 def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) -> tuple[int, ...]:
     """Return the anchor and the rungs on one side of it, in order of distance.
 
