@@ -191,7 +191,11 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.Mon
         with pytest.raises(InputError, match=r"no space left to write .*\. Free some space"):
             journal.add(cell)
         journal._stream = real
-    monkeypatch.setattr("os.fdopen", lambda *_: Full())
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(InputError, match="no space left"):
         write_whole(tmp_path / "results.csv", "x")
     assert not list(tmp_path.glob(".flexdp-*")) and not (tmp_path / "results.csv").exists()
