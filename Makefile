@@ -19,7 +19,8 @@ test: .venv/test .venv/browser
 	$(BIN)/python -m pytest -n auto
 
 quick: .venv/test
-	$(BIN)/python -m pytest -n auto -m "not engine and not browser and not slow"
+	$(BIN)/python -m pytest -n auto -m "not engine and not browser and not slow" \
+		$(foreach room,browser engines experiments sharp statistical,--ignore=tests/$(room))
 
 check: .venv/test
 	$(BIN)/ruff format --check .
