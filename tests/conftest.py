@@ -89,6 +89,19 @@ SLOW = {
     ],
     "tables/test_strange_floats.py": ["test_a_strange_float_is_silent_and_changes_its_own_bucket_alone"],
     "tables/test_which_bucket.py": ["test_zeros_of_both_signs_are_one_bucket_of_a_unit"],
+    "tables/test_json_arrays.py": [
+        "test_elements_are_those_of_a_parser",
+        "test_one_strange_element_moves_its_own_bucket_alone",
+    ],
+    "tables/test_workbooks.py": [
+        "test_arrow_files_are_read_by_their_declared_types",
+        "test_one_strange_cell_moves_its_own_bucket_alone",
+    ],
+    "tables/test_written.py": [
+        "test_dates_are_those_of_strptime",
+        "test_numbers_are_those_of_an_oracle_that_uses_no_pattern",
+        "test_one_strange_cell_moves_its_own_bucket_alone",
+    ],
     "test_measure.py": ["test_error_is_the_distance_to_what_could_have_been"],
 }
 

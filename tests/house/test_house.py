@@ -21,7 +21,7 @@ ROOMS = [  # imports point upwards only: a room may import those above it
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files.parquet"},
-    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow"},
+    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow", "tables.files.arrow_files"},
     "sqlite3": {"tables.sqlite.run"},
     "psycopg": {"tables.postgres.run"},
     "pyspark": {"tables.spark.run"},

@@ -25,6 +25,7 @@ from flexdp.statistics import Statistic
 
 __all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release"]
 
+_FILES = ("encoding", "sheet", "decimal", "thousands", "currency", "date_format")
 _SCALARS = ("zone", "unit", "unit_kind", "engine", "format", "delimiter")
 _BUCKETS = ("width", "relative", "edges", "bounds", "outside", "kind", "beta")
 _T = TypeVar("_T")
@@ -56,8 +57,14 @@ class Options(TypedDict, total=False):
     max_buckets_per_unit: int | None
     per_unit: Literal["max", "min", "mean", "random"] | None
     engine: Literal["postgres", "sqlite", "duckdb"] | None
-    format: Literal["csv", "jsonl", "parquet"] | None
+    format: Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"] | None
     delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+    decimal: Literal[".", ","] | None
+    thousands: Literal[",", ".", " ", "'", "_"] | None
+    currency: str | Sequence[str] | None
+    date_format: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
 
 
@@ -130,9 +137,9 @@ def release(
     Parameters
     ----------
     source
-        A path (CSV, Parquet, JSON lines; also gzip, patterns, or a list of paths), a numpy array or list of values, a
-        pandas, polars or pyarrow table or column, a DuckDB relation, a Spark DataFrame, or a pair (connection, table)
-        of a database.
+        A path (CSV, Parquet, JSON lines or arrays, Arrow, Excel; also gzip, patterns, or a list of paths), a numpy
+        array or list of values, a pandas, polars or pyarrow table or column, a DuckDB relation, a Spark DataFrame, or a
+        pair (connection, table) of a database.
     column
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
@@ -172,6 +179,12 @@ def release(
         The dialect of a database connection that does not tell its own.
     format, delimiter
         For files, where the name and the header line do not tell.
+    encoding, sheet
+        The encoding of CSV and JSON files that are not UTF-8, such as "cp1252" or "utf-16"; the sheet of a
+        workbook, by default the first.
+    decimal, thousands, currency, date_format
+        How cells of text in files are written: the decimal mark "." or ","; the mark between thousands; signs that may
+        stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
 
@@ -221,7 +234,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter, ask
+    engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask
         As for :func:`release`.
 
     Returns
@@ -253,6 +266,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
         file_format=options.pop("format", None),
         delimiter=options.pop("delimiter", None),
         engine=options.pop("engine", None),
+        **{name: options.pop(name, None) for name in _FILES},
     )
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")

@@ -109,7 +109,7 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
         if means:
             kind = _mean_kind(column, kind, asked)
         partition = make_buckets(kind, outside=outside, **own)
-        if column.zoned and zone is None:
+        if column.needs_zone(kind) and zone is None:
             raise InputError(
                 "zone",
                 f"is missing: {column.label} holds datetimes with a time zone, and days and hours begin at different "

@@ -17,8 +17,11 @@ from flexdp.errors import InputError, P
 __all__ = [
     "AS_JSON",
     "DELIMITER",
+    "ENCODING",
     "FORMAT",
     "IN_DATABASE",
+    "SHEET",
+    "WRITTEN",
     "all_of",
     "bounds_pair",
     "comma_separated",
@@ -74,10 +77,22 @@ def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None
 
 
 FORMAT = click.option(
-    "--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="File format; default: taken from the file name."
+    "--format",
+    type=click.Choice(["csv", "jsonl", "json", "parquet", "arrow", "xlsx"]),
+    help="File format; default: taken from the file name.",
 )
 DELIMITER = click.option(
     "--delimiter", metavar="C", callback=_tab, help="Delimiter of CSV files; default: taken from the header."
+)
+ENCODING = click.option(
+    "--encoding", metavar="E", help="Encoding of CSV and JSON files; default: UTF-8. E.g. cp1252, latin-1, utf-16."
+)
+SHEET = click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook; default: the first.")
+WRITTEN = (
+    click.option("--decimal", metavar="C", help="Decimal mark of numbers in text: . (default) or ,"),
+    click.option("--thousands", metavar="C", help="Mark between thousands of numbers in text: , . ' _ or ' '."),
+    click.option("--currency", multiple=True, metavar="C", help="Sign that may stand beside numbers in text, e.g. €."),
+    click.option("--date-format", metavar="F", help="Format of dates in text, e.g. %d.%m.%Y; default: %Y-%m-%d."),
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 IN_DATABASE = click.option(
@@ -146,6 +161,9 @@ _TABLE = (
     IN_DATABASE,
     DELIMITER,
     FORMAT,
+    ENCODING,
+    SHEET,
+    *WRITTEN,
     AS_JSON,
 )
 
@@ -193,7 +211,8 @@ def prepared(source: tuple[str, ...], column: str, table: str | None, **options:
         (options["by_kind"],) = options["by_kind"]
     if options["groups"] and len(by) > 1:
         options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
-    options["ask"] = list(options["ask"]) or None
+    for name in ("ask", "currency"):
+        options[name] = list(options[name]) or None
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(

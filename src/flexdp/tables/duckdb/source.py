@@ -7,7 +7,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flexdp.buckets.base import Kind
@@ -23,6 +23,7 @@ from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.served_table import check_name, no_table
 from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.written import WRITTEN, Written
 
 __all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
 
@@ -40,6 +41,8 @@ class EngineTable:
     opened: Callable[[Sequence[str]], AbstractContextManager[Workspace]]
     table: str = "source"
     single: bool = False
+    files: tuple[str, ...] = ()
+    written: Written = WRITTEN
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -52,7 +55,7 @@ class EngineTable:
             no_name(name)
             return declared(None, self.type_of(self.names[0]), self.names[0])
         pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
-        return declared(str(name), self.type_of(str(name)), str(name))
+        return replace(declared(str(name), self.type_of(str(name)), str(name)), written=self.written)
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""

@@ -12,7 +12,7 @@ import select
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from gzip import BadGzipFile, GzipFile
@@ -20,10 +20,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexdp.tables.files.arrow_stream import TextBatch, text_stream
+from flexdp.tables.files.encodings import transcoded
 
-__all__ = ["LONGEST_LINE", "STDIN", "DamagedError", "Lines", "open_bytes", "split_lines"]
+__all__ = [
+    "LONGEST_LINE",
+    "STDIN",
+    "DamagedError",
+    "FindEnds",
+    "Lines",
+    "ReadInto",
+    "line_ends",
+    "open_bytes",
+    "split_lines",
+]
 
 STDIN = "/dev/stdin"
 LONGEST_LINE = 1 << 20  # bytes, without the line end
@@ -34,6 +46,14 @@ _GZIP = b"\x1f\x8b"
 _POLL_SECONDS = 0.1
 
 ReadInto = Callable[[memoryview], int | None]
+FindEnds = Callable[[NDArray[np.uint8]], NDArray[np.intp]]  # of one block after the other
+
+
+def line_ends(data: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Return the places of line feeds and carriage returns."""
+    low = np.flatnonzero(data <= _CARRIAGE_RETURN)
+    ends: NDArray[np.intp] = low[(data[low] == _LINE_FEED) | (data[low] == _CARRIAGE_RETURN)]
+    return ends
 
 
 class DamagedError(OSError):
@@ -46,31 +66,52 @@ class Lines:
 
     Each line is followed by ``mark``, one byte in place of its line end. With ``header``, the first line of every file
     is left out; that of standard input has been consumed already. Once ``stopped`` is set, reading fails.
+
+    ``ends`` makes what finds the ends of records in a file, if those are not lines; ``opened`` opens a file that is not
+    read as it is.
     """
 
     files: Sequence[str]
     mark: bytes
     header: bool
     stopped: threading.Event = field(default_factory=threading.Event)
+    encoding: str | None = None
+    ends: Callable[[], FindEnds] = lambda: line_ends
+    opened: Callable[[str, threading.Event], ReadInto] | None = None
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return text_stream("line", self._batches)
 
     def _batches(self) -> Iterator[TextBatch]:
         for file in self.files:
-            with open_bytes(file, self.stopped) as read_into:
+            with self._open(file) as read_into:
                 taken = self.header and file == STDIN  # with its first line, and a byte order mark
-                for batch in split_lines(read_into, self.mark, skip_first=self.header and not taken, begun=taken):
+                skip = self.header and not taken
+                for batch in split_lines(read_into, self.mark, skip_first=skip, begun=taken, find_ends=self.ends()):
                     if self.stopped.is_set():
                         raise InterruptedError
                     yield batch
 
+    def _open(self, file: str) -> AbstractContextManager[ReadInto]:
+        if self.opened is not None:
+            return nullcontext(self.opened(file, self.stopped))
+        return open_bytes(file, self.stopped, self.encoding)
+
 
 @contextmanager
-def open_bytes(file: str, stopped: threading.Event | None = None) -> Iterator[ReadInto]:
-    """Open a file for reading into buffers, decompressed if its name ends in .gz; standard input continues."""
+def open_bytes(file: str, stopped: threading.Event | None = None, encoding: str | None = None) -> Iterator[ReadInto]:
+    """Open a file for reading into buffers, decompressed if its name ends in .gz; standard input continues.
+
+    An ``encoding`` other than UTF-8 is turned into it.
+    """
+    with _open_raw(file, stopped or threading.Event()) as read_into:
+        yield read_into if encoding is None else transcoded(read_into, encoding)
+
+
+@contextmanager
+def _open_raw(file: str, stopped: threading.Event) -> Iterator[ReadInto]:
     if file == STDIN:
-        yield partial(_read_stdin, stopped or threading.Event())
+        yield partial(_read_stdin, stopped)
     elif file.lower().endswith(".gz"):
         with Path(file).open("rb") as packed, GzipFile(fileobj=packed) as unpacked:
             start = packed.peek(2)[:2]
@@ -107,6 +148,7 @@ def split_lines(
     begun: bool = False,
     chunk: int = _CHUNK,
     longest: int = LONGEST_LINE,
+    find_ends: FindEnds = line_ends,
 ) -> Iterator[TextBatch]:
     """Yield whole lines in batches, each line followed by ``mark``. The result does not depend on ``chunk``.
 
@@ -122,8 +164,7 @@ def split_lines(
         if not got:
             break
         data = data[: len(carry) + got]
-        low = np.flatnonzero(data <= _CARRIAGE_RETURN)
-        ends = low[(data[low] == _LINE_FEED) | (data[low] == _CARRIAGE_RETURN)]
+        ends = find_ends(data[len(carry) :]) + len(carry)
         whole, carry = np.split(data, [ends[-1] + 1 if len(ends) else 0])
         if len(ends):
             batch = _batch(whole, ends, mark, longest)
