@@ -89,6 +89,11 @@ SLOW = {
     ],
     "tables/test_strange_floats.py": ["test_a_strange_float_is_silent_and_changes_its_own_bucket_alone"],
     "tables/test_which_bucket.py": ["test_zeros_of_both_signs_are_one_bucket_of_a_unit"],
+    "tables/test_check.py": [
+        "test_all_columns_in_one_pass_and_only_those_that_are_named",
+        "test_each_example_alone_has_its_reason",
+        "test_lines_that_cannot_be_read_are_counted_apart",
+    ],
     "tables/test_json_arrays.py": [
         "test_elements_are_those_of_a_parser",
         "test_one_strange_element_moves_its_own_bucket_alone",

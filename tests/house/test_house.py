@@ -62,8 +62,9 @@ def imports(path: Path) -> frozenset[str]:
 
 def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
-        "Accuracy", "Answer", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram", "InputError",
-        "Privacy", "Release", "Releases", "__version__", "plan", "query", "release",
+        "Accuracy", "Answer", "Certificate", "CertificateError", "Check", "DataError", "FlexdpError", "Histogram",
+        "InputError", "Privacy", "ReadingWarning", "Release", "Releases", "__version__", "check", "plan", "query",
+        "release",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 

@@ -17,6 +17,7 @@ from flexdp._core.text import plain_scalar
 from flexdp._release.checks import prepare_column
 from flexdp._release.columns import column_names, per_column
 from flexdp._release.published import Release
+from flexdp._release.reading import warn_of_reading
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
 from flexdp.buckets.base import Kind, Outside
@@ -210,7 +211,10 @@ def release(
     'median'
     """
     request = prepare(source, column, separately=separately, **options)
-    return request.with_budget(epsilon, delta, certify=certify, split=split).run()
+    ready = request.with_budget(epsilon, delta, certify=certify, split=split)
+    if options.get("kind") is None:
+        warn_of_reading(ready)
+    return ready.run()
 
 
 @_spelled_out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from flexdp.cli.check import check
 from flexdp.cli.columns import columns
 from flexdp.cli.compare import compare
 from flexdp.cli.demo import demo
@@ -25,7 +26,7 @@ def cli() -> None:
     """Publish columns of a table with differential privacy that only ever leaves records out."""
 
 
-for _command in (release, columns, query, report, plan, experiment, compare, demo, web):
+for _command in (release, check, columns, query, report, plan, experiment, compare, demo, web):
     cli.add_command(_command)
 
 

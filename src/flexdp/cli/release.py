@@ -13,22 +13,15 @@ import click
 from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
+from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import comma_separated, prepared, table_options
 from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError, P, spelled
 
 __all__ = ["release"]
 
 _LARGE_DELTA = Fraction(1, 100)  # warn from here
-_WRITTEN = {
-    "number": "numbers written like 1234.5",
-    "integer": "whole numbers written like 1234",
-    "date": "dates written like 2024-12-31",
-    "datetime": "datetimes written like 2024-12-31T18:30",
-    "boolean": "true or false",
-}
-_WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00"
 
 
 @click.command()
@@ -102,7 +95,9 @@ def release(
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
     each = list(published.values()) if request.separately else [published]
-    _tell_reading(request, asked=options["kind"] is not None and all(one.survived for one in each))
+    if options["kind"] is None or not all(one.survived for one in each):
+        for told in how_it_was_read(request):
+            click.echo(visible(spelled(told, run.spell)), err=True)
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
@@ -140,20 +135,6 @@ def _warn(request: Any) -> None:
             "it should be far below one in the number of records.",
             err=True,
         )
-
-
-def _tell_reading(request: Any, *, asked: bool) -> None:
-    """Say how cells of columns without a declared type must be written to count."""
-    for axis in () if asked else (axis for each in request.questions for axis in each.counting.values):
-        if axis.column.undeclared and axis.kind in _WRITTEN:
-            written = _WRITTEN[axis.kind] if axis.zone is None else _WITH_OFFSET
-            timed = axis.zone is None and axis.kind in ("date", "datetime")
-            zone = " Use --zone to read datetimes with an offset." if timed else ""
-            click.echo(
-                f"{visible(axis.column.label.capitalize())} was read as {written}; other cells were not counted. "
-                f"Use --kind to read it differently.{zone}",
-                err=True,
-            )
 
 
 def _status(message: str) -> Any:

@@ -18,6 +18,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
+from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
@@ -76,6 +77,19 @@ class EngineTable:
     def together_query(self, countings: Sequence[Counting]) -> str:
         """Return the SQL that makes several counts in one pass."""
         return together_query(self.table, countings, DUCKDB, self._read)
+
+    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+        """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        texts = {
+            column: f"CAST({DUCKDB.identifier(column.engine_name)} AS VARCHAR)"
+            for column, kind in wanted
+            if column.kind == "text" and kind != "text"
+        }
+        checked = [Checked(column, kind, texts.get(column)) for column, kind in wanted]
+        out = self.execute(
+            check_query(self.table, checked, self._read), list(dict.fromkeys(c.engine_name for c, _ in wanted))
+        )
+        return inspected([values[0] for values in out.values()], len(wanted), {})
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,6 +47,7 @@ from flexdp.tables.files.lines import STDIN, Lines
 from flexdp.tables.files.parquet import parquet_columns, read_parquet
 from flexdp.tables.files.paths import FORMATS, FileFormat, find_files, format_of, shown_path
 from flexdp.tables.interrupts import run
+from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
 from flexdp.tables.sql.query import ReadCell, Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
@@ -244,6 +246,16 @@ class FileTable:
         source, read = self._source(_columns_of(countings))
         return lines_in_sql(self._lines, self.format) + together_query(source, countings, DUCKDB, read)
 
+    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+        """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        columns = tuple({column.name: column for column, _ in wanted}.values())
+        cells, tally = self._cells(columns), Counter[str]()
+        checked = [Checked(column, kind, _as_text(cells[column.name], column, kind)) for column, kind in wanted]
+        statement = check_query(self._from(columns, blank=False), checked, self._reader(cells))
+        with self._reading(columns, tally=tally) as (con, interrupt):
+            (row,) = run(lambda: con.execute(statement).fetchall(), interrupt)
+        return inspected(row, len(wanted), tally)
+
     @cached_property
     def _lines(self) -> dict[str, Lines]:
         """The lines of text files by their name in the query; files with the same header share one."""
@@ -267,7 +279,9 @@ class FileTable:
         }
 
     @contextmanager
-    def _reading(self, columns: Sequence[Column], **settings: str) -> Iterator[tuple[Any, Callable[[], None]]]:
+    def _reading(
+        self, columns: Sequence[Column], tally: Counter[str] | None = None, **settings: str
+    ) -> Iterator[tuple[Any, Callable[[], None]]]:
         """Open a connection that sees the lines, with the function that stops a query on it."""
         stopped = threading.Event()
         with connection(texts=any(column.kind == "text" for column in columns), **settings) as con:
@@ -277,7 +291,7 @@ class FileTable:
                 con.interrupt()
 
             for name, lines in self._lines.items():
-                con.register(name, replace(lines, stopped=stopped))
+                con.register(name, replace(lines, stopped=stopped, tally=tally))
             try:
                 yield con, interrupt
             finally:
@@ -313,11 +327,13 @@ class FileTable:
             return {column.name: _Cell(f"cell{i}") for i, column in enumerate(columns)}
         return {column.name: _Cell(f"nullif(cell{i}, '')") for i, column in enumerate(columns)}
 
-    def _from(self, columns: Sequence[Column]) -> str:
+    def _from(self, columns: Sequence[Column], *, blank: bool = True) -> str:
+        """Return a FROM clause; without ``blank`` lines there is one row for each record."""
         if self.format == "parquet":
             return read_parquet(file_list(self.files), int96=any(column.type_name == "INT96" for column in columns))
         if self.format != "csv":
-            valid = "(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines)"
+            kept = "" if blank else " WHERE trim(line, ' \t\r\n') <> ''"
+            valid = f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines{kept})"
             read = json_text if self._is_typed else json_member
             cells = [f"{read(column.name or '')} AS cell{i}" for i, column in enumerate(columns)]
             if self._is_typed:
@@ -336,7 +352,8 @@ class FileTable:
                     remedy="Convert the file to Parquet.",
                 )
             cells = [f"{csv_cell(place, delimiter)} AS cell{i}" for i, place in enumerate(places)]
-            parts.append(f"SELECT {', '.join(cells)} FROM {unmarked(name, delimiter)}")
+            kept = "" if blank else f" WHERE trim(line, {DUCKDB.text(delimiter + chr(10))}) <> ''"
+            parts.append(f"SELECT {', '.join(cells)} FROM {unmarked(name, delimiter)}{kept}")
         return "(" + " UNION ALL ".join(parts) + ")"
 
 
@@ -355,6 +372,13 @@ def _read_typed(text: str, typed: str, column: Column, kind: Kind) -> Reading:
     found = read_cell(text, column, kind)
     plain = read_cell(f"({own})", replace(column, written=WRITTEN), kind)
     return Reading(f"coalesce({plain.value}, {found.value})", found.wide)
+
+
+def _as_text(cell: _Cell, column: Column, kind: Kind) -> str | None:
+    """Return the expression of a cell as text; None if it is declared to be something else."""
+    if column.undeclared:
+        return cell.text if cell.typed is None else f"coalesce({cell.text}, {cell.typed})"
+    return f"CAST({cell.text} AS VARCHAR)" if column.kind == "text" and kind != "text" else None
 
 
 def _short(cell: str, column: Column) -> str:
