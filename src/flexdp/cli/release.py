@@ -17,7 +17,7 @@ from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import comma_separated, prepared, table_options
 from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers
-from flexdp.errors import InputError, P, spelled
+from flexdp.errors import InputError, spelled
 
 __all__ = ["release"]
 
@@ -71,13 +71,6 @@ def release(
     Every run spends (ε, δ) again.
     """
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
-    if request.separately and output is not None and output.lower().endswith(".html"):
-        raise InputError(
-            "output",
-            ("must be .json or .csv with ", P("separately", True)),
-            given=safe_repr(output),
-            remedy="flexdp report makes a page of each column.",
-        )
     questions = parse_stats(stats, request)
     _warn(request)
     unwritten = False
