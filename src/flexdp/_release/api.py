@@ -67,6 +67,10 @@ class Options(TypedDict, total=False):
     currency: str | Sequence[str] | None
     date_format: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
+    title: str | None
+    publisher: str | None
+    dataset_name: str | None
+    period: str | None
 
 
 _DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp"}
@@ -188,6 +192,8 @@ def release(
         stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
+    title, publisher, dataset_name, period
+        What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
 
     Returns
     -------
@@ -239,6 +245,8 @@ def query(
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
     engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask
+        As for :func:`release`.
+    title, publisher, dataset_name, period
         As for :func:`release`.
 
     Returns

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice
 from flexdp._core.exact import root_up
+from flexdp._release.about import declared_about
 from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import Wanted
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
@@ -80,6 +81,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         unit=None if units is None else units.column.name or "",
         max_buckets_per_unit=1 if units is None else units.most,
         per_unit=None if units is None or units.per_unit == "random" else units.per_unit,
+        about=declared_about(options),
     )
     asked, bucketed = check_ask(table, counting, spec, options)
     return Prepared(table=table, counting=counting, spec=spec, wanted=asked, bucketed=bucketed)

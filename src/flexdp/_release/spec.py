@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from flexdp._core.calendar import days_since_epoch
+from flexdp._release.about import NOTHING, About
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.parse import make_grid
 from flexdp.buckets.partition import Buckets, Partition
@@ -41,6 +42,8 @@ class Spec:
         Number of buckets that one unit may count in.
     per_unit
         Which one value of each unit counts; None where all of its buckets may.
+    about
+        What the publisher declares about the release.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Spec:
     unit: str | None = None
     max_buckets_per_unit: int = 1
     per_unit: OneValue | None = None
+    about: About = NOTHING
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -49,6 +49,10 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
     callback=comma_separated,
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
+@click.option("--title", metavar="T", help="Title of the page.")
+@click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page.")
+@click.option("--dataset-name", metavar="N", help="Name of the data set, for the JSON and the page.")
+@click.option("--period", metavar="P", help="Period that the data covers, for the JSON and the page.")
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -79,6 +83,7 @@ def release(
             with _status("Counting the records of each bucket…"):
                 published = request.run()
             run.spent = True
+            published = _showing(published, stats, request)
             target.write(published)
     except OSError:  # what has been paid for is printed all the same
         if not run.spent:
@@ -111,6 +116,15 @@ def release(
             f"{run.cost}",
         )
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
+
+
+def _showing(published: Any, stats: tuple[str, ...], request: Any) -> Any:
+    """The release, whose page shows the statistics that were named; answers that were asked for are on it anyway."""
+    asked = request.questions[0].wanted
+    words = [word for word in stats if asked is None or word not in asked.words]
+    if request.separately:
+        return type(published)([one._showing(words) for one in published.values()])
+    return published._showing(words)
 
 
 def _warn(request: Any) -> None:
