@@ -554,8 +554,8 @@ RESULTS = {
     "Answer", "Certificate", "Check", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion",
     "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
     "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
-    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan", "Metric",
-    "Thinned", "Neighbours", "Division",
+    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan",
+    "Metric", "Thinned", "Neighbours", "Division",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
 INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}
