@@ -122,12 +122,28 @@ def test_numbers_are_numbers_and_texts_as_declared(tmp_path: Path) -> None:
 def test_the_query_that_is_shown_counts_the_same(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('[{"x": 1}, {"x": 2},\n {"x": 2}]')
-    rows = duckdb.sql(flexdp.query(path, "x", kind="integer")).fetchall()
-    assert {int(key): count for key, count in rows} == {1: 1, 2: 2}
+    rows = duckdb.sql(flexdp.query(path, "x", kind="integer", width=1)).fetchall()
+    assert sorted(count for _, count in rows) == [1, 2]
 
 
 def test_the_command_line_reads_arrays(tmp_path: Path) -> None:
     path = tmp_path / "t.dump"
     path.write_text(json.dumps([{"x": i % 3} for i in range(600)], indent=1))
-    out = command("release", path, "x", "--format", "json", "--kind", "integer", "-e", "1", "-d", "1e-6", "-s", "max")
+    out = command(
+        "release",
+        path,
+        "x",
+        "--format",
+        "json",
+        "--kind",
+        "integer",
+        "--width",
+        "1",
+        "-e",
+        "1",
+        "-d",
+        "1e-6",
+        "-s",
+        "max",
+    )
     assert out.returncode == 0 and "Highest x: 2." in out.stdout, out
