@@ -67,7 +67,8 @@ NOTHING = About()
 
 def declared_about(options: Mapping[str, Any]) -> About:
     """Return the metadata among the options of a release."""
-    return About(**{name: _text(name, options.get(name)) for name in DECLARED})
+    title, publisher, dataset_name, period = (_text(name, options.get(name)) for name in DECLARED)
+    return About(title=title, publisher=publisher, dataset_name=dataset_name, period=period)
 
 
 def _text(name: str, value: object) -> str | None:

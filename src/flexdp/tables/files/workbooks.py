@@ -132,6 +132,7 @@ class _Element:
 _FAILURES = (OSError, KeyError, RuntimeError, ValueError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error,
              expat.ExpatError)  # fmt: skip
 _KEPT = ("row", "c", "si", "sheet", "workbookPr", "Relationship", "numFmt", "xf", "cellXfs")
+_ENDED = ("c", "si")  # of these, only the end matters
 _VALUES = ("v", "t")  # elements whose text is a value
 
 
@@ -151,8 +152,10 @@ def _parsed(part: IO[bytes]) -> Iterator[_Element]:
     def start(name: str, attributes: dict[str, str]) -> None:
         own = name.rpartition(" ")[2]
         if own in _KEPT:
-            opened.append(_Element(own, {key.rpartition(" ")[2]: value for key, value in attributes.items()}))
-            ready.append(_Element(own, opened[-1].attributes))
+            opened.append(_Element(own, attributes))  # those of cells and texts have no namespace
+            if own not in _ENDED:
+                opened[-1].attributes = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
+                ready.append(_Element(own, opened[-1].attributes))
         else:
             inside.append(own)
 
