@@ -59,6 +59,8 @@ class Options(TypedDict, total=False):
     format: Literal["csv", "jsonl", "parquet"] | None
     delimiter: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
+    where: str | None
+    derive: Mapping[str, str] | None
 
 
 _DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp"}
@@ -174,6 +176,11 @@ def release(
         For files, where the name and the header line do not tell.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
+    where
+        A test of the records that count, such as "ward = 'ICU' AND year(day) = 2024"; it is public and is published
+        with the release (docs/filters.md).
+    derive
+        Columns that are computed from others record by record, by name: ``{"stay": "arr - dep"}``.
 
     Returns
     -------
@@ -221,7 +228,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter, ask
+    engine, format, delimiter, ask, where, derive
         As for :func:`release`.
 
     Returns
@@ -280,6 +287,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
 
 def _checked_zone(options: dict[str, Any], request: Request) -> Request:
     axes = [axis for question in request.questions for axis in question.counting.values]
-    if options.get("zone") is not None and all(axis.zone is None for axis in axes):
+    zoned = any(column.zoned for question in request.questions for column in question.counting.columns)
+    if options.get("zone") is not None and all(axis.zone is None for axis in axes) and not zoned:
         raise InputError("zone", "fits a column of datetimes with a time zone only", remedy="Leave it out.")
     return request
