@@ -61,9 +61,10 @@ class Options(TypedDict, total=False):
     ask: str | Statistic | Sequence[str | Statistic] | None
     where: str | None
     derive: Mapping[str, str] | None
+    rows_are_records: bool
 
 
-_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp"}
+_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp", "rows_are_records": False}
 
 
 def _spelled_out(function: _F) -> _F:
@@ -181,6 +182,9 @@ def release(
         with the release (docs/filters.md).
     derive
         Columns that are computed from others record by record, by name: ``{"stay": "arr - dep"}``.
+    rows_are_records
+        Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
+        row, and no row depends on two (docs/filters.md).
 
     Returns
     -------
@@ -228,7 +232,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter, ask, where, derive
+    engine, format, delimiter, ask, where, derive, rows_are_records
         As for :func:`release`.
 
     Returns
@@ -254,12 +258,14 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
+    options["rows_are_records"] = flag("rows_are_records", options.get("rows_are_records", False))
     table = open_table(
         source,
         None if column is None else names,
         file_format=options.pop("format", None),
         delimiter=options.pop("delimiter", None),
         engine=options.pop("engine", None),
+        rows_are_records=options["rows_are_records"],
     )
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")

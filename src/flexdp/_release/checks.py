@@ -86,6 +86,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         per_unit=None if units is None or units.per_unit == "random" else units.per_unit,
         where=None if where is None else where.text,
         derived=named.used([column for column, _ in counting.named]),
+        of_query=bool(options.get("rows_are_records", False)),
     )
     asked, bucketed = check_ask(table, counting, spec, options)
     return Prepared(table=table, counting=counting, spec=spec, wanted=asked, bucketed=bucketed)

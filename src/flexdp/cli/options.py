@@ -49,9 +49,7 @@ def comma_separated(_context: click.Context, parameter: click.Parameter, value: 
     return [part if f'"{part}"' in value else part.strip() for part in row]
 
 
-def named_values(
-    _context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str] | None:
+def named_values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
     """Split NAME=VALUE as an option's callback."""
     out: dict[str, str] = {}
     for value in values:
@@ -172,6 +170,11 @@ _TABLE = (
         help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
     ),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
+    click.option(
+        "--rows-are-records",
+        is_flag=True,
+        help="Vouch for a view: every record makes at most one row, and no row depends on two.",
+    ),
     IN_DATABASE,
     DELIMITER,
     FORMAT,

@@ -75,7 +75,9 @@ class _SQLite(Dialect):
         return f"X'{value.encode().hex()}'"
 
     def like(self, text: str, pattern: Sequence[str | None]) -> str:
-        return f"{LIKE}({text}, {self.compared_literal(in_sql(pattern)[0])})"  # SQLite's own ignores case and stops at NUL
+        return (
+            f"{LIKE}({text}, {self.compared_literal(in_sql(pattern)[0])})"  # SQLite's own ignores case and stops at NUL
+        )
 
     def is_short(self, text: str) -> str:
         """Test the stored bytes, at most twice as many as in UTF-8; ``run.py`` tests those exactly."""

@@ -74,9 +74,7 @@ def derived_column(name: str, text: object, lookup: _Lookup, *, zone: str | None
 
 
 class _Meaning:
-    def __init__(
-        self, parameter: str, lookup: _Lookup, kinds: Mapping[str | None, Kind], zone: str | None
-    ) -> None:
+    def __init__(self, parameter: str, lookup: _Lookup, kinds: Mapping[str | None, Kind], zone: str | None) -> None:
         self._parameter, self._lookup, self._zone = parameter, lookup, zone
         self._columns: dict[str, Column] = {}
         self._wanted: dict[str, set[Kind]] = {}
@@ -231,9 +229,7 @@ class _Meaning:
     def _case(self, node: tree.Case) -> Typed:
         results = [value for _, value in node.branches] + ([node.otherwise] if node.otherwise is not None else [])
         values = self._alike(results)
-        branches = tuple(
-            (self.test(test), value) for (test, _), value in zip(node.branches, values, strict=False)
-        )
+        branches = tuple((self.test(test), value) for (test, _), value in zip(node.branches, values, strict=False))
         otherwise = values[-1] if node.otherwise is not None else None
         return Cases(branches, otherwise, values[0].kind)
 
@@ -304,7 +300,7 @@ class _Meaning:
         return number + 0.0
 
     def _exact(self, value: Decimal) -> int | Fraction:
-        if abs(value) > LARGEST_INTEGER:
+        if value.copy_abs() > LARGEST_INTEGER:
             raise self._refused(": integers have at most 37 digits")
         exact = Fraction(value)
         return exact.numerator if exact.denominator == 1 else exact
@@ -322,7 +318,7 @@ class _Meaning:
             return self._compare(node.op if positive else _OPPOSITE[node.op], node.left, node.right)
         negated = node.negated is positive
         if isinstance(node, tree.Between):
-            low, high = (("<", ">") if negated else (">=", "<="))
+            low, high = ("<", ">") if negated else (">=", "<=")
             parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
             return Some(parts) if negated else All(parts)
         if isinstance(node, tree.IsNull):
@@ -464,7 +460,7 @@ def _literal_kind(value: object, *, exact: bool = False) -> Kind:
     if isinstance(value, Decimal):
         if _is_fraction(value):
             return "number"
-        return "integer" if exact or abs(value) >= 10**_NARROW_DIGITS else "number"
+        return "integer" if exact or value.copy_abs() >= 10**_NARROW_DIGITS else "number"
     if isinstance(value, str):
         return "text"
     return "datetime" if isinstance(value, dt.datetime) else "date"
