@@ -16,10 +16,12 @@ _LINE = re.compile(
     r"|simple . [0-9/]+ \[.*\])"
 )
 _CALL = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)\(")
+_BARE = re.compile(r"(?<![\w.])[a-z_][A-Za-z0-9_.]*(?![\w.(])")
+_PLAIN = {"descending", "nulls_last", "dyn", "int", "float", "str", "null", "true", "false", "and", "or", "not", "lit"}
 _ELEMENTWISE = {
     "col", "when", "then", "otherwise", "alias", "cast", "strict_cast", "is_null", "is_not_null", "is_nan",
     "is_not_nan", "is_finite", "is_infinite", "fill_null", "fill_nan", "abs", "round", "floor", "ceil", "clip", "sign",
-    "is_in", "is_between", "coalesce", "not", "sqrt", "exp", "log", "pow",
+    "is_in", "is_between", "coalesce", "not", "negate", "sqrt", "exp", "log", "pow",
     "str.to_uppercase", "str.to_lowercase", "str.len_chars", "str.len_bytes", "str.slice", "str.starts_with",
     "str.ends_with", "str.contains", "str.replace", "str.replace_all", "str.strip_chars",
     "dt.year", "dt.month", "dt.day", "dt.hour", "dt.minute", "dt.second", "dt.weekday", "dt.week", "dt.quarter",
@@ -41,6 +43,7 @@ def check_lazy(plan: str) -> None:
         if found is None:
             raise not_records(next((why for pattern, why in _REASONS if re.search(pattern, line)), UNKNOWN))
         for part in ("test", "columns", "order"):
-            for call in _CALL.findall(found.group(part) or ""):
-                if call.lstrip(".") not in _ELEMENTWISE:
-                    raise not_records("an aggregate, a window or another expression that may look at several rows")
+            words = found.group(part) or ""
+            calls = {call.lstrip(".") for call in _CALL.findall(words)}
+            if calls - _ELEMENTWISE or set(_BARE.findall(words)) - _PLAIN:
+                raise not_records("an aggregate, a window or another expression that may look at several rows")

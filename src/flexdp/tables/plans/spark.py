@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from flexdp.tables.plans.refusal import UNKNOWN, not_records
+from flexdp.tables.plans.connect import check_message
+from flexdp.tables.plans.refusal import UNKNOWN, checked, not_records
 
 __all__ = ["check_frame"]
 
@@ -24,19 +25,18 @@ _REASONS = {
     "Except": "EXCEPT", "Union": "a UNION of what may be the same records twice",
 }  # fmt: skip
 _MANY_ROWS = re.compile(r"Subquery|UDF|UDAF|Exists|Aggregat|Window|Generator|Udf")
-_NODE = re.compile(r"[\s:+\-|]*'?([A-Za-z]\w*)")
 _MOST_NODES = 20_000
 
 
 def check_frame(frame: Any) -> None:
     """Refuse a DataFrame unless its plan works row by row."""
+    if not hasattr(frame, "_jdf"):
+        checked(lambda: check_message(frame._plan.to_proto(frame.sparkSession.client).root, _is_table(frame)))
+        return
     names: list[str] | None = None
     deterministic = False
     with suppress(Exception):  # the engine's message is not repeated; refused below
-        if hasattr(frame, "_jdf"):
-            names, deterministic = _classic(frame._jdf.queryExecution().analyzed())
-        else:
-            names, deterministic = _described(frame._explain_string(mode="extended")), True
+        names, deterministic = _classic(frame._jdf.queryExecution().analyzed())
     if names is None:
         raise not_records("a plan that cannot be read")
     for name in names:
@@ -72,10 +72,7 @@ def _listed(sequence: Any) -> list[Any]:
     return [sequence.apply(i) for i in range(sequence.size())]
 
 
-def _described(text: str) -> list[str]:
-    """Return the steps of the analysed plan in a description, of which a server tells nothing else."""
-    analysed = text.split("== Analyzed Logical Plan ==")[1].split("== Optimized Logical Plan ==")[0]
-    lines = analysed.strip("\n").splitlines()[1:]  # the first line lists the columns
-    found = [_NODE.match(line) for line in lines if line.strip()]
-    names = ["" if match is None else match.group(1) for match in found]
-    return [*names, "Subquery"] if "subquery" in analysed else names
+def _is_table(frame: Any) -> Callable[[str], bool]:
+    """Return the function that tells whether a name is that of a stored table, not of a view."""
+    catalog = frame.sparkSession.catalog
+    return lambda name: str(catalog.getTable(name).tableType) in ("MANAGED", "EXTERNAL")

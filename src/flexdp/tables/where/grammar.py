@@ -11,8 +11,24 @@ from typing import TypeVar
 from flexdp.errors import InputError
 from flexdp.tables.where.tokens import Token, refused, tokens_of
 from flexdp.tables.where.tree import (
-    RESERVED, And, Arithmetic, Between, Call, Case, Compare, In, IsNull, Like, Literal, Name, Negative, Node, Not, Or,
-    Test, Value,
+    RESERVED,
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Case,
+    Compare,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Name,
+    Negative,
+    Node,
+    Not,
+    Or,
+    Test,
+    Value,
 )  # fmt: skip
 
 __all__ = ["FUNCTIONS", "datetime_of", "day_of", "parse_test", "parse_value"]
@@ -25,10 +41,32 @@ _MOST_OPERATIONS = 100  # of arithmetic
 _MOST_DIGITS, _LARGEST_POWER = 40, 400
 _COMPARISONS = ("=", "<>", "!=", "<", "<=", ">", ">=")
 _OVER_RECORDS = frozenset(
-    "avg mean sum count min max median mode quantile percentile stddev std variance var first last any_value "
-    "array_agg string_agg group_concat".split()
+    [
+        "avg",
+        "mean",
+        "sum",
+        "count",
+        "min",
+        "max",
+        "median",
+        "mode",
+        "quantile",
+        "percentile",
+        "stddev",
+        "std",
+        "variance",
+        "var",
+        "first",
+        "last",
+        "any_value",
+        "array_agg",
+        "string_agg",
+        "group_concat",
+    ]
 )
-_WINDOWS = frozenset("row_number rank dense_rank ntile lag lead first_value last_value nth_value cume_dist".split())
+_WINDOWS = frozenset(
+    ["row_number", "rank", "dense_rank", "ntile", "lag", "lead", "first_value", "last_value", "nth_value", "cume_dist"]
+)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)? ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?",

@@ -24,8 +24,27 @@ from flexdp.tables.where.grammar import datetime_of, day_of, parse_test, parse_v
 from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.tree import text_of
 from flexdp.tables.where.typed import (
-    LARGEST_TERM, TINY, All, Always, AsNumber, Cases, Compared, Const, Difference, First, Leaf, Matches, Missing, OneOf, Operation, Part,
-    Some, Sum, Tested, Typed, leaves,
+    LARGEST_TERM,
+    TINY,
+    All,
+    Always,
+    AsNumber,
+    Cases,
+    Compared,
+    Const,
+    Difference,
+    First,
+    Leaf,
+    Matches,
+    Missing,
+    OneOf,
+    Operation,
+    Part,
+    Some,
+    Sum,
+    Tested,
+    Typed,
+    leaves,
 )  # fmt: skip
 
 __all__ = ["Filter", "derived_column", "filter_of"]
@@ -65,7 +84,7 @@ def derived_column(name: str, text: object, lookup: _Lookup, *, zone: str | None
     meaning = _Meaning("derive", lookup, {}, zone)
     meaning.infer(parsed)
     value = meaning.value(parsed)
-    if not any(True for _ in leaves(value)):
+    if not meaning.names:
         raise InputError("derive", f": {safe_repr(name)} names no column")
     if value.kind == "datetime" and _is_zoned(value):
         raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
@@ -80,6 +99,11 @@ class _Meaning:
         self._wanted: dict[str, set[Kind]] = {}
         self._offsets: set[str] = set()  # columns of text files that are compared with an offset from UTC
         self._known = kinds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that were named."""
+        return tuple(self._columns)
 
     def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
         return InputError(self._parameter, rule, remedy=remedy)
@@ -110,9 +134,9 @@ class _Meaning:
                         names.append(each.name)
                     elif column.kind is not None:
                         kinds.add(column.kind)
-                elif isinstance(each, tree.Arithmetic | tree.Negative):
-                    kinds.add("number")
-                elif isinstance(each, tree.Call) and each.function != "coalesce":
+                elif isinstance(each, tree.Arithmetic | tree.Negative) or (
+                    isinstance(each, tree.Call) and each.function != "coalesce"
+                ):
                     kinds.add("number")
             if any(isinstance(each, tree.Literal) and getattr(each.value, "tzinfo", None) for each in group):
                 self._offsets.update(name for name in names if self._column(name).may_be_zoned)
@@ -238,7 +262,7 @@ class _Meaning:
         kinds = {self.value(node).kind for node in nodes if not isinstance(node, tree.Literal)}
         kinds = kinds or {_literal_kind(node.value, exact=True) for node in nodes}
         mixed = any(isinstance(node, tree.Literal) and _is_fraction(node.value) for node in nodes)
-        if kinds == {"integer"} and mixed or kinds == {"integer", "number"}:
+        if (kinds == {"integer"} and mixed) or kinds == {"integer", "number"}:
             kinds = {"number"}
         if len(kinds) > 1:
             first, second = sorted(kinds)[:2]

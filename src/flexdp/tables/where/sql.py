@@ -15,8 +15,26 @@ from flexdp.errors import InputError
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.where.typed import (
-    HUGE, LARGEST_TERM, TINY, All, Always, AsNumber, Cases, Compared, Const, Difference, First, Leaf, Matches, Missing,
-    OneOf, Operation, Part, Some, Sum, Tested, Typed,
+    HUGE,
+    LARGEST_TERM,
+    TINY,
+    All,
+    Always,
+    AsNumber,
+    Compared,
+    Const,
+    Difference,
+    First,
+    Leaf,
+    Matches,
+    Missing,
+    OneOf,
+    Operation,
+    Part,
+    Some,
+    Sum,
+    Tested,
+    Typed,
 )  # fmt: skip
 
 __all__ = ["Readable", "derived_sql", "test_sql"]
@@ -207,7 +225,7 @@ class _Writer:
 
     def _with_const(self, op: str, left: Typed, const: Const) -> str:
         """Compare with a literal; a cell is tested to be readable, where the comparison does not show it."""
-        d, kind = self._d, left.kind
+        kind = left.kind
         text, wide = self._raw(left) if isinstance(left, Leaf) else self.value(left)
         readable = [self._readable(kind, text, wide)] if isinstance(left, Leaf) else []
         tests = [test for test in readable if test]
@@ -215,7 +233,7 @@ class _Writer:
             return self._text_test(op, text, const.value, tests)
         if kind == "integer" and not (wide or _INTEGER_LIMITS[0] <= const.value <= _INTEGER_LIMITS[1]):
             # Beyond what the cells can hold.
-            true = op == "<>" or (op in ("<", "<=")) is (const.value > 0) and op != "="
+            true = op == "<>" or ((op in ("<", "<=")) is (const.value > 0) and op != "=")
             return f"({text}) IS NOT NULL" if true else "1 = 0"
         hint = []
         if kind == "number" and isinstance(left, Leaf):

@@ -34,7 +34,27 @@ __all__ = [
 ]
 
 RESERVED = frozenset(
-    "AND OR NOT IN BETWEEN IS NULL LIKE ESCAPE CASE WHEN THEN ELSE END TRUE FALSE SELECT EXISTS OVER".split()
+    [
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "BETWEEN",
+        "IS",
+        "NULL",
+        "LIKE",
+        "ESCAPE",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "TRUE",
+        "FALSE",
+        "SELECT",
+        "EXISTS",
+        "OVER",
+    ]
 )
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
