@@ -178,7 +178,7 @@ class _Parser:
         if isinstance(node, _TESTS):
             raise self._refused(
                 ": a test stands where a value is needed",
-                "Comparisons are not chained: write a < b AND b < c. A test becomes a value by CASE WHEN … THEN … END.",
+                "A test becomes a value by CASE WHEN … THEN … END.",
             )
         return node
 
@@ -215,6 +215,8 @@ class _Parser:
             op = self._next.text
             self._place += 1
             right = self._as_value(self._sum())
+            if self._next.kind == "sign" and self._next.text in _COMPARISONS:
+                raise self._refused(": comparisons are not chained", "Write a < b AND b < c.")
             return Compare("<>" if op == "!=" else op, self._as_value(left), right)
         if self._take("IS"):
             negated = self._take("NOT")

@@ -386,6 +386,8 @@ class _Meaning:
         if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
             return self._years(op, left.arguments[0], Fraction(self._exact(right.value)))
         value = self.value(left)
+        if isinstance(value, Const):
+            raise self._refused(": two literals are compared", "Name a column on one side.")
         self._ordered(op, value.kind)
         const = self._const(right, value.kind, zoned=_is_zoned(value))
         if isinstance(const.value, Fraction):
