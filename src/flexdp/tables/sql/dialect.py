@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from flexdp.buckets.base import LONGEST_TEXT
+from flexdp.buckets.base import LARGEST_DOUBLE, LONGEST_TEXT
 from flexdp.tables.where.pattern import ESCAPE, in_sql
 
 __all__ = ["Dialect", "Lookup"]
@@ -119,6 +119,10 @@ class Dialect:
     def is_short(self, text: str) -> str:
         """Test that a text is present and short enough in UTF-8, without reading it."""
         return f"octet_length({text}) <= {LONGEST_TEXT}"
+
+    def finite(self, expression: str) -> str:
+        """Test that a double is neither missing, NaN nor infinite, whatever an optimiser believes about it."""
+        return f"({expression}) BETWEEN {self.double(-LARGEST_DOUBLE)} AND {self.double(LARGEST_DOUBLE)}"
 
     def compared(self, text: str) -> str:
         """Return what texts are compared by: their bytes in UTF-8, whatever the collation."""

@@ -52,11 +52,12 @@ class Reading(NamedTuple):
     """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
 
     Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
-    64 bits.
+    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one.
     """
 
     value: str
     wide: bool = False
+    day: str = ""
 
 
 ReadCell: TypeAlias = Callable[[Column, Kind], Reading]

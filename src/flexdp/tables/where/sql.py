@@ -6,11 +6,12 @@ CASE, coalesce, and LIKE with an escape character.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Protocol
 
 from flexdp._core.calendar import MICROS_PER_DAY
-from flexdp.buckets.base import LARGEST_DOUBLE, LARGEST_INTEGER, Kind
+from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.dialect import Dialect
@@ -39,6 +40,7 @@ from flexdp.tables.where.typed import (
 
 __all__ = ["Readable", "derived_sql", "test_sql"]
 
+EPOCH = dt.date(1970, 1, 1)
 _LONGEST_SQL = 200_000
 _MARCH_OF_YEAR_0 = 719468  # days from 0000-03-01 to 1970-01-01
 _INTEGER_LIMITS = (-(2**63), 2**63 - 1)
@@ -54,6 +56,10 @@ class Readable(Protocol):
     @property
     def wide(self) -> bool:
         """True if integers may exceed 64 bits."""
+
+    @property
+    def day(self) -> str:
+        """The cell as the engine stores it, where that is a DATE in SQL; else empty."""
 
 
 _Read = Callable[[Column, Kind], Readable]
@@ -121,7 +127,7 @@ class _Writer:
         found = self._read(node.column, node.kind)
         if node.kind == "text":
             return self._d.unicode(found.value), False
-        return (self._d.opaque(found.value) if node.kind == "number" else found.value), found.wide
+        return found.value, found.wide
 
     def _leaf(self, node: Leaf) -> tuple[str, bool]:
         text, wide = self._raw(node)
@@ -131,7 +137,7 @@ class _Writer:
     def _readable(self, kind: Kind, text: str, wide: bool) -> str:
         """Test what a source has left open about a cell; empty if nothing."""
         if kind == "number":
-            return f"({text}) BETWEEN {self._d.double(-LARGEST_DOUBLE)} AND {self._d.double(LARGEST_DOUBLE)}"
+            return self._d.finite(text)
         if kind == "text":
             return self._d.is_short(text)
         return f"({text}) BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if kind == "integer" and wide else ""
@@ -164,7 +170,7 @@ class _Writer:
             return self.value(node)[0]
         if isinstance(node, Operation) and not factor:
             return self.value(node)[0]
-        text = self._raw(node)[0] if isinstance(node, Leaf) else self.value(node)[0]
+        text = self.value(node)[0]
         d, size = self._d, f"abs({text})"
         tiny, huge = d.double(TINY), d.double(HUGE)
         return f"CASE WHEN {size} BETWEEN {tiny} AND {huge} THEN {text} WHEN {size} < {tiny} THEN {d.double(0.0)} END"
@@ -235,15 +241,12 @@ class _Writer:
             # Beyond what the cells can hold.
             true = op == "<>" or ((op in ("<", "<=")) is (const.value > 0) and op != "=")
             return f"({text}) IS NOT NULL" if true else "1 = 0"
-        hint = []
-        if kind == "number" and isinstance(left, Leaf):
-            hint = self._hint(op, left, const)
-        return "(" + " AND ".join([*hint, f"({text}) {op} {self._const(const)}", *tests]) + ")"
-
-    def _hint(self, op: str, leaf: Leaf, const: Const) -> list[str]:
-        """Return a test that follows from the other ones and that an engine can use to skip parts of a file."""
-        found = self._read(leaf.column, leaf.kind).value
-        return [f"({found}) {op} {self._const(const)}"] if self._d.opaque(found) != found else []
+        if kind == "date" and isinstance(left, Leaf) and (day := self._read(left.column, "date").day):
+            # Days as the engine stores them, so that it can skip parts of a file.
+            written = (EPOCH + dt.timedelta(days=const.value)).isoformat()
+            inside = f"({day}) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+            return f"(({day}) {op} DATE '{written}' AND {inside})"
+        return "(" + " AND ".join([f"({text}) {op} {self._const(const)}", *tests]) + ")"
 
     def _text_test(self, op: str, text: str, value: str, tests: list[str]) -> str:
         d = self._d
