@@ -13,7 +13,8 @@ from flexdp.errors import InputError
 
 if TYPE_CHECKING:
     from flexdp.buckets.base import Kind
-    from flexdp.tables import Column, Filter, Table
+    from flexdp.tables import Column, Table
+    from flexdp.tables.where.meaning import Filter
 
 __all__ = ["Named", "check_texts", "named_columns", "record_filter"]
 
@@ -44,7 +45,7 @@ class Named:
 
 def named_columns(table: Table, derive: object, zone: object) -> Named:
     """Return the columns of a table with the derived ones, each computed from columns of the table alone."""
-    from flexdp.tables import derived_column
+    from flexdp.tables.where.meaning import derived_column
 
     if derive is None:
         return Named(table, {}, {})
@@ -70,7 +71,7 @@ def named_columns(table: Table, derive: object, zone: object) -> Named:
 
 def record_filter(named: Named, where: object, kinds: dict[str | None, Kind], zone: object) -> Filter | None:
     """Return the test of the records that count; None if all do."""
-    from flexdp.tables import filter_of
+    from flexdp.tables.where.meaning import filter_of
 
     if where is None:
         return None
@@ -79,7 +80,8 @@ def record_filter(named: Named, where: object, kinds: dict[str | None, Kind], zo
 
 def check_texts(where: Any, derived: Any) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     """Return the filter and the derived columns of a document, after refusing those that do not parse."""
-    from flexdp.tables import parse_test, parse_value, text_of
+    from flexdp.tables.where.grammar import parse_test, parse_value
+    from flexdp.tables.where.tree import text_of
 
     if where is not None and text_of(parse_test("where", where)) != where:
         raise ValueError("a filter in other words than its own")

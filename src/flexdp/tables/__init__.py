@@ -7,27 +7,18 @@ from flexdp.tables.declared import Column, label_reading, reading
 from flexdp.tables.opening import is_database, open_table
 from flexdp.tables.sql.translate import query_of
 from flexdp.tables.table import Table, count
-from flexdp.tables.where.grammar import parse_test, parse_value
-from flexdp.tables.where.meaning import Filter, derived_column, filter_of
-from flexdp.tables.where.tree import text_of
 
 __all__ = [
     "Axis",
     "Column",
     "Counted",
     "Counting",
-    "Filter",
     "Table",
     "Units",
     "count",
-    "derived_column",
-    "filter_of",
     "is_database",
     "label_reading",
     "open_table",
-    "parse_test",
-    "parse_value",
     "query_of",
     "reading",
-    "text_of",
 ]

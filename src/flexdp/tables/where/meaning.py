@@ -7,20 +7,20 @@ what it is compared with.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from flexdp._core.calendar import days_since_epoch, micros_since_epoch
-from flexdp._core.text import is_unicode, safe_repr
-from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
-from flexdp.errors import InputError, P, Phrase
+from flexdp._core.text import safe_repr
+from flexdp.buckets.base import Kind
+from flexdp.errors import InputError, Phrase
 from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
-from flexdp.tables.where.grammar import datetime_of, day_of, parse_test, parse_value
+from flexdp.tables.where.grammar import parse_test, parse_value
+from flexdp.tables.where.kinds import Kinds, Lookup
+from flexdp.tables.where.literals import Literals, a_kind, is_fraction, literal_kind
 from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.tree import text_of
 from flexdp.tables.where.typed import (
@@ -51,8 +51,6 @@ __all__ = ["Filter", "derived_column", "filter_of"]
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NARROW_DIGITS = 15  # integers of so many digits are exact as doubles
-_Lookup = Callable[[object], Column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +67,20 @@ class Filter:
 
 
 def filter_of(
-    text: object, lookup: _Lookup, *, kinds: Mapping[str | None, Kind] | None = None, zone: str | None = None
+    text: object, lookup: Lookup, *, kinds: Mapping[str | None, Kind] | None = None, zone: str | None = None
 ) -> Filter:
     """Parse a filter and find its meaning; ``kinds`` are those of columns that are read anyway."""
     parsed = parse_test("where", text)
-    meaning = _Meaning("where", lookup, kinds or {}, zone)
-    meaning.infer(parsed)
+    meaning = _Meaning("where", Kinds("where", lookup, kinds or {}, parsed), zone)
     return Filter(text_of(parsed), meaning.test(parsed))
 
 
-def derived_column(name: str, text: object, lookup: _Lookup, *, zone: str | None = None) -> tuple[Column, str]:
+def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
     """Parse a derived column; return it with its canonical text."""
     parsed = parse_value("derive", text)
-    meaning = _Meaning("derive", lookup, {}, zone)
-    meaning.infer(parsed)
-    value = meaning.value(parsed)
-    if not meaning.names:
+    columns = Kinds("derive", lookup, {}, parsed)
+    value = _Meaning("derive", columns, zone).value(parsed)
+    if not columns.names:
         raise InputError("derive", f": {safe_repr(name)} names no column")
     if value.kind == "datetime" and _is_zoned(value):
         raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
@@ -93,93 +89,18 @@ def derived_column(name: str, text: object, lookup: _Lookup, *, zone: str | None
 
 
 class _Meaning:
-    def __init__(self, parameter: str, lookup: _Lookup, kinds: Mapping[str | None, Kind], zone: str | None) -> None:
-        self._parameter, self._lookup, self._zone = parameter, lookup, zone
-        self._columns: dict[str, Column] = {}
-        self._wanted: dict[str, set[Kind]] = {}
-        self._offsets: set[str] = set()  # columns of text files that are compared with an offset from UTC
-        self._known = kinds
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that were named."""
-        return tuple(self._columns)
+    def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
+        self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
 
     def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
         return InputError(self._parameter, rule, remedy=remedy)
 
-    def _column(self, name: str) -> Column:
-        if name not in self._columns:
-            try:
-                self._columns[name] = self._lookup(name)
-            except InputError as refusal:
-                found = refusal
-            if name not in self._columns:
-                raise InputError(self._parameter, found.rule, given=found.given, remedy=found.remedy)
-        return self._columns[name]
-
-    # ---- kinds of columns that declare none
-
-    def infer(self, node: tree.Node) -> None:
-        """Find the kinds of columns that declare none, from what they are compared with."""
-        for group, kind in _together(node):
-            kinds: set[Kind] = {kind} if kind is not None else set()
-            names = []
-            for each in group:
-                if isinstance(each, tree.Literal):
-                    kinds.add(_literal_kind(each.value))
-                elif isinstance(each, tree.Name):
-                    column = self._column(each.name)
-                    if _is_open(column):
-                        names.append(each.name)
-                    elif column.kind is not None:
-                        kinds.add(column.kind)
-                elif isinstance(each, tree.Arithmetic | tree.Negative) or (
-                    isinstance(each, tree.Call) and each.function != "coalesce"
-                ):
-                    kinds.add("number")
-            if any(isinstance(each, tree.Literal) and getattr(each.value, "tzinfo", None) for each in group):
-                self._offsets.update(name for name in names if self._column(name).may_be_zoned)
-            for name in names:
-                self._wanted.setdefault(name, set()).update(kinds)
-
-    def _leaf(self, name: str) -> Leaf:
-        column = self._column(name)
-        if not _is_open(column):
-            if column.kind is None:
-                raise self._refused(
-                    f": {column.label} is declared as {column.type_name[:40]}, which cannot be compared",
-                    "Use columns of numbers, texts, dates, datetimes or booleans.",
-                )
-            return Leaf(column, column.kind)
-        kinds = self._wanted.get(name, set())
-        if kinds == {"integer", "number"}:
-            kinds = {"integer"}
-        if kinds == {"date", "datetime"}:
-            kinds = {"datetime"}
-        if len(kinds) > 1:
-            first, second = sorted(kinds)[:2]
-            raise self._refused(
-                f": {column.label} declares no type, and is used as {_a(first)} and as {_a(second)}",
-                "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes.",
-            )
-        default = self._known.get(name) or column.kind or "text"
-        (kind,) = kinds or {default}
-        if kind == "text" and column.inferred and column.kind is not None:
-            raise self._refused(
-                f": {column.label}, which pandas holds as {column.type_name[:40]}, cannot be read as a text",
-                "Load the column as text (dtype=str), or compare it with a number.",
-            )
-        return Leaf(replace(column, zoned=True) if name in self._offsets and kind == "datetime" else column, kind)
-
-    # ---- values
-
     def value(self, node: tree.Value) -> Typed:
         """Return the meaning of a value."""
         if isinstance(node, tree.Name):
-            return self._leaf(node.name)
+            return self._kinds.leaf(node.name)
         if isinstance(node, tree.Literal):
-            return self._const(node, _literal_kind(node.value, exact=True))
+            return self._literals.const(node, literal_kind(node.value, exact=True))
         if isinstance(node, tree.Negative):
             inner = self._numeric(self.value(node.value))
             if isinstance(inner, Const):
@@ -232,13 +153,13 @@ class _Meaning:
 
     def _numeric(self, value: Typed) -> Typed:
         if value.kind not in ("integer", "number"):
-            raise self._refused(f": arithmetic needs numbers, not {_a(value.kind)}")
+            raise self._refused(f": arithmetic needs numbers, not {a_kind(value.kind)}")
         return value
 
     def _part(self, node: tree.Call) -> Typed:
         inner = self.value(node.arguments[0])
         if inner.kind not in ("date", "datetime"):
-            raise self._refused(f": {node.function} needs a date, not {_a(inner.kind)}")
+            raise self._refused(f": {node.function} needs a date, not {a_kind(inner.kind)}")
         if _is_zoned(inner):
             raise self._refused(
                 f": {node.function} of datetimes with a time zone is computed in comparisons of a year only",
@@ -260,76 +181,21 @@ class _Meaning:
     def _alike(self, nodes: Any) -> list[Typed]:
         """Return values of one kind."""
         kinds = {self.value(node).kind for node in nodes if not isinstance(node, tree.Literal)}
-        kinds = kinds or {_literal_kind(node.value, exact=True) for node in nodes}
-        mixed = any(isinstance(node, tree.Literal) and _is_fraction(node.value) for node in nodes)
+        kinds = kinds or {literal_kind(node.value, exact=True) for node in nodes}
+        mixed = any(isinstance(node, tree.Literal) and is_fraction(node.value) for node in nodes)
         if (kinds == {"integer"} and mixed) or kinds == {"integer", "number"}:
             kinds = {"number"}
         if len(kinds) > 1:
             first, second = sorted(kinds)[:2]
-            raise self._refused(f": {_a(first)} and {_a(second)} do not mix")
+            raise self._refused(f": {a_kind(first)} and {a_kind(second)} do not mix")
         (kind,) = kinds
         return [self._as_kind(node, kind) for node in nodes]
 
     def _as_kind(self, node: tree.Value, kind: Kind) -> Typed:
         if isinstance(node, tree.Literal):
-            return self._const(node, kind)
+            return self._literals.const(node, kind)
         value = self.value(node)
         return _number(value) if kind == "number" else value
-
-    def _const(self, node: tree.Literal, kind: Kind, *, zoned: bool = False) -> Const:
-        """Return a literal as a kind."""
-        value: Any = node.value
-        held = _literal_kind(value)
-        if kind in ("date", "datetime") and isinstance(value, str):
-            value = day_of(value) if kind == "date" else datetime_of(value)
-            if value is None:
-                raise self._refused(f": {safe_repr(node.value)} is not a {kind}", "Dates are written '2024-12-31'.")
-            held = kind
-        if kind in ("integer", "number") and isinstance(value, Decimal):
-            return Const(kind, self._exact(value) if kind == "integer" else self._double(value))
-        if kind == "datetime" and held in ("date", "datetime"):
-            stamp = value if isinstance(value, dt.datetime) else dt.datetime(value.year, value.month, value.day)
-            return Const(kind, self._micros(stamp, zoned))
-        if held != kind:
-            raise self._refused(
-                f": {_a(kind)} is compared with {_a(held)}",
-                "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes.",
-            )
-        if kind == "date":
-            return Const(kind, days_since_epoch(value))
-        if kind == "text" and (not is_unicode(value) or len(value.encode()) > LONGEST_TEXT):
-            raise self._refused(f": a text has at most {LONGEST_TEXT:,} bytes in UTF-8")
-        return Const(kind, value)
-
-    def _micros(self, stamp: dt.datetime, zoned: bool) -> int:
-        if zoned and stamp.tzinfo is None:
-            if self._zone is None:
-                raise self._refused(
-                    ": a column with a time zone is compared with a datetime without one",
-                    ("Write TIMESTAMP '2024-12-31 18:30+01:00', or say ", P("zone", "Europe/Berlin"), "."),
-                )
-            stamp = stamp.replace(tzinfo=ZoneInfo(self._zone))
-        elif not zoned and stamp.tzinfo is not None:
-            raise self._refused(": a column without a time zone is compared with a datetime that has an offset")
-        try:
-            plain = stamp if stamp.tzinfo is None else stamp.astimezone(dt.UTC).replace(tzinfo=None)
-        except OverflowError:
-            raise self._refused(": a datetime lies outside the years 1 to 9999") from None
-        return micros_since_epoch(plain)
-
-    def _double(self, value: Decimal) -> float:
-        number = float(value)
-        if number in (float("inf"), float("-inf")):
-            raise self._refused(": a number is too large")
-        return number + 0.0
-
-    def _exact(self, value: Decimal) -> int | Fraction:
-        if value.copy_abs() > LARGEST_INTEGER:
-            raise self._refused(": integers have at most 37 digits")
-        exact = Fraction(value)
-        return exact.numerator if exact.denominator == 1 else exact
-
-    # ---- tests
 
     def test(self, node: tree.Test, positive: bool = True) -> Tested:
         """Return the meaning of a test, or of its negation."""
@@ -350,13 +216,13 @@ class _Meaning:
         value = self.value(node.value)
         if isinstance(node, tree.Like):
             if value.kind != "text":
-                raise self._refused(f": LIKE needs a text, not {_a(value.kind)}")
+                raise self._refused(f": LIKE needs a text, not {a_kind(value.kind)}")
             return Matches(value, pieces(node.pattern, node.escape), negated)
         return self._among(value, node, negated)
 
     def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
         literals = (item for item in node.items if isinstance(item, tree.Literal))
-        consts = [self._const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
+        consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
         return OneOf(value, tuple(c for c in dict.fromkeys(consts) if not isinstance(c.value, Fraction)), negated)
 
     def _compare(self, op: str, left: tree.Value, right: tree.Value) -> Tested:
@@ -370,7 +236,7 @@ class _Meaning:
         if {first.kind, second.kind} == {"integer", "number"}:
             first, second = _number(first), _number(second)
         if first.kind != second.kind:
-            raise self._refused(f": {_a(first.kind)} is compared with {_a(second.kind)}")
+            raise self._refused(f": {a_kind(first.kind)} is compared with {a_kind(second.kind)}")
         if first.kind == "datetime":
             self._same_clock(first, second)
         self._ordered(op, first.kind)
@@ -384,12 +250,12 @@ class _Meaning:
         if isinstance(left, tree.Literal):
             raise self._refused(": two literals are compared", "Name a column on one side.")
         if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
-            return self._years(op, left.arguments[0], Fraction(self._exact(right.value)))
+            return self._years(op, left.arguments[0], Fraction(self._literals.exact(right.value)))
         value = self.value(left)
         if isinstance(value, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
         self._ordered(op, value.kind)
-        const = self._const(right, value.kind, zoned=_is_zoned(value))
+        const = self._literals.const(right, value.kind, zoned=_is_zoned(value))
         if isinstance(const.value, Fraction):
             return _between_integers(op, value, const.value)
         return Compared(op, value, const)
@@ -398,7 +264,7 @@ class _Meaning:
         """Compare a date with the ends of a year, which all engines do alike and quickly."""
         value = self.value(of)
         if value.kind not in ("date", "datetime"):
-            raise self._refused(f": year needs a date, not {_a(value.kind)}")
+            raise self._refused(f": year needs a date, not {a_kind(value.kind)}")
         present = Missing(value, True)
         if year.denominator != 1:
             if op in ("=", "<>"):
@@ -421,75 +287,11 @@ class _Meaning:
         if not dt.MINYEAR < year <= dt.MAXYEAR:
             return year > dt.MAXYEAR
         literal = tree.Literal(dt.date(year, 1, 1))
-        return self._const(literal, value.kind, zoned=_is_zoned(value))
-
-
-def _together(node: Any) -> Iterator[tuple[list[Any], Kind | None]]:
-    """Yield values that are compared with each other, with the kind that they must have, if there is one."""
-    if isinstance(node, tree.Compare):
-        yield [node.left, node.right], None
-    elif isinstance(node, tree.In):
-        yield [node.value, *node.items], None
-    elif isinstance(node, tree.Between):
-        yield [node.value, node.low, node.high], None
-    elif isinstance(node, tree.Like):
-        yield [node.value], "text"
-    elif isinstance(node, tree.Arithmetic):
-        yield [node.left, node.right], None if _names_a_time(node) else "number"
-    elif isinstance(node, tree.Negative):
-        yield [node.value], "number"
-    elif isinstance(node, tree.Call):
-        yield list(node.arguments), None if node.function == "coalesce" else "date"
-    for each in _inner(node):
-        yield from _together(each)
-
-
-def _names_a_time(node: tree.Arithmetic) -> bool:
-    return any(isinstance(each, tree.Literal) and isinstance(each.value, dt.date) for each in (node.left, node.right))
-
-
-def _inner(node: Any) -> list[Any]:
-    if isinstance(node, tree.And | tree.Or):
-        return list(node.tests)
-    if isinstance(node, tree.Not):
-        return [node.test]
-    if isinstance(node, tree.Compare | tree.Arithmetic):
-        return [node.left, node.right]
-    if isinstance(node, tree.Between):
-        return [node.value, node.low, node.high]
-    if isinstance(node, tree.In | tree.IsNull | tree.Like | tree.Negative):
-        return [node.value]
-    if isinstance(node, tree.Call):
-        return list(node.arguments)
-    if isinstance(node, tree.Case):
-        tests = [part for branch in node.branches for part in branch]
-        return tests if node.otherwise is None else [*tests, node.otherwise]
-    return []
-
-
-def _is_open(column: Column) -> bool:
-    return column.undeclared or column.inferred
+        return self._literals.const(literal, value.kind, zoned=_is_zoned(value))
 
 
 def _is_zoned(value: Typed) -> bool:
     return any(leaf.column.zoned and leaf.kind == "datetime" for leaf in leaves(value))
-
-
-def _is_fraction(value: object) -> bool:
-    return isinstance(value, Decimal) and value != value.to_integral_value()
-
-
-def _literal_kind(value: object, *, exact: bool = False) -> Kind:
-    """Return the kind of a literal: of integers "number" unless they are long, or ``exact`` is wanted."""
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, Decimal):
-        if _is_fraction(value):
-            return "number"
-        return "integer" if exact or value.copy_abs() >= 10**_NARROW_DIGITS else "number"
-    if isinstance(value, str):
-        return "text"
-    return "datetime" if isinstance(value, dt.datetime) else "date"
 
 
 def _number(value: Typed) -> Typed:
@@ -504,7 +306,3 @@ def _between_integers(op: str, value: Typed, limit: Fraction) -> Tested:
         return Missing(value, True) if op == "<>" else Always(False)
     below = limit.numerator // limit.denominator
     return Compared("<=" if op in ("<", "<=") else ">", value, Const("integer", below))
-
-
-def _a(kind: str) -> str:
-    return {"integer": "an integer", "boolean": "a truth value"}.get(kind, f"a {kind}")
