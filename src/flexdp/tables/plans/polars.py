@@ -10,7 +10,7 @@ __all__ = ["check_lazy"]
 
 _QUOTED = re.compile(r'"[^"\n]*"')
 _LINE = re.compile(
-    r"(DF \[.*\]; PROJECT( \*?/?[0-9*/]+)? COLUMNS|(Parquet|IPC) SCAN \[.*\]|PROJECT( [0-9*/]+)? COLUMNS"
+    r"(DF \[.*\]; PROJECT( \*?/?[0-9*/]+)? COLUMNS|(Parquet|IPC|PYTHON) SCAN \[.*\]|PROJECT( [0-9*/]+)? COLUMNS"
     r"|ESTIMATED ROWS: [0-9]+|FROM|(FILTER|SELECTION:) (?P<test>.*)|WITH_COLUMNS:"
     r"|(SELECT |WITH_COLUMNS )?\[(?P<columns>.*)\]|SORT BY \[(?P<order>.*)\]|CACHE\[id: [0-9a-f-]+\]"
     r"|simple . [0-9/]+ \[.*\])"
