@@ -67,13 +67,16 @@ class Options(TypedDict, total=False):
     currency: str | Sequence[str] | None
     date_format: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
+    where: str | None
+    derive: Mapping[str, str] | None
+    rows_are_records: bool
     title: str | None
     publisher: str | None
     dataset_name: str | None
     period: str | None
 
 
-_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp"}
+_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp", "rows_are_records": False}
 
 
 def _spelled_out(function: _F) -> _F:
@@ -192,6 +195,14 @@ def release(
         stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
+    where
+        A test of the records that count, such as "ward = 'ICU' AND year(day) = 2024"; it is public and is published
+        with the release (docs/filters.md).
+    derive
+        Columns that are computed from others record by record, by name: ``{"stay": "arr - dep"}``.
+    rows_are_records
+        Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
+        row, and no row depends on two (docs/filters.md).
     title, publisher, dataset_name, period
         What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
 
@@ -246,7 +257,7 @@ def query(
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
     engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask
         As for :func:`release`.
-    title, publisher, dataset_name, period
+    where, derive, rows_are_records, title, publisher, dataset_name, period
         As for :func:`release`.
 
     Returns
@@ -272,6 +283,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
+    options["rows_are_records"] = flag("rows_are_records", options.get("rows_are_records", False))
     table = open_table(
         source,
         None if column is None else names,
@@ -279,6 +291,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
         delimiter=options.pop("delimiter", None),
         engine=options.pop("engine", None),
         **{name: options.pop(name, None) for name in _FILES},
+        rows_are_records=options["rows_are_records"],
     )
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")
@@ -306,6 +319,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
 
 def _checked_zone(options: dict[str, Any], request: Request) -> Request:
     axes = [axis for question in request.questions for axis in question.counting.values]
-    if options.get("zone") is not None and all(axis.zone is None for axis in axes):
+    zoned = any(column.zoned for question in request.questions for column in question.counting.columns)
+    if options.get("zone") is not None and all(axis.zone is None for axis in axes) and not zoned:
         raise InputError("zone", "fits a column of datetimes with a time zone only", remedy="Leave it out.")
     return request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from flexdp._core.domains import choice
 from flexdp._core.text import is_short, is_unicode, plain_scalar, safe_repr
@@ -61,6 +61,8 @@ class Column:
         The engine's name for the column, where it differs.
     written
         How cells of text are written where they are read as numbers or dates.
+    derived
+        The meaning of a column that is computed from others, row by row.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Column:
     inferred: bool = False
     engine_name: str = ""
     written: Written = WRITTEN
+    derived: Any = None
 
     @property
     def may_be_zoned(self) -> bool:

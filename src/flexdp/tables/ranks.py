@@ -115,7 +115,7 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
     """
     check_ranks(table, counting)
     exact = exactly(counting)
-    if isinstance(table, _Sortable) and not exact.groups and exact.units is None:
+    if isinstance(table, _Sortable) and exact.plain:
         yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
         return
     if not isinstance(table, _Copyable):
