@@ -144,6 +144,12 @@ def test_declared_types_other_formats_and_tables(tmp_path: Path) -> None:
         flexdp.check(tmp_path / "t.json")
 
 
+def test_a_declared_sign_is_no_reason(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, ["1000.123,5 €", "€ 7", "$ 7", "1,5,5"])
+    (column,) = flexdp.check(path, "x", kind="number", decimal=",", thousands=".", currency="€").columns
+    assert (column.read, column.reasons) == (1, {"marks": 2, "sign": 1})
+
+
 def test_offsets_are_checked_with_a_zone(tmp_path: Path) -> None:
     path = csv_of(tmp_path, ["2024-01-01T05:00Z", "2024-01-01T05:00"])
     (column,) = flexdp.check(path, "x", kind="datetime", zone="UTC").columns

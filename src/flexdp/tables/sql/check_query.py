@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -90,7 +91,7 @@ def _reasons(written: Written, kind: Kind, text: str | None, value: str) -> list
         tests |= {
             "fraction" if kind == "integer" else "range": number,
             "date": _matches(bare, f"{DATE}|{DATETIME}|{_DAYS}"),
-            "marks": _matches(bare, _MARKED),
+            "marks": _matches(bare, _marked(written)),
             "sign": _matches(bare, _SIGNED),
         }
     elif kind in ("date", "datetime"):
@@ -102,6 +103,13 @@ def _reasons(written: Written, kind: Kind, text: str | None, value: str) -> list
             "format": _matches(bare, f"{_DAYS}|[0-9]{{6,8}}|{_NAMED}"),
         }
     return [f"WHEN {test} THEN {_place(reason)}" for reason, test in tests.items()]
+
+
+def _marked(written: Written) -> str:
+    """Return the pattern of digits with any marks between them, beside a sign only if that is declared."""
+    signs = "|".join(map(re.escape, written.currency))
+    blanks = f"[{BLANKS}]*"
+    return f"[+-]?(?:(?:{signs}){blanks})?{_MARKED}(?:{blanks}(?:{signs}))?" if signs else _MARKED
 
 
 def _matches(text: str, pattern: str) -> str:
