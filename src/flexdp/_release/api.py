@@ -23,7 +23,7 @@ from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
 
-__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release"]
+__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release", "spelled_out"]
 
 _SCALARS = ("zone", "unit", "unit_kind", "engine", "format", "delimiter")
 _BUCKETS = ("width", "relative", "edges", "bounds", "outside", "kind", "beta")
@@ -64,7 +64,7 @@ class Options(TypedDict, total=False):
 _DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp"}
 
 
-def _spelled_out(function: _F) -> _F:
+def spelled_out(function: _F) -> _F:
     """Give a function that takes ``**options`` a signature in which every option is spelled out."""
     own = inspect.signature(function)
     kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -109,7 +109,7 @@ def release(
 ) -> Release: ...
 
 
-@_spelled_out
+@spelled_out
 def release(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -200,7 +200,7 @@ def release(
     return request.with_budget(epsilon, delta, certify=certify, split=split).run()
 
 
-@_spelled_out
+@spelled_out
 def query(
     source: Any,
     column: str | Sequence[str] | None = None,

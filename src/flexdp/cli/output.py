@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -38,6 +38,7 @@ __all__ = [
     "json_document",
     "parse_stats",
     "print_answers",
+    "stats_of_each",
 ]
 
 _NEVER_READ_OFF = ("count", "sum", "mean", "iqr")
@@ -75,6 +76,11 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
     return [_question(word, kinds, points) for word in words]
+
+
+def stats_of_each(words: Sequence[str], request: Request) -> list[list[StatQuery]]:
+    """Parse the statistics for each column that is released separately, or for the one release."""
+    return [parse_stats(words, replace(request, questions=(question,))) for question in request.questions]
 
 
 def _answered(word: str, readable: Readable) -> Answer:
