@@ -23,6 +23,7 @@ from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.parse import bound_given
 from flexdp.buckets.partition import Buckets, Partition
 from flexdp.buckets.relative import RelativeWidth
@@ -119,7 +120,8 @@ def bucket_texts(partition: Partition, index: NDArray[Any]) -> list[str]:
     Returns
     -------
     list of str
-        A range each. The first and the last bucket of bounds that clamp are open: "115 or more".
+        A range each. The first and the last bucket of bounds that clamp are open: "115 or more". Of buckets with open
+        ends those of a single value are told apart: "exactly 0".
 
     Examples
     --------
@@ -162,6 +164,8 @@ def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
 
 def is_open(partition: Partition, index: Any, *, above: bool) -> bool:
     """Return True for the last (or first) bucket of bounds that clamp: values beyond the bound count there, too."""
+    if isinstance(partition, OpenEdges):
+        return partition.is_open(int(index), above=above)
     if isinstance(partition, Grid) or partition.bounds is None or partition.outside != "clamp":
         return False
     if isinstance(partition, Exact):
@@ -232,6 +236,8 @@ def _bucket_text(partition: Buckets, index: Any) -> str:
         return _opened(key, key, partition.kind, below=below, above=above)
     if isinstance(partition, RelativeWidth):
         return _relative(partition, index, below=below, above=above)
+    if isinstance(partition, OpenEdges):
+        return _open_text(partition, int(index), below=below, above=above)
     first, last = bucket_ends(partition, index)
     if partition.kind == "number":
         below, above = below or math.isinf(first), above or math.isinf(last)
@@ -250,6 +256,29 @@ def _opened(low: Any, high: Any, kind: Kind, *, below: bool, above: bool) -> str
     if above:
         return f"{value_words(low)} or {more}"
     return f"{value_words(high)} or {less}" if below else ends_text(low, high)
+
+
+def _open_text(partition: OpenEdges, index: int, *, below: bool, above: bool) -> str:
+    """Between edges with open ends: "below -15", "exactly 0", "0–5", "285 or more"."""
+    ((first, last),) = partition.edges_of(np.array([index]))
+    timed = partition.kind in ("date", "datetime")
+    if below:
+        cut = partition.cuts[0]
+        edge = _edge_words(partition, cut.value)
+        return f"{edge} or less" if cut.after else f"{'before' if timed else 'below'} {edge}"
+    if above:
+        cut = partition.cuts[-1]
+        edge = _edge_words(partition, cut.value)
+        return f"above {edge}" if cut.after else f"{edge} or {'later' if timed else 'more'}"
+    if partition.single(index) and not timed:
+        return f"exactly {value_words(first)}"
+    return _moments(first, last, below=False, above=False) if partition.kind == "datetime" else ends_text(first, last)
+
+
+def _edge_words(partition: OpenEdges, edge: Fraction) -> str:
+    if partition.kind in ("date", "datetime"):
+        return value_words(_limit(partition.kind, edge))
+    return figure(edge)
 
 
 def _relative(partition: RelativeWidth, index: int, *, below: bool, above: bool) -> str:

@@ -150,7 +150,7 @@ class Words:
         value, question = reading.value, reading.question
         if reading.too_large or reading.too_wide:
             return f"{'larger' if reading.too_large else 'known to within more'} than a double can hold"
-        if reading.accuracy is None and (value is None or len(value) == 0):
+        if reading.accuracy is None and (value is None or value in ((), {})):
             return NOTHING
         if isinstance(question, Applied):
             return _applied(value, reading.accuracy)
@@ -174,8 +174,8 @@ class Words:
     def _span(self, reading: Reading) -> str:
         """The range of values: its two bounds, or itself where it is exact."""
         value, accuracy, index = reading.value, reading.accuracy, reading.index
-        if accuracy is None or index is None:
-            return value_words(value)
+        if accuracy is None or index is None:  # an end is open
+            return f"{value_text(value) if isinstance(value, dt.timedelta) else value_words(value)} or more"
         opened = is_open(self.partition, index[0], above=False) or is_open(self.partition, index[-1], above=True)
         unit, middle, error = "", value, said(accuracy.beta)
         if isinstance(value, dt.timedelta):
