@@ -125,10 +125,13 @@ class _Promises:
         self.scale, self.whole = asked.column.scale, asked.parts["levels"]
         seen = result.levels.records_about
         self.seen = seen
-        share = asked.count_epsilon
-        assert share is not None
-        self.count_off = count_error(share, GAMMA / 8)
-        self.least = max(0, seen - self.count_off)  # records, except with probability γ/8
+        if asked.budget.listing is not None:  # the group has as many records as were left of it, or up to D more
+            self.count_off, self.least = asked.budget.listing.noise.max_drop, seen
+        else:
+            share = asked.count_epsilon
+            assert share is not None
+            self.count_off = count_error(share, GAMMA / 8)
+            self.least = max(0, seen - self.count_off)  # records, except with probability γ/8
         self.each = GAMMA * Fraction(3, 4) / len(self.answers)  # and γ/8 for finer steps
         self.decimals = 0 if self.scale.integral else _LEAST_DECIMALS
         self.decades = asked.column.decades

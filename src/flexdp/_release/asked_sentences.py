@@ -91,6 +91,8 @@ class Telling:
     def records_about(self) -> Answer:
         """Return the noisy number of records, which every asked release has."""
         seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
+        if self.result.listed is not None:
+            return self._listed_records(self.result.listed, epsilon)
         text = f"about {counted(self.words.spec, seen)}"
         if epsilon is not None:
             off = count_promise(epsilon)
@@ -100,6 +102,31 @@ class Telling:
             off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
         statement = f"{_capital(text)} were counted. {_SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
+
+    def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
+        """The number of records of a listed group: at least what was left of it, and at most D more."""
+        listing, spec = self.asked.budget.listing, self.words.spec
+        assert listing is not None
+        most = left + listing.noise.max_drop
+        sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
+        if self.result.count is None or epsilon is None:
+            text = f"at least {counted(spec, left)}"
+            statement = f"{_capital(text)} were counted. {sure}"
+            return Answer(
+                name="number of records",
+                value=left,
+                accuracy=None,
+                statement=statement,
+                text=text,
+                interval=(left, most),
+            )
+        seen = min(max(self.result.count, left), most)
+        text = f"about {counted(spec, seen)}"
+        off = f"{_SURE} this is off by at most {thousands(count_promise(epsilon))}."
+        statement = f"{_capital(text)} were counted. {off} {sure}"
+        return Answer(
+            name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
+        )
 
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         found = self.result.at(level)
