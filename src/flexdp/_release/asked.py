@@ -27,7 +27,9 @@ from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import Scale
 from flexdp.sharp.tails import SharpAnswer
 
-__all__ = ["Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
+__all__ = ["GAMMA", "Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
+
+GAMMA = Fraction(1, 20)  # the chance that a promise fails
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +139,16 @@ class Asked:
     @property
     def answered(self) -> bool:
         """True if some group has an answer."""
-        return any(result.answered for result in self.results.values())
+        return any(self._answered(result) for result in self.results.values())
+
+    def _answered(self, result: Result) -> bool:
+        alone = result.count is None and result.levels is None and "sum" not in self.wanted.words
+        return result.answered and not (alone and result.mean is not None and not self.has_mean(result.mean))
+
+    def has_mean(self, averaged: Averaged) -> bool:
+        """Return True if there are enough records to speak of a mean."""
+        gamma = GAMMA if self.column.bounded else GAMMA / 2
+        return not averaged.too_few and averaged.holds_records(gamma)
 
     def steps(self, result: Result) -> list[Draw]:
         """Return the private steps behind the outcomes of one group, without their data."""

@@ -220,7 +220,8 @@ def asked_of(
     from flexdp.tables.ranks import open_ranks
 
     column, parts = asked_column(spec), budget.parts(asked)
-    results: dict[tuple[Any, ...], Result] | None = {}
+    results: dict[tuple[Any, ...], Result] = {}
+    done = False
     try:
         with open_ranks(table, counting) as ranks:
             if budget.listing is not None:
@@ -230,9 +231,10 @@ def asked_of(
             for group, left in listed.items():
                 own = ranks.group(group_index(group)) if spec.by else ranks
                 results[group] = answer(asked, parts, column, own, Bits(), listed=left)
+        done = True
     except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        results = None
-    if results is None:
+        results.clear()
+    if not done:
         raise DataError
     return Asked(wanted=asked, budget=budget, column=column, results=results)
 

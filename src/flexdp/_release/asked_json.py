@@ -90,9 +90,9 @@ def _written(asked: Asked, result: Result) -> dict[str, Any]:
             "cells": None if mean.tally is None else mean.tally.cells,
             "sums": None if mean.sums is None else list(mean.sums),
             "epsilon": str(mean.epsilon),
-            "value": None if mean.too_few else number_text(mean.mean),
+            "value": number_text(mean.mean) if asked.has_mean(mean) else None,
             "gamma": None if promise is None else str(promise.gamma),
-            "off": None if promise is None else str(promise.mean),
+            "off": None if promise is None or promise.mean is None else str(promise.mean),
             "outside": None if promise is None else promise.outside,
         }
     return out

@@ -203,6 +203,8 @@ class Telling:
         assert found is not None
         if found.too_few:
             return self._too_few(statistic, "mean", found.records_about)
+        if word == "mean" and not self.asked.has_mean(found):
+            return self._too_few(statistic, "mean", found.records_about, math.ceil(4 * log_above(4 / GAMMA)))
         number = found.mean if word == "mean" else found.total
         promise = mean_promise(self.asked, found)
         value = to_double(number)
@@ -219,7 +221,9 @@ class Telling:
         )
 
     def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int, rounded: Fraction) -> str:
-        error = outward((promise.mean if word == "mean" else promise.total) + rounded, 3, up=True)
+        bound = promise.mean if word == "mean" else promise.total
+        assert bound is not None
+        error = outward(bound + rounded, 3, up=True)
         scale = self.asked.column.scale
         ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
         kept = "within" if getattr(self.words.spec.partitions[0], "outside", "clamp") == "drop" else "limited to"
@@ -228,18 +232,18 @@ class Telling:
             return f"{told}."
         return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
 
-    def _too_few(self, statistic: Statistic, part: str, seen: int) -> Answer:
+    def _too_few(self, statistic: Statistic, part: str, seen: int, few: int = RULES.few) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
         spec, budget = self.words.spec, self.asked.budget
         share = self.asked.parts[part]
-        needed = math.ceil(RULES.few / share)
+        needed = math.ceil(few / share)
         headline = self.words._headline(statistic)
         told = (
             f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
             f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
         )
         if seen > 0:
-            told += f" As many would need about ε = {outward(budget.epsilon * RULES.few / (seen * share), 2, up=True)}."
+            told += f" As many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
         return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
 
     def value(self, units: int) -> Any:
@@ -280,7 +284,7 @@ def _ends(word: str) -> tuple[Fraction, Fraction]:
 
 def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fraction:
     """A mean or a sum to about a hundredth of its error, since further digits say nothing."""
-    error = Fraction(0) if promise is None else promise.mean if word == "mean" else promise.total
+    error = None if promise is None else promise.mean if word == "mean" else promise.total
     if not error:
         return Fraction(repr(to_double(number)))
     power = math.floor(math.log10(to_double(error))) - 2
