@@ -13,7 +13,7 @@ from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.asked import Asked
 from flexdp._release.asked_json import asked_in, read_asked, write_asked
-from flexdp._release.asked_proof import asked_answers, asked_certainties, asked_proof
+from flexdp._release.asked_proof import asked_answers, asked_certainties, asked_proof, listing_conditions
 from flexdp._release.asked_sentences import Telling
 from flexdp._release.exported import Exported
 from flexdp._release.fitting import fitting
@@ -205,7 +205,8 @@ class Release(Readable, Exported):
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions that all answers share: which records count, and how often."""
-        return conditions(self.spec, bucketed=self.budget is not None)
+        listed = () if self.asked is None else listing_conditions(self.spec, self.asked)
+        return (*conditions(self.spec, bucketed=self.budget is not None), *listed)
 
     @property
     def groups(self) -> list[Any]:
@@ -250,7 +251,10 @@ class Release(Readable, Exported):
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        return Groups(self.spec.by, group_places(self.spec, self.cells), self._view)
+        places = group_places(self.spec, self.cells)
+        if self.budget is None and self.asked is not None:
+            places = dict.fromkeys(self.asked.results, slice(0, 0))
+        return Groups(self.spec.by, places, self._view)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its buckets are."""
@@ -370,7 +374,7 @@ class Release(Readable, Exported):
             content = parse(document)
             bars, asked = read_asked(content)
             spec, budget, cells, at_most = read(bars)
-            asked = None if asked is None else asked_in(asked, spec)
+            asked = None if asked is None else asked_in(asked, spec, None if budget is None else cells)
             found = cls(spec=spec, budget=budget, cells=cells, records_at_most=at_most, asked=asked)
             same = {**found._document(), "flexdp": content["flexdp"]}
             for added in ("answers", "conditions"):  # read off again, not believed

@@ -12,6 +12,7 @@ from flexdp._core.exact import Number
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of
 from flexdp._release.asking import AskedBudget
 from flexdp._release.checks import Prepared
+from flexdp._release.groups import group_places
 from flexdp._release.published import Release
 from flexdp._release.several import Releases
 from flexdp._release.spec import Spec
@@ -65,7 +66,7 @@ class Request:
 
         question = self.questions[0]
         if question.wanted is not None:
-            return asked_query(question.table, question.counting, dialect, bucketed=question.bucketed)
+            return asked_query(question.table, question.counting, question.spec, dialect, bucketed=question.bucketed)
         return query_of(self.questions[0].table, [each.counting for each in self.questions], dialect)
 
     def with_budget(
@@ -138,7 +139,10 @@ class Request:
         salted = None if units is None else replace(units, salt=fresh_salt())  # one salt for all statements
         counting = replace(question.counting, units=salted)
         bars = self._bars([counting])[0] if self.budgets else None
-        asked = asked_of(question.table, counting, question.spec, question.wanted, budget)
+        groups = question.spec.groups
+        if bars is not None and question.spec.by:
+            groups = tuple(group_places(question.spec, bars.cells))  # declared, or listed by the buckets
+        asked = asked_of(question.table, counting, question.spec, question.wanted, budget, groups)
         if bars is None:
             nothing = KeyedHistogram([[] for _ in range(len(question.spec.by) + 1)], [])
             return Release(spec=question.spec, budget=None, cells=nothing, asked=asked)

@@ -18,6 +18,7 @@ import numpy as np
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay, check_depth
+from flexdp.noise.table import LARGEST_REACH, smallest_reach
 from flexdp.sharp.answers import Answered, ask_several
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.edges import edges_of
@@ -62,6 +63,22 @@ class DroppedBars:
     def noise(self) -> DropNoise:
         """The certified noise of one bar."""
         return DropNoise(self.epsilon, self.delta)
+
+    def has_reach(self, reach: object) -> bool:
+        """Return True if this is the reach of the noise; its table is not made.
+
+        Parameters
+        ----------
+        reach : object
+            The reach that is claimed.
+
+        Returns
+        -------
+        bool
+        """
+        if type(reach) is not int or not 0 < reach <= LARGEST_REACH:
+            return False
+        return smallest_reach(self.epsilon, self.delta, at_most=reach) == reach
 
     def draw(self, counts: Sequence[int], bits: Bits) -> tuple[int, ...]:
         """Drop records from every bar.

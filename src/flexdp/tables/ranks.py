@@ -355,7 +355,7 @@ def _window(scale: Scale, near: Near, rows: Sequence[Sequence[Any]], low: int, h
     return Window(scale, values, below, upto, high - low)
 
 
-def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] = ()) -> str:
+def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] = (), *, listing: bool = False) -> str:
     """Return the statements that a program runs, without running them.
 
     Parameters
@@ -367,6 +367,8 @@ def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] 
     requests
         The requests that are known beforehand. One more statement is shown for those that depend on answers; in it
         ``:cuts`` stands for their public cuts.
+    listing
+        Show the statement that counts the records of each group, by which groups are listed.
 
     Returns
     -------
@@ -379,6 +381,7 @@ def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] 
     group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
     copy = f"CREATE TEMP TABLE flexdp_records AS\n{records}"
     cells = f"CREATE TEMP TABLE flexdp_cells AS\n{query.grouped()}"
+    listed = [query.group_counts()] if listing else []
     asked = [query.statement(request, _cuts_within(query, request), group) for request in requests]
     later = query.statement(Request(), (), group, shown="SELECT place, x FROM :cuts")
-    return ";\n\n".join([copy, cells, *asked, later])
+    return ";\n\n".join([copy, cells, *listed, *asked, later])
