@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
 from flexdp._release.asked_promises import MeanPromise, RankPromise
+from flexdp._release.interpolation import Profile, on_line
 from flexdp._release.ranges import bucket_ends
-from flexdp.buckets.base import Kind
+from flexdp.buckets.base import MEASURES, Kind
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.calculus import drop_move_accuracy
@@ -53,17 +54,18 @@ class Answer:
     name
         Name of the statistic, such as "maximum" or "99th percentile".
     value
-        The value: a bucket's centre where values were bucketed; None, or empty for collections, where nothing survived.
+        The value: a bucket's centre where values were bucketed, or, for quantiles, an estimate inside a bucket; None,
+        or empty for collections, where nothing survived.
     accuracy
         The guarantee; None where none is given.
     statement
         The sentence that ``str()`` prints. The conditions it shares with the other answers are
         :attr:`Release.conditions`.
     text
-        The value as the statement shows it: a range where a bucket is meant.
+        The value as the statement shows it: a range where a bucket is meant, "about" before an estimate.
     interval
-        Ends between which the quantile of the data, nothing left out, is guaranteed to lie; known only where the
-        buckets were public in advance.
+        Ends between which the quantile of the data, nothing left out, is guaranteed to lie, as the value does; known
+        only where the buckets were public in advance.
     promise
         For an answer that was asked for: how many records it may be off by, and with which probability.
 
@@ -137,7 +139,8 @@ class Reader:
 
     ``index`` has the counts by bucket index, ``centres`` by bucket centre. ``summed`` is the number of buckets, each
     with a loss of its own, that one count adds up, None where it is not public; ``public`` tells that no group was
-    found in the data; ``paid`` is a certified bound on all missing contributions.
+    found in the data; ``paid`` is a certified bound on all missing contributions. ``cells`` is the number of released
+    buckets that each count adds up, None where that is one.
     """
 
     partition: Partition
@@ -147,6 +150,7 @@ class Reader:
     summed: int | None = 1
     public: bool = True
     paid: int | None = None
+    cells: NDArray[np.int64] | None = None
 
     @property
     def shortfall(self) -> int | None:
@@ -193,16 +197,38 @@ class Reader:
         return Reading(question=statistic, value=value, accuracy=accuracy, index=places)
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Reading:
-        """A quantile, with the interval that certainly holds it where the buckets are public."""
+        """A quantile, corrected and interpolated, with the interval that certainly holds it where buckets are public.
+
+        ``index`` is the bucket of the quantile of the records that are left, to which the accuracy refers.
+        """
         if (nothing := self._unanswerable(statistic)) is not None:
             return nothing
-        value = statistic(self.centres)
-        place = int(np.flatnonzero(self.centres.keys == value)[0])
+        place = int(np.flatnonzero(self.centres.keys == statistic(self.centres))[0])
         index = self.index.keys[place : place + 1]
-        accuracy = self._accuracy(statistic, self.partition.count, self.partition.beta_at(to_python(index[0])))
+        value = self._profile.quantile(level).value
+        accuracy = self._accuracy(statistic, self.partition.count, self._apart(value, to_python(index[0])))
         hull = self._hull(level)
         interval = None if hull is None else self._interval(*hull)
-        return Reading(question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, hull=hull)
+        return Reading(
+            question=statistic,
+            value=value,
+            accuracy=accuracy.but(alpha=accuracy.alpha, beta=accuracy.beta, relative=False),
+            index=index,
+            interval=interval,
+            hull=hull,
+        )
+
+    @cached_property
+    def _profile(self) -> Profile:
+        assert not isinstance(self.partition, Grid)  # of which no quantile is asked
+        return Profile(self.partition, self.index.keys, self.index.counts, self.noise.mean_drop(), self.cells)
+
+    def _apart(self, value: Any, index: Any) -> Fraction:
+        """The furthest that anything in a bucket can be from a value, in the unit of errors."""
+        assert not isinstance(self.partition, Grid)
+        ends = bucket_ends(self.partition, index)
+        furthest = max(abs(on_line(end) - on_line(value)) for end in ends)
+        return furthest / MEASURES[self.partition.unit] if self.partition.kind == "datetime" else furthest
 
     def support(self, statistic: Statistic) -> Reading:
         """The support, in the Hausdorff sense: nothing is listed that is not there."""

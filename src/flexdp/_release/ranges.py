@@ -150,6 +150,8 @@ def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
     >>> bucket_ends(Width("number", Fraction(5)), 3), bucket_ends(Width("integer", Fraction(5)), 3)
     ((15.0, 20.0), (15, 19))
     """
+    if isinstance(partition, Exact):
+        return partition.edges_of(np.array([index]))[0]
     place = np.array([index], dtype=object if abs(index) >= 2**62 else np.int64)
     ((first, last),) = partition.edges_of(place)
     if partition.kind == "number" and isinstance(partition, Width | Edges):
