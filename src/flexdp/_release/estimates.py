@@ -17,12 +17,10 @@ def estimate_text(partition: Partition, reading: Reading) -> str:
     it, too: "115 or more".
     """
     assert reading.index is not None
-    text = value_words(reading.value)
-    if is_sure(partition, reading):
-        return text
-    if _is_released(reading):
+    if reading.value is None or (_is_released(reading) and not is_sure(partition, reading)):
         return bucket_texts(partition, reading.index)[0]
-    return f"about {text}"
+    text = value_words(reading.value)
+    return text if is_sure(partition, reading) else f"about {text}"
 
 
 def is_sure(partition: Partition, reading: Reading) -> bool:
@@ -36,14 +34,15 @@ def guaranteed(partition: Partition, reading: Reading) -> str:
     """Return where a quantile of the data certainly lies: "lie between 20 and 35"; empty where that says nothing."""
     if reading.interval is None or reading.hull is None:
         return ""
-    if partition.relative:  # edges that nobody chose, of many digits
-        low, high = (outward(end, 6, up=up) for end, up in zip(reading.interval, (False, True), strict=True))
-    else:
-        low, high = outer_ends(*reading.interval)
     open_below = is_open(partition, reading.hull[0], above=False)
     open_above = is_open(partition, reading.hull[1], above=True)
     if open_below and open_above:
         return ""
+    first, last = reading.interval
+    if partition.relative:  # edges that nobody chose, of many digits
+        low, high = outward(first, 6, up=False), outward(last, 6, up=True)
+    else:
+        low, high = outer_ends(first, last)
     if open_above or open_below:
         return f"be at least {low}" if open_above else f"be at most {high}"
     return f"be {low}" if low == high else f"lie between {low} and {high}"

@@ -8,8 +8,9 @@ day or a microsecond v takes the stretch from v to v + 1:
 ================ ====================================================================================================
 numbers, times   evenly between the ends of the bucket
 single values    at the value: a jump
-an open end      exponentially, with the density of the nearest bucket that has a width: the scale is the count of the
-                 open bucket divided by that density, at least 1/20 and at most 20 times that bucket's width
+an open end      exponentially, with the density of the nearest bucket of several values: the scale is the count of
+                 the open bucket divided by that density, at least 1/20 and at most 20 times that bucket's width; a
+                 jump at its edge where there is no such bucket
 ================ ====================================================================================================
 
 The quantile is where a share ``level`` of these records lies at or below; among integers, days and microseconds, the
@@ -35,6 +36,7 @@ from flexdp._core.exact import said, to_double
 from flexdp._release.ranges import bucket_ends
 from flexdp.buckets.base import MEASURES, Kind
 from flexdp.buckets.exact import Exact
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.histogram import LARGEST_COUNT
@@ -172,16 +174,19 @@ class Profile:
     def _scale(self, place: int, index: int, *, above: bool) -> Fraction:
         """The mean distance of an open bucket's records from its edge: their density continues the neighbour's."""
         first, count = self.partition.first, self.partition.count or 0
-        inner = range(index - 1, first - 1, -1) if above else range(index + 1, first + count)
-        for each in inner:
-            width = stretch_of(self.partition, each).width
-            if width:
-                found = int(np.searchsorted(self.index, each))
-                there = found < len(self.index) and self.index[found] == each
-                beside = self.records(found) if there else max(Fraction(1), self.mean_drop)  # it was hidden
-                scale = self.records(place) * width / beside
-                return min(max(scale, width / _FARTHEST), width * _FARTHEST)
-        return Fraction(0)
+        inner = range(index - 1, first, -1) if above else range(index + 1, first + count - 1)
+        widths = {each: width for each in inner if (width := stretch_of(self.partition, each).width)}
+        several = [each for each in widths if not self._is_single(each)] or list(widths)
+        if not several:
+            return Fraction(0)
+        nearest, width = several[0], widths[several[0]]
+        found = int(np.searchsorted(self.index, nearest))
+        there = found < len(self.index) and self.index[found] == nearest
+        beside = self.records(found) if there else max(Fraction(1), self.mean_drop)  # whatever it held was left out
+        return min(max(self.records(place) * width / beside, width / _FARTHEST), width * _FARTHEST)
+
+    def _is_single(self, index: int) -> bool:
+        return isinstance(self.partition, OpenEdges) and self.partition.single(index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Answer, Applied, Counts, Reading
 from flexdp._release.estimates import among_the_rest, estimate_text, guaranteed, is_sure
 from flexdp._release.ranges import (
+    ANY,
     bounds_text,
     bucket_texts,
     ends_text,
@@ -141,19 +142,29 @@ class Words:
             where = plural(len(reading.value), self.spot, thousands)
             return f"{self._headline(question)} in {where}{self._added(question)}"
         head = f"{self._headline(question)}: {text}."
-        if reading.accuracy is None:
+        if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
-        if isinstance(question, Median | Quantile):
-            return f"{head} {self._known(reading, reading.accuracy)}"
-        return f"{head} {self.loss(reading.accuracy, question)}"
+        if isinstance(question, Median | Quantile) and text != ANY:
+            return f"{head} {self._known(reading)}"
+        if text == ANY:
+            return head
+        return f"{head} {self._open(question) if reading.accuracy is None else self.loss(reading.accuracy, question)}"
 
-    def _known(self, reading: Reading, accuracy: Accuracy) -> str:
+    def _open(self, question: Statistic) -> str:
+        """What is certain of an answer in a bucket that is open, or of several buckets of which one is."""
+        if isinstance(question, Max | Min | Range):
+            ends = ("latest", "earliest") if self.partition.kind in ("date", "datetime") else ("highest", "lowest")
+            end = "upper end" if isinstance(question, Range) else f"{ends[isinstance(question, Min)]} value"
+            return f"This is certain; no {end} is promised."
+        return f"{self._left_out(None)}; among the rest this is exact."
+
+    def _known(self, reading: Reading) -> str:
         """What is certain of a quantile: an interval, or the bucket of the quantile of the records that are left."""
         if is_sure(self.partition, reading):
             return "This is exact."
         if where := guaranteed(self.partition, reading):
             return f"The exact {label(reading.question)} is guaranteed to {where}."
-        lost, rest = self._left_out(accuracy), among_the_rest(self.partition, reading)
+        lost, rest = self._left_out(reading.accuracy), among_the_rest(self.partition, reading)
         return f"{lost}; among the rest {rest}." if lost else f"{_capital(rest)}."
 
     def _text(self, reading: Reading) -> str:
@@ -161,11 +172,11 @@ class Words:
         value, question = reading.value, reading.question
         if reading.too_large or reading.too_wide:
             return f"{'larger' if reading.too_large else 'known to within more'} than a double can hold"
-        if reading.accuracy is None and (value is None or len(value) == 0):
+        if reading.empty:
             return NOTHING
         if isinstance(question, Applied):
             return _applied(value, reading.accuracy)
-        if value is None or reading.index is None:
+        if reading.index is None:
             return "none"
         if isinstance(question, Range):
             return self._span(reading)
@@ -187,8 +198,9 @@ class Words:
     def _span(self, reading: Reading) -> str:
         """The range of values: its two bounds, or itself where it is exact."""
         value, accuracy, index = reading.value, reading.accuracy, reading.index
-        if accuracy is None or index is None:
-            return value_words(value)
+        if accuracy is None or index is None:  # an end is open
+            timed = isinstance(value, dt.timedelta)
+            return f"{value_text(value - value % dt.timedelta(seconds=1)) if timed else value_words(value)} or more"
         opened = is_open(self.partition, index[0], above=False) or is_open(self.partition, index[-1], above=True)
         unit, middle, error = "", value, said(accuracy.beta)
         if isinstance(value, dt.timedelta):
@@ -224,11 +236,12 @@ class Words:
             beyond = f" At most {share} of what was counted lies {self._beyond(question)}."
         return f"{_capital(' and '.join(parts))}; {rest}.{beyond}"
 
-    def _left_out(self, accuracy: Accuracy, *, in_total: bool = True) -> str:
+    def _left_out(self, accuracy: Accuracy | None, *, in_total: bool = True) -> str:
         """The records that can be missing, per bucket and where it is known in total; empty where none can."""
-        if accuracy.alpha == 0:
+        alpha = None if accuracy is None else accuracy.alpha
+        if alpha == 0 or not self.max_drop:
             return ""
-        share = "" if accuracy.alpha is None else percent_text(accuracy.alpha)
+        share = "" if alpha is None else percent_text(alpha)
         inside = f", and at most {share} in total," if share not in ("", "100%") and in_total else ""
         lost = record_count(self.spec, self.max_drop)
         return f"At most {lost} per {self.per}{inside} {'was' if self.max_drop == 1 else 'were'} left out"
