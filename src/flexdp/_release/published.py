@@ -17,7 +17,7 @@ from flexdp._release.asked_proof import asked_answers, asked_certainties, asked_
 from flexdp._release.asked_sentences import Telling
 from flexdp._release.exported import Exported
 from flexdp._release.fitting import fitting
-from flexdp._release.groups import Groups, group_places
+from flexdp._release.groups import Groups, cells_summed, group_places
 from flexdp._release.json import parse, read, unreadable, write
 from flexdp._release.promises import Certificate, conditions, promises, share_of_budget
 from flexdp._release.readable import Readable, View, not_asked
@@ -239,6 +239,7 @@ class Release(Readable, Exported):
             summed=self.spec.summed(part),
             public=self.spec.groups_are_public,
             paid=self._paid,
+            cells=cells_summed(self.spec, self.cells, part),
         )
 
     def by_group(self) -> Groups:

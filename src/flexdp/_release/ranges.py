@@ -30,6 +30,7 @@ from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 
 __all__ = [
+    "ANY",
     "bounds_text",
     "bucket_ends",
     "bucket_texts",
@@ -44,6 +45,7 @@ __all__ = [
     "value_words",
 ]
 
+ANY = "any value"  # the range of a bucket that is open on both sides
 _LONGEST = 120  # characters of a text in a sentence
 _PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
 _MONTHS = (
@@ -152,6 +154,8 @@ def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
     >>> bucket_ends(Width("number", Fraction(5)), 3), bucket_ends(Width("integer", Fraction(5)), 3)
     ((15.0, 20.0), (15, 19))
     """
+    if isinstance(partition, Exact):
+        return partition.edges_of(np.array([index]))[0]
     place = np.array([index], dtype=object if abs(index) >= 2**62 else np.int64)
     ((first, last),) = partition.edges_of(place)
     if partition.kind == "number" and isinstance(partition, Width | Edges):
@@ -190,15 +194,23 @@ def ends_text(low: Any, high: Any) -> str:
 def outer_ends(low: Any, high: Any) -> tuple[str, str]:
     """Return the two ends of an interval: whole days as dates, other times up to the beginning of the next bucket.
 
+    An infinite end is an empty text.
+
     >>> outer_ends(dt.datetime(2024, 3, 1, 12), dt.datetime(2024, 3, 1, 12, 59, 59, 999999))
     ('2024-03-01 12:00', '2024-03-01 13:00')
+    >>> outer_ends(dt.datetime(2024, 3, 1), math.inf)
+    ('2024-03-01', '')
     """
-    if isinstance(low, dt.datetime) and low != high:
-        if _whole_days(low, high):
-            low, high = low.date(), high.date()
-        else:
-            high = _after(high)
-    return value_words(low), value_words(high)
+    if isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and low != high and not _whole_days(low, high):
+        return value_words(low), value_words(_after(high))
+    single = low == high
+    return "" if low == -math.inf else _end_words(low, single), "" if high == math.inf else _end_words(high, single)
+
+
+def _end_words(end: Any, single: bool) -> str:
+    """An end of an interval: the beginning or the end of a day as its date."""
+    midnight = isinstance(end, dt.datetime) and end.time() in (dt.time(0), dt.time.max) and not single
+    return value_words(end.date() if midnight else end)
 
 
 def _whole_days(first: dt.datetime, last: dt.datetime) -> bool:
@@ -228,7 +240,7 @@ def _limit(kind: Kind, bound: Fraction) -> Any:
 def _bucket_text(partition: Buckets, index: Any) -> str:
     below, above = (is_open(partition, index, above=side) for side in (False, True))
     if below and above:
-        return "any value"
+        return ANY
     if isinstance(partition, Exact):
         if partition.kind in ("text", "boolean"):
             return value_words(index)
@@ -251,7 +263,7 @@ def _bucket_text(partition: Buckets, index: Any) -> str:
 
 def _opened(low: Any, high: Any, kind: Kind, *, below: bool, above: bool) -> str:
     if below and above:
-        return "any value"
+        return ANY
     more, less = ("later", "earlier") if kind in ("date", "datetime") else ("more", "less")
     if above:
         return f"{value_words(low)} or {more}"
