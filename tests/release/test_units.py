@@ -223,7 +223,7 @@ def test_what_a_release_by_unit_says() -> None:
         "Counted: readable values of x limited to 0–39, in records with id.",
         "Each unit (id) counts in at most 2 buckets.",
     )
-    assert "At most 53 units (id) per bucket, and at most " in str(released.median())
+    assert "At most 53 units (id) per bucket, and at most " in str(released.mode())
     assert "for each id: an observer who was 50% sure that a given id is in the data" in str(released.privacy)
     text = released.to_json()
     assert Release.from_json(text).to_json() == text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -24,7 +25,10 @@ _OWN = (["key"], ["lower"], ["upper"], ["count"])  # first words of columns that
 
 
 def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
-    """Return the counts column by column: the groups, then key, lower and upper of each column, then the count."""
+    """Return the counts column by column: the groups, then key, lower and upper of each column, then the count.
+
+    ``lower`` and ``upper`` are None where a bucket is open.
+    """
     columns: dict[str, list[Any]] = {}
     for name, values in zip(spec.by, group_columns(spec, cells), strict=True):
         columns[group_column(name, columns, clash=name.split()[:1] in _OWN)] = values
@@ -33,8 +37,8 @@ def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
         lower, upper = zip(*axis.edges_of(part), strict=True) if len(part) else ((), ())
         suffix = "" if len(spec.columns) == 1 else f" {column}"
         columns[f"key{suffix}"] = axis.centres(part).tolist()
-        columns[f"lower{suffix}"] = list(lower)
-        columns[f"upper{suffix}"] = list(upper)
+        columns[f"lower{suffix}"] = list(map(_closed, lower))
+        columns[f"upper{suffix}"] = list(map(_closed, upper))
     columns["count"] = cells.counts.tolist()
     return columns
 
@@ -57,6 +61,11 @@ def stacked(tables: Mapping[str, dict[str, list[Any]]]) -> dict[str, list[Any]]:
         if len({type(cell) for cell in cells if cell is not None}) > 1:
             out[title] = [None if cell is None else value_text(cell) for cell in cells]
     return out
+
+
+def _closed(end: Any) -> Any:
+    """An end of a bucket, None where it is open."""
+    return None if isinstance(end, float) and math.isinf(end) else end
 
 
 def group_column(by: str, taken: Iterable[str], *, clash: bool) -> str:

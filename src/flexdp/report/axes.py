@@ -71,6 +71,11 @@ class Axis:
             found = np.array(ends, dtype=np.float64).reshape(-1, 2)
             if self.kind in ("integer", "date"):  # a bucket of whole numbers or days reaches to the next one
                 found[:, 1] += 1
+            for row in found:
+                if np.isinf(row).any():
+                    width = self._beyond(row)
+                    low, high = row if np.isfinite(row).any() else (-np.inf, 1.0)
+                    row[:] = (high - width, high) if np.isinf(low) else (low, low + width)
             return found
         places = np.array([self.position(key) for key in keys], dtype=np.float64)
         gaps = np.diff(np.unique(places / 2))  # halves: the widest doubles would overflow
@@ -78,6 +83,13 @@ class Axis:
         largest = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(np.stack([places - half, places + half], axis=1), -largest, largest)
+
+    def _beyond(self, row: NDArray[np.float64]) -> float:
+        """The width in which an open bucket is drawn: that of the bucket beside it, or a tenth of its edge."""
+        inner = range(1, (self.buckets.count or 1) - 1)
+        beside = self.spans((), [inner[-1] if np.isinf(row[1]) else inner[0]])[0] if inner else np.zeros(2)
+        finite = row[np.isfinite(row)]
+        return float(beside[1] - beside[0]) or max(1.0, float(np.abs(finite).max(initial=0.0)) / 10)
 
     def public_range(self) -> tuple[float, float] | None:
         """Return the ends of all public buckets, where bounds made them public."""

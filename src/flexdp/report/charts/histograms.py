@@ -270,7 +270,7 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
         index = document.index or []
         every = max(1, len(index) // about)
         pairs = zip(index[::every], document.keys[::every], strict=True)
-        digits = math.ceil(-math.log10(axis.buckets.beta)) + 2
+        digits = math.ceil(-math.log10(axis.buckets.beta or 1)) + 2
         return [(float(place), compact(float(f"{float(key):.{digits}g}"))) for place, key in pairs]
     if axis.kind == "date":
         found = day_ticks(low, high)
