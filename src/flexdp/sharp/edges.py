@@ -112,6 +112,7 @@ class _Plan:
         largest = max(abs(self._profile.start), abs(self._profile.end))
         smallest = min((leaf.width for leaf in leaves if not leaf.point), default=1)
         shortest = max(smallest, largest // _FINEST, 1)
+        self._lattice = steps
         self._steps = [step for step in steps(shortest, span) if step.length <= span] or list(steps(1, 1))[-1:]
 
     def edges(self) -> tuple[int, ...]:
@@ -123,7 +124,7 @@ class _Plan:
             edges = edges[1:]
         if self._ends.above < low_end and len(edges) > 2 and edges[-1] not in self._forced:
             edges = edges[:-1]
-        return tuple(edges)
+        return tuple(self._with_round_ends(edges))
 
     def shortened(self, edges: tuple[int, ...]) -> tuple[int, ...]:
         """Drop edges between the smallest neighbours until there are few enough; those of points last."""
@@ -219,6 +220,24 @@ class _Plan:
         if step is None or step.after(last) >= high:
             return high, False
         return step.after(last), True
+
+    def _with_round_ends(self, edges: list[int]) -> list[int]:
+        """Move the outermost edges inwards, by less than a tenth of the bucket beside them, to shorter numbers."""
+        if len(edges) < 3:
+            return edges
+        (first, second), (before, last) = edges[:2], edges[-2:]
+        if first not in self._forced and (step := self._tenth(second - first)) is not None:
+            first = step.after(first - 1)
+        if last not in self._forced and (step := self._tenth(last - before)) is not None:
+            at = step.after(last - 2 * step.length)
+            while (following := step.after(at)) <= last:
+                at = following
+            last = at if at > before else last
+        return [first if first < second else edges[0], *edges[1:-1], last]
+
+    def _tenth(self, width: int) -> Step | None:
+        """The longest step of at most a tenth of a width."""
+        return next((step for step in self._lattice(max(width // 100, 1), width) if 10 * step.length <= width), None)
 
     def _merge_thin_start(self, edges: list[int]) -> list[int]:
         """Drop an unaligned first bucket that is planned too small."""
