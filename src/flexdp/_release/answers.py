@@ -211,7 +211,7 @@ class Reader:
             return nothing
         place = int(np.flatnonzero(self.centres.keys == statistic(self.centres))[0])
         index = self.index.keys[place : place + 1]
-        value = self._profile.quantile(level).value
+        value = self.profile.quantile(level).value
         accuracy = self._accuracy(statistic, self.partition.count, index)
         if accuracy is not None:
             apart = self._apart(value, to_python(index[0]))
@@ -222,7 +222,8 @@ class Reader:
         return Reading(question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, hull=hull)
 
     @cached_property
-    def _profile(self) -> Profile:
+    def profile(self) -> Profile:
+        """The counts corrected for their mean loss, and spread over their buckets."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         return Profile(self.partition, self.index.keys, self.index.counts, self.noise.mean_drop(), self.cells)
 

@@ -87,8 +87,8 @@ def stretch_of(partition: Buckets, index: Any) -> Stretch:
     if partition.kind == "number":
         return Stretch(low, high)
     if isinstance(partition, RelativeWidth):  # edges between integers; of negative ones the upper belongs to the bucket
-        low, high = (math.floor(end) + 1 if index < 0 else math.ceil(end) for end in (low or 0, high or 0))
-        return Stretch(Fraction(low), Fraction(max(high, low + 1)))
+        start, end = (math.floor(each or 0) + 1 if index < 0 else math.ceil(each or 0) for each in (low, high))
+        return Stretch(Fraction(start), Fraction(max(end, start + 1)))
     return Stretch(low, None if high is None else high + 1)
 
 
@@ -140,6 +140,25 @@ class Profile:
         before = self._up_to(place - 1)
         return Found(place, self._inside(place, (wanted - before) / (self._up_to(place) - before)))
 
+    def scale(self, place: int) -> Fraction:
+        """Return the mean distance of an open bucket's records from its edge: their density continues the neighbour's.
+
+        It is 0 where there is no neighbour of several values.
+        """
+        index = int(self.index[place])
+        above = stretch_of(self.partition, index).high is None
+        first, count = self.partition.first, self.partition.count or 0
+        inner = range(index - 1, first, -1) if above else range(index + 1, first + count - 1)
+        widths = {each: width for each in inner if (width := stretch_of(self.partition, each).width)}
+        several = [each for each in widths if not self._is_single(each)] or list(widths)
+        if not several:
+            return Fraction(0)
+        nearest, width = several[0], widths[several[0]]
+        found = int(np.searchsorted(self.index, nearest))
+        there = found < len(self.index) and self.index[found] == nearest
+        beside = self.records(found) if there else max(Fraction(1), self.mean_drop)  # whatever it held was left out
+        return min(max(self.records(place) * width / beside, width / _FARTHEST), width * _FARTHEST)
+
     @cached_property
     def _running(self) -> tuple[NDArray[Any], NDArray[Any]]:
         cells = np.ones(len(self.counts), dtype=np.int64) if self.cells is None else self.cells
@@ -165,25 +184,11 @@ class Profile:
         elif stretch.low is None and stretch.high is None:
             return None
         else:
-            scale = self._scale(place, index, above=stretch.high is None)
+            scale = self.scale(place)
             left = max(1 - share if stretch.high is None else share, 1 / (2 * self.records(place)))
             far = scale * _minus_log(left)
             spot = (stretch.low or 0) + far if stretch.high is None else stretch.high - far
         return _value(self.partition, index, stretch, spot, _step(self.partition.kind, scale))
-
-    def _scale(self, place: int, index: int, *, above: bool) -> Fraction:
-        """The mean distance of an open bucket's records from its edge: their density continues the neighbour's."""
-        first, count = self.partition.first, self.partition.count or 0
-        inner = range(index - 1, first, -1) if above else range(index + 1, first + count - 1)
-        widths = {each: width for each in inner if (width := stretch_of(self.partition, each).width)}
-        several = [each for each in widths if not self._is_single(each)] or list(widths)
-        if not several:
-            return Fraction(0)
-        nearest, width = several[0], widths[several[0]]
-        found = int(np.searchsorted(self.index, nearest))
-        there = found < len(self.index) and self.index[found] == nearest
-        beside = self.records(found) if there else max(Fraction(1), self.mean_drop)  # whatever it held was left out
-        return min(max(self.records(place) * width / beside, width / _FARTHEST), width * _FARTHEST)
 
     def _is_single(self, index: int) -> bool:
         return isinstance(self.partition, OpenEdges) and self.partition.single(index)

@@ -150,7 +150,7 @@ class Words:
             return head
         return f"{head} {self._open(question) if reading.accuracy is None else self.loss(reading.accuracy, question)}"
 
-    def _open(self, question: Statistic) -> str:
+    def _open(self, question: Statistic | Applied) -> str:
         """What is certain of an answer in a bucket that is open, or of several buckets of which one is."""
         if isinstance(question, Max | Min | Range):
             ends = ("latest", "earliest") if self.partition.kind in ("date", "datetime") else ("highest", "lowest")
