@@ -36,7 +36,9 @@ def documents() -> list[dict[str, Any]]:
     )
     days = [dt.date(2024, 1, 1 + i % 3) for i in range(rows)]
     made = [
-        flexdp.release([i % 5 for i in range(rows)], kind="integer", **SPEND),
+        flexdp.release([i % 5 for i in range(rows)], kind="integer", exact=True, **SPEND),
+        flexdp.release([i % 99 for i in range(4000)], kind="integer", **SPEND),
+        flexdp.release([i % 99 for i in range(250)], kind="integer", **SPEND),
         flexdp.release([f"w{i % 3}" for i in range(rows)], kind="text", **SPEND),
         flexdp.release(days, kind="date", width="1 week", **SPEND),
         flexdp.release(frame, "x", width=2, bounds=(0, 6), **SPEND),

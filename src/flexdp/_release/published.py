@@ -269,8 +269,8 @@ class Release(Readable, Exported):
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
         places = group_places(self.spec, self.cells)
-        if self.budget is None and self.asked is not None:
-            places = dict.fromkeys(self.asked.results, slice(0, 0))
+        if self.budget is None:
+            places = {} if self.asked is None else dict.fromkeys(self.asked.results, slice(0, 0))
         return Groups(self.spec.by, places, self._view)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
