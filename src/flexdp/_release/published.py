@@ -207,8 +207,7 @@ class Release(Readable, Exported):
     def mechanism(self) -> Chain:
         """The mechanism that was run: bucketing, by the engine while it counted, and then dropping.
 
-        Automatic buckets are public by then; what chose them is in :attr:`auto`, and its part of ε is not among those
-        of this mechanism.
+        Automatic buckets are public by then; the part of ε that chose them is in :attr:`auto`.
         """
         return self._bars_budget.mechanism(self.partition, self.spec.unit)
 
