@@ -147,7 +147,7 @@ def read(document: dict[str, Any]) -> Published:
             remedy="Read it with Releases.from_json." if several else "",
         )
     spec = _spec(document)
-    if "asked" in document and "bars" not in document:
+    if ("asked" in document or "auto" in document) and "bars" not in document:
         if len(spec.columns) != 1 or not isinstance(spec.partitions[0], Exact):
             raise ValueError("buckets without counts")
         return spec, None, KeyedHistogram([[] for _ in range(len(spec.by) + 1)], []), None

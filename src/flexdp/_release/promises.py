@@ -135,13 +135,14 @@ def _owners(spec: Spec, needed: Sequence[str]) -> str:
     return f", in records{declared}{having}" if declared or having else ""
 
 
-def promises(spec: Spec, reader: Reader) -> tuple[str, ...]:
-    """Return what holds of the whole release, with probability one."""
+def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return what holds of the whole release, with probability one; ``chosen`` tells how buckets were chosen."""
     words = Words(spec, reader.noise.max_drop)
     least = record_count(spec, survives_from(reader.noise.max_drop))
     out = [
         f"Released: {reader.partition.spec}.",
         *conditions(spec),
+        *chosen,
         f"Not counted: {'; '.join(_not_counted(spec))}.{_counted_as_another(spec)}",
         f"Each count is {words.too_low} and never too high.",
         f"Every {words.place.removeprefix('each ')} with at least {least} is present.",
