@@ -471,7 +471,7 @@ def test_frames_of_a_release() -> None:
     for library in ("pandas", "polars", "pyarrow"):
         frame = released.to_frame(library)
         names = frame.column_names if library == "pyarrow" else list(frame.columns)
-        assert names == ["key", "lower", "upper", "count"]
+        assert names == ["key", "lower", "upper", "count", "about"]
         assert len(frame) == len(released.bars)
     assert isinstance(released.to_frame(), pd.DataFrame)
     with pytest.raises(InputError, match="library"):

@@ -9,6 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from flexdp._core.domains import choice
 from flexdp._core.exact import number_text, value_text
 from flexdp._release.json import group_columns
@@ -21,13 +23,13 @@ __all__ = ["Library", "bar_columns", "frame_of", "group_column", "stacked"]
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
-_OWN = (["key"], ["lower"], ["upper"], ["count"])  # first words of columns that are not groups
+_OWN = (["key"], ["lower"], ["upper"], ["count"], ["about"])  # first words of columns that are not groups
 
 
-def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
-    """Return the counts column by column: the groups, then key, lower and upper of each column, then the count.
+def bar_columns(spec: Spec, cells: KeyedHistogram, mean_drop: Fraction) -> dict[str, list[Any]]:
+    """Return the counts column by column: the groups, then key, lower and upper of each column, then the counts.
 
-    ``lower`` and ``upper`` are None where a bucket is open.
+    ``lower`` and ``upper`` are None where a bucket is open. ``about`` is the count with the mean loss added back.
     """
     columns: dict[str, list[Any]] = {}
     for name, values in zip(spec.by, group_columns(spec, cells), strict=True):
@@ -40,6 +42,7 @@ def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
         columns[f"lower{suffix}"] = list(map(_closed, lower))
         columns[f"upper{suffix}"] = list(map(_closed, upper))
     columns["count"] = cells.counts.tolist()
+    columns["about"] = np.round(cells.counts + float(mean_drop), 3).tolist()
     return columns
 
 

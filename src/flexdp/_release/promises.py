@@ -39,6 +39,10 @@ __all__ = [
 PUBLISHED = (
     "Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere."
 )
+ABOUT = (
+    "“About” marks an estimate: the mean loss is added back to each count, and the records of a bucket are spread "
+    "evenly over it. What is guaranteed is said beside it."
+)
 CITATIONS = (
     "A. Bansal, R. Chunduru, D. Data, M. Prabhakaran. Flexible Accuracy for Differential Privacy. AISTATS 2022, "
     "PMLR 151, pages 3847–3882.",
@@ -258,6 +262,7 @@ def how_to_read(spec: Spec, max_drop: int) -> list[str]:
         "A maximum or minimum holds once a few records are left out. Single extreme cases are left out on purpose: "
         "they are what identifies people.",
         "Quote ranges as they are printed, not their middles.",
+        *([ABOUT] if spec.ordered else []),
         "Do not divide by the number of records, or subtract another release of the same data, to find out about "
         "somebody: each release was protected by itself, and together they reveal more.",
     ]
@@ -286,16 +291,21 @@ def exact_parameters(budget: Budget, privacy: Privacy) -> str:
     )
 
 
-def picture_caption(words: Words, *, empty: bool, coloured: bool) -> str:
-    """Return what a picture of the release shows."""
+def picture_caption(words: Words, *, empty: bool, coloured: bool, areas: bool = False) -> str:
+    """Return what a picture of the release shows; ``areas`` tells that widths differ, and areas are counts."""
     drop, place = thousands(words.max_drop), words.place
     if empty:
         return f"Nothing survived. At most {drop} can have been in {place}."
     if coloured:
         return f"Colours show what was published; {place} may hold up to {drop} more, never fewer."
+    shown = (
+        "The areas of bars show what was published, because widths differ."
+        if areas
+        else "Bars show what was published."
+    )
     return (
-        f"Bars show what was published. The hatched band is what {place} may hold beyond that, at most {drop} more; "
-        "the true count is never below a bar."
+        f"{shown} The hatched band is what {place} may hold beyond that, at most {drop} more; the true count is never "
+        "below a bar."
     )
 
 
@@ -303,7 +313,11 @@ def group_note(words: Words, answers: Sequence[Answer]) -> str:
     """Return what holds of the answers of each group by itself."""
     known = [answer.accuracy for answer in answers if answer.accuracy is not None]
     widest = max(known, key=lambda accuracy: accuracy.moved, default=None)
+    estimated = any(answer.text.startswith("about ") and answer.promise is None for answer in answers)
+    about = f" {ABOUT}" if estimated else ""
     if widest is None:
-        return "Each group by itself."
+        return f"Each group by itself.{about}"
     loss = words.loss(widest.but(alpha=None, beta=widest.beta))
-    return f"Each group by itself: {loss[:1].lower()}{loss[1:]}"
+    if estimated:
+        loss = loss.replace("this is exact", "the highest and the lowest are exact")
+    return f"Each group by itself: {loss[:1].lower()}{loss[1:]}{about}"

@@ -77,9 +77,9 @@ class Release(Readable, Exported):
     >>> release.certificate().evidence.holds
     True
     >>> list(release.columns_of_bars())
-    ['key', 'lower', 'upper', 'count']
+    ['key', 'lower', 'upper', 'count', 'about']
     >>> release.to_frame("polars").columns
-    ['key', 'lower', 'upper', 'count']
+    ['key', 'lower', 'upper', 'count', 'about']
 
     Groups, several columns, estimators, pages:
 

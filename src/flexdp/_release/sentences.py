@@ -144,13 +144,13 @@ class Words:
         head = f"{self._headline(question)}: {text}."
         if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
-        if isinstance(question, Median | Quantile) and text != ANY:
-            return f"{head} {self._known(reading)}"
-        if text == ANY:
+        if text == ANY and reading.accuracy is None:
             return head
+        if isinstance(question, Median | Quantile):
+            return f"{head} {self._known(reading)}"
         return f"{head} {self._open(question) if reading.accuracy is None else self.loss(reading.accuracy, question)}"
 
-    def _open(self, question: Statistic) -> str:
+    def _open(self, question: Statistic | Applied) -> str:
         """What is certain of an answer in a bucket that is open, or of several buckets of which one is."""
         if isinstance(question, Max | Min | Range):
             ends = ("latest", "earliest") if self.partition.kind in ("date", "datetime") else ("highest", "lowest")

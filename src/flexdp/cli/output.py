@@ -25,6 +25,7 @@ from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.asking import level_of
+from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
@@ -164,14 +165,13 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
         "beta": accuracy.beta if accuracy else None,
         "beta_is_relative": accuracy.relative if accuracy else None,
         "moved": accuracy.moved if accuracy else None,
-        "interval": [_closed(end) for end in answer.interval] if answer.interval else None,
+        "interval": [json_value(end) if _finite(end) else None for end in answer.interval] if answer.interval else None,
         "statement": answer.statement,
     }
 
 
-def _closed(end: Any) -> Any:
-    """An end of an interval, null where it is open: JSON has no infinity."""
-    return None if isinstance(end, float) and math.isinf(end) else json_value(end)
+def _finite(end: Any) -> bool:
+    return not isinstance(end, float) or math.isfinite(end)
 
 
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
@@ -222,21 +222,27 @@ def _cell(answer: Answer) -> str:
 
 
 def bar_chart(release: Release, width: int = 40) -> Any:
-    """Return the released histogram as a bar chart for a terminal."""
+    """Return the released histogram for a terminal: bars are as long as counts, or as densities if widths differ."""
     from rich.table import Table
     from rich.text import Text
+
+    from flexdp.report.charts.bars import lengths
 
     chart = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     chart.add_column(justify="right")
     chart.add_column(justify="right", style="cyan")
     chart.add_column(style="blue", no_wrap=True)
-    tallest = int(release.bars.counts.max()) if len(release.bars) else 1
-    for place, (key, records) in enumerate(release.histogram.items()):
-        if place == _MOST_BARS:
-            chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
-            break
-        eighths = max(1, round(8 * width * records / tallest))
-        chart.add_row(Text(visible(value_text(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
+    shown = release.bars.keys[:_MOST_BARS]
+    counts = release.bars.counts[:_MOST_BARS].tolist()
+    found = lengths(release)
+    if found.words:
+        chart.add_row("", "", f"lengths are {found.words}")
+    for words, records, length in zip(bucket_texts(release.partition, shown), counts, found.lengths, strict=False):
+        eighths = max(1, round(8 * width * min(1.0, length)))
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8]
+        chart.add_row(Text(visible(words)), str(records), f"{bar.rstrip()}…" if length > 1 else bar)
+    if len(release.bars) > _MOST_BARS:
+        chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
     return chart
 
 

@@ -30,6 +30,7 @@ from flexdp._release.sentences import Words, unit_id
 from flexdp._release.spec import Part
 from flexdp.report.axes import label
 from flexdp.report.charts.api import chart
+from flexdp.report.charts.bars import unit_of
 from flexdp.report.document import Document
 from flexdp.report.html.parts import answer_list, capital, figure, foot, head, scrolling, section
 
@@ -88,7 +89,10 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
     certificate = release.certificate()
     spec, drop, budget = release.spec, release.max_drop, release.budget
     title = f"Release of {found.title}"
-    caption = picture_caption(Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2)
+    areas = len(found.axes) == 1 and unit_of(found.axes[0]) is not None
+    caption = picture_caption(
+        Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2, areas=areas
+    )
     parts = [
         head(title, (PUBLISHED, *release.conditions)),
         answer_list(standard_answers(release)),
