@@ -229,6 +229,20 @@ def test_an_open_end_continues_the_density_of_its_neighbour() -> None:
     assert (thin, thick) == (Fraction(1, 2), 200), "between a twentieth and twenty widths"
 
 
+@pytest.mark.parametrize("mean", [20.0, 30.0, 90.0])
+@pytest.mark.parametrize("widths", [(10, 10), (5, 10), (10, 5)])
+def test_the_open_end_of_an_exponential_law_has_its_scale(mean: float, widths: tuple[int, int]) -> None:
+    """The density at the edge, continued from the two buckets before it, is that of the law."""
+    edges = [100 - sum(widths), 100 - widths[0], 100]
+    beyond = [10**6 * math.exp(-(edge - edges[0]) / mean) for edge in edges]
+    counts = np.array([round(beyond[0] - beyond[1]), round(beyond[1] - beyond[2]), round(beyond[2])])
+    buckets = make_buckets("integer", edges=edges, open=True)
+    scale = Profile(buckets, np.array([1, 2, 3]), counts, Fraction(0)).scale(2)
+    assert float(scale) == pytest.approx(mean, rel=0.02)
+    alone = int(counts[2]) * widths[0] / int(counts[1])
+    assert alone != pytest.approx(mean, rel=0.02), "the control: the neighbour's own density"
+
+
 def test_the_lower_end_mirrors_the_upper_one() -> None:
     up = released({1: 400, 2: 120}, edges=["0", "10"], open=True)
     down = released({0: 120, 1: 400}, edges=["-10", "0"], open=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,8 +24,10 @@ from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.interpolation import Profile, on_line
 from flexdp._release.ranges import bucket_ends
 from flexdp.buckets.base import MEASURES, Kind
+from flexdp.buckets.edges import Edges
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
+from flexdp.buckets.width import Width
 from flexdp.calculus import drop_move_accuracy
 from flexdp.calculus.loss import (
     alpha_after,
@@ -230,8 +232,12 @@ class Reader:
     def _apart(self, value: Any, index: Any) -> Fraction:
         """The furthest that anything in a bucket can be from a value, in the unit of errors."""
         assert not isinstance(self.partition, Grid)
-        ends = bucket_ends(self.partition, index)
-        furthest = max(abs(on_line(end) - on_line(value)) for end in ends)
+        ends: Iterable[Fraction]
+        if self.partition.kind == "number" and isinstance(self.partition, Width | Edges):
+            ends = self.partition.extent(index)
+        else:
+            ends = map(on_line, bucket_ends(self.partition, index))
+        furthest = max(abs(end - on_line(value)) for end in ends)
         return furthest / MEASURES[self.partition.unit] if self.partition.kind == "datetime" else furthest
 
     def support(self, statistic: Statistic) -> Reading:

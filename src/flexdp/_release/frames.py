@@ -46,6 +46,11 @@ def bar_columns(spec: Spec, cells: KeyedHistogram, mean_drop: Fraction) -> dict[
     return columns
 
 
+def _closed(end: Any) -> Any:
+    """An end of a bucket, None where it is open."""
+    return None if isinstance(end, float) and math.isinf(end) else end
+
+
 def stacked(tables: Mapping[str, dict[str, list[Any]]]) -> dict[str, list[Any]]:
     """Return tables of counts one below the other, with a first column that names them.
 
@@ -64,11 +69,6 @@ def stacked(tables: Mapping[str, dict[str, list[Any]]]) -> dict[str, list[Any]]:
         if len({type(cell) for cell in cells if cell is not None}) > 1:
             out[title] = [None if cell is None else value_text(cell) for cell in cells]
     return out
-
-
-def _closed(end: Any) -> Any:
-    """An end of a bucket, None where it is open."""
-    return None if isinstance(end, float) and math.isinf(end) else end
 
 
 def group_column(by: str, taken: Iterable[str], *, clash: bool) -> str:

@@ -8,9 +8,10 @@ day or a microsecond v takes the stretch from v to v + 1:
 ================ ====================================================================================================
 numbers, times   evenly between the ends of the bucket
 single values    at the value: a jump
-an open end      exponentially, with the density of the nearest bucket of several values: the scale is the count of
-                 the open bucket divided by that density, at least 1/20 and at most 20 times that bucket's width; a
-                 jump at its edge where there is no such bucket
+an open end      exponentially: the scale is its count divided by the density at its edge, at least 1/20 and at most
+                 20 widths of the nearest bucket of several values. That density continues the fall between the two
+                 nearest such buckets, by a factor of at most 4; it is the nearest one's where there is no fall. Without
+                 any, a jump at the edge
 ================ ====================================================================================================
 
 The quantile is where a share ``level`` of these records lies at or below; among integers, days and microseconds, the
@@ -46,6 +47,7 @@ __all__ = ["Profile", "Stretch", "on_line", "stretch_of"]
 
 _FINENESS = 100  # steps of a bucket's width that a value is rounded to, at least
 _FARTHEST = 20  # widths of the neighbour that the scale of an open end spans at most, and one in as many at least
+_STEEPEST = Fraction(4)  # times that the density falls from the middle of the neighbour to the edge, at most
 _DIGITS = Context(prec=30)
 
 
@@ -141,7 +143,7 @@ class Profile:
         return Found(place, self._inside(place, (wanted - before) / (self._up_to(place) - before)))
 
     def scale(self, place: int) -> Fraction:
-        """Return the mean distance of an open bucket's records from its edge: their density continues the neighbour's.
+        """Return the mean distance of an open bucket's records from its edge: its count divided by the density there.
 
         It is 0 where there is no neighbour of several values.
         """
@@ -150,14 +152,23 @@ class Profile:
         first, count = self.partition.first, self.partition.count or 0
         inner = range(index - 1, first, -1) if above else range(index + 1, first + count - 1)
         widths = {each: width for each in inner if (width := stretch_of(self.partition, each).width)}
-        several = [each for each in widths if not self._is_single(each)] or list(widths)
-        if not several:
+        nearest = ([each for each in widths if not self._is_single(each)] or list(widths))[:2]
+        if not nearest:
             return Fraction(0)
-        nearest, width = several[0], widths[several[0]]
-        found = int(np.searchsorted(self.index, nearest))
-        there = found < len(self.index) and self.index[found] == nearest
-        beside = self.records(found) if there else max(Fraction(1), self.mean_drop)  # whatever it held was left out
-        return min(max(self.records(place) * width / beside, width / _FARTHEST), width * _FARTHEST)
+        width, density = widths[nearest[0]], self._beside(nearest[0]) / widths[nearest[0]]
+        if len(nearest) > 1:
+            falls = density * widths[nearest[1]] / self._beside(nearest[1])
+            density *= max(_power(falls, width / (width + widths[nearest[1]])), 1 / _STEEPEST) if falls < 1 else 1
+        return min(max(self.records(place) / density, width / _FARTHEST), width * _FARTHEST)
+
+    def _beside(self, index: int) -> Fraction:
+        """The estimated number of records in a public bucket; the mean loss where it was not released."""
+        found = int(np.searchsorted(self.index, index))
+        there = found < len(self.index) and self.index[found] == index
+        return self.records(found) if there else max(Fraction(1), self.mean_drop)
+
+    def _is_single(self, index: int) -> bool:
+        return isinstance(self.partition, OpenEdges) and self.partition.single(index)
 
     @cached_property
     def _running(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -190,9 +201,6 @@ class Profile:
             spot = (stretch.low or 0) + far if stretch.high is None else stretch.high - far
         return _value(self.partition, index, stretch, spot, _step(self.partition.kind, scale))
 
-    def _is_single(self, index: int) -> bool:
-        return isinstance(self.partition, OpenEdges) and self.partition.single(index)
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -213,7 +221,15 @@ def _first(last: int, holds: Callable[[int], bool]) -> int:
 
 def _minus_log(share: Fraction) -> Fraction:
     """−ln of a share of 1, in decimals that do not depend on the machine."""
-    return -Fraction(_DIGITS.divide(Decimal(share.numerator), Decimal(share.denominator)).ln(_DIGITS))
+    return -Fraction(_decimal(share).ln(_DIGITS))
+
+
+def _power(share: Fraction, exponent: Fraction) -> Fraction:
+    return Fraction(_DIGITS.multiply(_decimal(share).ln(_DIGITS), _decimal(exponent)).exp(_DIGITS))
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return _DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def _step(kind: Kind, width: Fraction) -> Fraction:

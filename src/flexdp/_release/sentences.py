@@ -144,10 +144,10 @@ class Words:
         head = f"{self._headline(question)}: {text}."
         if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
-        if isinstance(question, Median | Quantile) and text != ANY:
-            return f"{head} {self._known(reading)}"
-        if text == ANY:
+        if text == ANY and reading.accuracy is None:
             return head
+        if isinstance(question, Median | Quantile):
+            return f"{head} {self._known(reading)}"
         return f"{head} {self._open(question) if reading.accuracy is None else self.loss(reading.accuracy, question)}"
 
     def _open(self, question: Statistic | Applied) -> str:

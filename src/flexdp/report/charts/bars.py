@@ -1,8 +1,8 @@
 """Bars of a histogram on the scale of a picture.
 
 Heights are counts where all buckets are about equally wide, else records per unit of width: the area of a bar is then
-its count. An open end fades out as its records are thought to thin out; a single value far above the others is a needle
-with its count beside it, because no width gives it a height.
+its count. An open end fades out as its records are thought to thin out; a single value far above those beside it is a
+needle with its count at the top, because no width gives it a height.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from flexdp.report.document import Document
 __all__ = ["Bars", "Lengths", "Tail", "joined_bars", "lengths", "unit_of", "unit_text"]
 
 _UNEVEN = 1.2  # months differ by less
-_TALL = 3  # times as tall as every wider bar: a single value becomes a needle
+_TALL = 5  # times as tall as the bars beside it: a single value becomes a needle
 _DAYS = (1, 7, 30, 365)
 _SECONDS = (1, 60, 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
 _TIMES = {1: "second", 60: "minute", 3600: "hour", 86400: "day"}
@@ -92,11 +92,10 @@ class Bars:
             return cls(axis.spans(keys, None), counts, np.ones(len(counts)))
         per_record = np.array([unit / width if width else 0.0 for width in widths])
         tails = () if profile is None else _tails(axis, index, counts, spans, widths, unit, profile)
-        tallest = max(
-            (counts[i] * per_record[i] for i in range(len(index)) if widths[i] and not single[i]),
-            default=max((tail.height for tail in tails), default=0.0),
-        )
-        needles = [i for i in range(len(index)) if single[i] and _is_needle(counts[i] * per_record[i], tallest)]
+        tall = counts * per_record
+        for tail in tails:
+            tall[tail.place] = tail.height
+        needles = [place for place in np.flatnonzero(single).tolist() if _stands_out(tall, place)]
         for tail in tails:
             far = tail.edge + tail.length if tail.above else tail.edge - tail.length
             spans[tail.place] = sorted((tail.edge, far))
@@ -225,8 +224,10 @@ def _round_unit(axis: Axis, width: float) -> float:
     return float(max(m * power for m in (1, 2, 5) if m * power <= Fraction(width) or m == 1))
 
 
-def _is_needle(height: float, tallest: float) -> bool:
-    return not height or (tallest > 0 and height > _TALL * tallest)
+def _stands_out(heights: NDArray[np.float64], place: int) -> bool:
+    """True for a single value without a width, or far above the bars beside it."""
+    beside = [heights[each] for each in (place - 1, place + 1) if 0 <= each < len(heights)]
+    return not heights[place] or bool(beside and heights[place] > _TALL * max(beside))
 
 
 def _tails(
