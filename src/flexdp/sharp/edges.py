@@ -23,6 +23,7 @@ _PER_LIMIT = 100  # thresholds below are in hundredths of a limit
 _CAP, _WIDEST, _NARROWEST = 140, 180, 60
 _EMPTY, _THIN_REST, _THIN_START, _LAST_PART = 15, 40, 30, 5
 _GAP_PART = 12
+_TIDY_PART = 20
 _TAIL = Fraction(2, 5)
 
 
@@ -104,7 +105,7 @@ class _Plan:
     ) -> None:
         self._profile = Profile(leaves, ends.below, ends.above)
         self._ends, self._target, self._floor = ends, target, floor
-        self._reach, self._most = reach * RECORD, most
+        self._reach, self._most, self._every = reach * RECORD, most, steps
         own = max(2 * self._reach, target // 2)
         self._points = {(leaf.low, leaf.high) for leaf in leaves if leaf.point and leaf.count >= own}
         self._forced = {cut for pair in self._points for cut in pair}
@@ -112,7 +113,6 @@ class _Plan:
         largest = max(abs(self._profile.start), abs(self._profile.end))
         smallest = min((leaf.width for leaf in leaves if not leaf.point), default=1)
         shortest = max(smallest, largest // _FINEST, 1)
-        self._lattice = steps
         self._steps = [step for step in steps(shortest, span) if step.length <= span] or list(steps(1, 1))[-1:]
 
     def edges(self) -> tuple[int, ...]:
@@ -124,7 +124,20 @@ class _Plan:
             edges = edges[1:]
         if self._ends.above < low_end and len(edges) > 2 and edges[-1] not in self._forced:
             edges = edges[:-1]
-        return tuple(self._with_round_ends(edges))
+        if len(edges) > 2:  # they may come from leaves, which have many digits
+            edges = [self._tidied(edges[0], edges[1]), *edges[1:-1], self._tidied(edges[-1], edges[-2])]
+        return tuple(edges)
+
+    def _tidied(self, edge: int, beside: int) -> int:
+        """Return the roundest value within a twentieth of the bucket beside an outermost edge."""
+        room = abs(edge - beside) // _TIDY_PART
+        if edge in self._forced or not room:
+            return edge
+        for step in self._every(max(1, room // 10), room):
+            for found in (step.after(edge - 1), step.after(edge - step.length - 1)):
+                if abs(found - edge) <= room:
+                    return found
+        return edge
 
     def shortened(self, edges: tuple[int, ...]) -> tuple[int, ...]:
         """Drop edges between the smallest neighbours until there are few enough; those of points last."""
@@ -220,24 +233,6 @@ class _Plan:
         if step is None or step.after(last) >= high:
             return high, False
         return step.after(last), True
-
-    def _with_round_ends(self, edges: list[int]) -> list[int]:
-        """Move the outermost edges inwards, by less than a tenth of the bucket beside them, to shorter numbers."""
-        if len(edges) < 3:
-            return edges
-        (first, second), (before, last) = edges[:2], edges[-2:]
-        if first not in self._forced and (step := self._tenth(second - first)) is not None:
-            first = step.after(first - 1)
-        if last not in self._forced and (step := self._tenth(last - before)) is not None:
-            at = step.after(last - 2 * step.length)
-            while (following := step.after(at)) <= last:
-                at = following
-            last = at if at > before else last
-        return [first if first < second else edges[0], *edges[1:-1], last]
-
-    def _tenth(self, width: int) -> Step | None:
-        """The longest step of at most a tenth of a width."""
-        return next((step for step in self._lattice(max(width // 100, 1), width) if 10 * step.length <= width), None)
 
     def _merge_thin_start(self, edges: list[int]) -> list[int]:
         """Drop an unaligned first bucket that is planned too small."""
