@@ -51,7 +51,7 @@ def summary(
     split
         Shares of the budget, in the order of the columns or by name, where a column that is not named has share 1;
         equal shares unless given.
-    width, relative, edges, bounds, outside, kind
+    width, relative, edges, exact, bounds, outside, kind
         As for :func:`flexdp.release`; by column name where they differ.
     zone, by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`flexdp.release`, the same for every column. Columns of groups and units are not released.
