@@ -20,6 +20,7 @@ from flexdp._core.domains import DELTA, EPSILON
 from flexdp._core.exact import Number, number_text, to_double
 from flexdp._core.text import thousands
 from flexdp._release.asked import Column
+from flexdp._release.asking import Wanted
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Bucket, Kind, Outside, times
 from flexdp.buckets.open_edges import Cut, OpenEdges
@@ -34,7 +35,9 @@ from flexdp.sharp.scale import Scale
 from flexdp.sharp.shares import COUNT_SHARE, LEAST_FOR_BARS, Shares, shares, smallest_level
 from flexdp.sharp.steps import Steps, calendar_steps, decimal_steps
 
-__all__ = ["Auto", "AutoBudget", "cuts_of", "steps_of"]
+__all__ = ["FIVE", "Auto", "AutoBudget", "cuts_of", "steps_of"]
+
+FIVE = Wanted(("min", "q0.25", "median", "q0.75", "max"))  # where there are too few records for buckets
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from flexdp._release.asked import Asked, Column, Result
 from flexdp._release.asked_checks import asked_column
-from flexdp._release.asking import AskedBudget, Wanted
-from flexdp._release.automatic import Auto, AutoBudget, steps_of
+from flexdp._release.asking import AskedBudget
+from flexdp._release.automatic import FIVE, Auto, AutoBudget, steps_of
 from flexdp._release.checks import Prepared
 from flexdp._release.published import Release
 from flexdp.buckets.open_edges import OpenEdges
@@ -23,9 +23,7 @@ from flexdp.sharp.program import run
 if TYPE_CHECKING:
     from flexdp.tables import Counting
 
-__all__ = ["FIVE", "automatic_query", "released_automatically"]
-
-FIVE = Wanted(("min", "q0.25", "median", "q0.75", "max"))
+__all__ = ["automatic_query", "released_automatically"]
 
 
 def released_automatically(question: Prepared, budget: AutoBudget) -> Release:

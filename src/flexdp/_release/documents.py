@@ -6,7 +6,7 @@ from typing import Any
 
 from flexdp._release.asked import Asked
 from flexdp._release.asked_json import asked_in, read_asked, write_asked
-from flexdp._release.automatic import Auto
+from flexdp._release.automatic import FIVE, Auto
 from flexdp._release.automatic_json import auto_in, read_auto, write_auto
 from flexdp._release.json import read, write
 from flexdp._release.spec import Spec
@@ -45,11 +45,22 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
     bucketed = budget is not None
     if auto is not None and bucketed == (asked is not None) and (bucketed or not spec.by):
         raise ValueError("automatic buckets with answers, or neither")
+    answers = None if asked is None else asked_in(asked, spec, cells if bucketed else None)
+    chosen = None if auto is None else auto_in(content, spec, bucketed=bucketed)
+    if chosen is not None and answers is not None and not _of_one_run(chosen, answers):
+        raise ValueError("answers of another run")
     return {
         "spec": spec,
         "budget": budget,
         "cells": cells,
         "records_at_most": at_most,
-        "asked": None if asked is None else asked_in(asked, spec, cells if bucketed else None),
-        "auto": None if auto is None else auto_in(content, spec, bucketed=bucketed),
+        "asked": answers,
+        "auto": chosen,
     }
+
+
+def _of_one_run(auto: Auto, asked: Asked) -> bool:
+    """Return True for the five answers that take the place of buckets."""
+    (result,) = asked.results.values()
+    seen = None if result.levels is None else result.levels.records_about
+    return asked.wanted == FIVE and asked.budget.epsilon == auto.budget.epsilon and seen == auto.seen

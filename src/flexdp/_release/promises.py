@@ -17,7 +17,7 @@ from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.calculus.loss import survives_from
-from flexdp.guarantees import percent_text
+from flexdp.guarantees import Privacy, percent_text
 from flexdp.noise.certificate import Evidence
 
 __all__ = [
@@ -280,10 +280,13 @@ def how_it_was_made(spec: Spec, max_drop: int, version: str) -> list[str]:
     ]
 
 
-def exact_parameters(budget: Budget) -> str:
-    """Return ε and δ exactly, for those who rebuild the proof."""
+def exact_parameters(budget: Budget, privacy: Privacy) -> str:
+    """Return ε and δ of the counts exactly, for those who rebuild the proof; those of everything where they differ."""
+    whole = ""
+    if (budget.epsilon, budget.delta) != (privacy.epsilon, privacy.delta):
+        whole = f" of the counts, out of ε = {privacy.epsilon}, δ = {privacy.delta} in total"
     return (
-        f"Exact parameters: ε = {budget.epsilon}, δ = {budget.delta}. The table of weights and its proof can be "
+        f"Exact parameters: ε = {budget.epsilon}, δ = {budget.delta}{whole}. The table of weights and its proof can be "
         "rebuilt from these with flexdp."
     )
 

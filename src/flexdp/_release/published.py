@@ -207,8 +207,7 @@ class Release(Readable, Exported):
     def mechanism(self) -> Chain:
         """The mechanism that was run: bucketing, by the engine while it counted, and then dropping.
 
-        Automatic buckets are public by then; what chose them is in :attr:`auto`, and its part of ε is not among those
-        of this mechanism.
+        Automatic buckets are public by then; the part of ε that chose them is in :attr:`auto`.
         """
         return self._bars_budget.mechanism(self.partition, self.spec.unit)
 
@@ -269,8 +268,8 @@ class Release(Readable, Exported):
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
         places = group_places(self.spec, self.cells)
-        if self.budget is None and self.asked is not None:
-            places = dict.fromkeys(self.asked.results, slice(0, 0))
+        if self.budget is None:
+            places = {} if self.asked is None else dict.fromkeys(self.asked.results, slice(0, 0))
         return Groups(self.spec.by, places, self._view)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:

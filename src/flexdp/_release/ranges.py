@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import MICROSECOND
-from flexdp._core.exact import float_up, number_text, said
+from flexdp._core.exact import float_up, number_text, said, to_double
 from flexdp._core.text import plural, thousands
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.edges import Edges
@@ -303,7 +303,8 @@ def _open_text(partition: OpenEdges, index: int, *, below: bool, above: bool) ->
 def _edge_words(partition: OpenEdges, edge: Fraction) -> str:
     if partition.kind in ("date", "datetime"):
         return value_words(_limit(partition.kind, edge))
-    return figure(edge)
+    double = to_double(edge)
+    return figure(double if partition.kind == "number" and said(double) == edge else edge)
 
 
 def _relative(partition: RelativeWidth, index: int, *, below: bool, above: bool) -> str:

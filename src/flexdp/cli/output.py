@@ -124,12 +124,21 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["conditions"] = list(release.conditions)
+    questions = _answerable(release, questions)
     whole = _as_a_whole(release, questions)
     document["answers"] = [json_answer(question.word, question(release)) for question in whole]
     for group, view in _groups(release):
         answers = [json_answer(question.word, question(view)) for question in questions]
         document["answers"] += [{**answer, "group": json_value(group)} for answer in answers]
     return document
+
+
+def _answerable(release: Release, questions: Sequence[StatQuery]) -> Sequence[StatQuery]:
+    """Return the questions themselves; or the five that are answered, where automatic buckets had too few records."""
+    if release.auto is None or release.auto.chosen:
+        return questions
+    words = () if release.asked is None else release.asked.wanted.words
+    return [StatQuery(word, partial(_answered, word)) for word in words]
 
 
 def _as_a_whole(release: Release, questions: Sequence[StatQuery]) -> list[StatQuery]:
@@ -168,6 +177,7 @@ def _finite(end: Any) -> bool:
 
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
     """Return the answers over all groups, then those of each group, as many as a terminal is shown."""
+    questions = _answerable(release, questions)
     answers = [question(release) for question in _as_a_whole(release, questions)]
     return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]
 
