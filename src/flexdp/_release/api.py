@@ -85,20 +85,6 @@ def _annotation(name: str) -> str:
 @overload
 def release(
     source: Any,
-    column: Sequence[str],
-    *,
-    epsilon: Number,
-    delta: Number,
-    certify: Number | None = None,
-    separately: Literal[True],
-    split: Sequence[Number] | None = None,
-    **options: Unpack[Options],
-) -> Releases: ...
-
-
-@overload
-def release(
-    source: Any,
     column: str | Sequence[str] | None = None,
     *,
     epsilon: Number,
@@ -108,6 +94,20 @@ def release(
     split: Sequence[Number] | None = None,
     **options: Unpack[Options],
 ) -> Release: ...
+
+
+@overload
+def release(
+    source: Any,
+    column: Sequence[str],
+    *,
+    epsilon: Number,
+    delta: Number,
+    certify: Number | None = None,
+    separately: Literal[True],
+    split: Sequence[Number] | None = None,
+    **options: Unpack[Options],
+) -> Releases: ...
 
 
 @spelled_out

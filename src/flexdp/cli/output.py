@@ -29,7 +29,23 @@ from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics import (
+    IQR,
+    Count,
+    Max,
+    MaxAtLeast,
+    Mean,
+    Median,
+    Min,
+    Mode,
+    Quantile,
+    Range,
+    Statistic,
+    Std,
+    Sum,
+    Support,
+    Top,
+)
 from flexdp.statistics.parse import parse_statistic
 
 __all__ = [
@@ -43,7 +59,6 @@ __all__ = [
     "stats_of_each",
 ]
 
-_NEVER_READ_OFF = ("count", "sum", "mean")
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
@@ -94,13 +109,15 @@ def _answered(word: str, readable: Readable) -> Answer:
 def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
     if word == "counts":
         return StatQuery(word, Readable.counts)
-    statistic = IQR() if word == "iqr" else parse_statistic(word, parameter="stat", also=("iqr", "counts"))
+    statistic = parse_statistic(word, parameter="stat", also=("counts",))
     if points and statistic.ordered:
         raise InputError(
             "stat", f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
         )
     for kind in kinds:
         check_order(statistic, kind)
+        if isinstance(statistic, Mean | Sum | Std) and kind in ("date", "datetime"):
+            raise InputError("stat", f"{word} needs numbers", remedy="For dates and times, ask for the median.")
     return StatQuery(word, _asked(statistic))
 
 
@@ -123,6 +140,10 @@ _METHODS: dict[type, Callable[[Readable], Answer]] = {
     IQR: Readable.iqr,
     Mode: Readable.mode,
     Support: Readable.support,
+    Count: Readable.count,
+    Sum: Readable.sum,
+    Mean: Readable.mean,
+    Std: Readable.std,
 }
 
 
@@ -151,7 +172,7 @@ def _as_a_whole(release: Release, questions: Sequence[StatQuery]) -> list[StatQu
     """Return the questions that have an answer for all groups together, which is read off buckets."""
     if release.asked is None or not release.spec.by:
         return list(questions)
-    return [] if release.budget is None else [each for each in questions if each.word not in _NEVER_READ_OFF]
+    return [] if release.budget is None else list(questions)
 
 
 def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
