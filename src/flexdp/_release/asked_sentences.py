@@ -22,7 +22,7 @@ from flexdp._release.asked_promises import (
     rank_promises,
 )
 from flexdp._release.asking import level_of
-from flexdp._release.ranges import figure, outward, value_words
+from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
@@ -190,7 +190,7 @@ class Telling:
         scale = self.asked.column.scale
         number = scale.value(high.value - low.value)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
-        text = f"about {_length(value) if isinstance(value, dt.timedelta) else figure(number)}"
+        text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
@@ -290,12 +290,6 @@ def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fracti
     power = math.floor(math.log10(to_double(error))) - 2
     grain = Fraction(10) ** power
     return round(number / grain) * grain
-
-
-def _length(span: dt.timedelta) -> str:
-    days, rest = span.days, span - dt.timedelta(days=span.days)
-    told = f"{thousands(days)} day{'' if days == 1 else 's'}"
-    return told if not rest else f"{told} {rest}" if days else str(rest)
 
 
 def _capital(words: str) -> str:

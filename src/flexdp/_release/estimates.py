@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
+from typing import Any
+
 from flexdp._release.answers import Reading
-from flexdp._release.ranges import bucket_ends, bucket_texts, is_open, outer_ends, outward, value_words
+from flexdp._release.ranges import (
+    ANY,
+    bucket_ends,
+    bucket_texts,
+    is_open,
+    length_words,
+    outer_ends,
+    outward,
+    value_words,
+)
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 
-__all__ = ["among_the_rest", "estimate_text", "guaranteed", "is_sure"]
+__all__ = ["among_the_rest", "estimate_text", "guaranteed", "iqr_known", "iqr_text", "is_sure"]
 
 
 def estimate_text(partition: Partition, reading: Reading) -> str:
@@ -57,6 +70,29 @@ def among_the_rest(partition: Partition, reading: Reading) -> str:
     low, high = bucket_ends(partition, place)
     bounded = not is_open(partition, place, above=False) and not is_open(partition, place, above=True)
     return f"it lies in {text}" if low != high and bounded else f"it is {text}"
+
+
+def iqr_text(reading: Reading) -> str:
+    """Return an interquartile range as a sentence shows it: "about 12.3"; at least so much where an end is open."""
+    if reading.value is None:
+        return ANY
+    return f"about {_amount(reading.value)}"
+
+
+def iqr_known(partition: Partition, reading: Reading) -> str:
+    """Return what the estimate is the difference of, and between which ends the exact one certainly lies."""
+    ends = " and ".join(estimate_text(partition, part) for part in reading.parts)
+    told = f"It is the difference of the estimates for the 25th and the 75th percentile, {ends}."
+    if reading.interval is None:
+        return told
+    low, high = reading.interval
+    if high == math.inf:
+        return f"{told} The exact interquartile range is guaranteed to be at least {_amount(low)}." if low else told
+    return f"{told} The exact interquartile range is guaranteed to lie between {_amount(low)} and {_amount(high)}."
+
+
+def _amount(amount: Any) -> str:
+    return length_words(amount) if isinstance(amount, dt.timedelta) else value_words(amount)
 
 
 def _is_released(reading: Reading) -> bool:

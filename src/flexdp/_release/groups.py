@@ -95,6 +95,10 @@ class Groups(Mapping[Any, View]):
         """Return the largest value less the smallest, of each group."""
         return self._ask(Readable.range)
 
+    def iqr(self) -> GroupAnswers:
+        """Return the interquartile range of each group."""
+        return self._ask(Readable.iqr)
+
     def quantile(self, level: Number) -> GroupAnswers:
         """Return a quantile of each group."""
         return self._ask(lambda view: view.quantile(level))

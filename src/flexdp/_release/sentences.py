@@ -19,7 +19,7 @@ from flexdp._core.display import listed
 from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
 from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Answer, Applied, Counts, Reading
-from flexdp._release.estimates import among_the_rest, estimate_text, guaranteed, is_sure
+from flexdp._release.estimates import among_the_rest, estimate_text, guaranteed, iqr_known, iqr_text, is_sure
 from flexdp._release.ranges import (
     ANY,
     bounds_text,
@@ -40,7 +40,7 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.calculus.loss import shortfall, survives_from
 from flexdp.guarantees import Accuracy, percent_text
-from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 
 __all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "short_name", "unit_id"]
 
@@ -148,6 +148,8 @@ class Words:
             return head
         if isinstance(question, Median | Quantile):
             return f"{head} {self._known(reading)}"
+        if isinstance(question, IQR):
+            return f"{head} {iqr_known(self.partition, reading)}"
         return f"{head} {self._open(question) if reading.accuracy is None else self.loss(reading.accuracy, question)}"
 
     def _open(self, question: Statistic | Applied) -> str:
@@ -182,6 +184,8 @@ class Words:
             return self._span(reading)
         if isinstance(question, Median | Quantile):
             return estimate_text(self.partition, reading)
+        if isinstance(question, IQR):
+            return iqr_text(reading)
         most = _MOST_TOP if isinstance(question, Top) else _MOST_LISTED
         ranges = bucket_texts(self.partition, reading.index[: most + 1])
         if isinstance(question, Top):

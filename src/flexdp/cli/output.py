@@ -29,7 +29,7 @@ from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 from flexdp.statistics.parse import parse_statistic
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "print_answers",
 ]
 
-_NEVER_READ_OFF = ("count", "sum", "mean", "iqr")
+_NEVER_READ_OFF = ("count", "sum", "mean")
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
@@ -88,7 +88,7 @@ def _answered(word: str, readable: Readable) -> Answer:
 def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
     if word == "counts":
         return StatQuery(word, Readable.counts)
-    statistic = parse_statistic(word, parameter="stat", also=("counts",))
+    statistic = IQR() if word == "iqr" else parse_statistic(word, parameter="stat", also=("iqr", "counts"))
     if points and statistic.ordered:
         raise InputError(
             "stat", f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
@@ -114,6 +114,7 @@ _METHODS: dict[type, Callable[[Readable], Answer]] = {
     Min: Readable.min,
     Range: Readable.range,
     Median: Readable.median,
+    IQR: Readable.iqr,
     Mode: Readable.mode,
     Support: Readable.support,
 }
