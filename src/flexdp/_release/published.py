@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from flexdp._core.display import from_report
-from flexdp._core.domains import path_text
-from flexdp._core.files import write_whole
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.asked import Asked
 from flexdp._release.asked_json import asked_in, read_asked, write_asked
-from flexdp._release.asked_proof import (
-    answer_columns,
-    asked_answers,
-    asked_certainties,
-    asked_proof,
-    listing_conditions,
-)
+from flexdp._release.asked_proof import asked_certainties, asked_proof, listing_conditions
 from flexdp._release.asked_sentences import Telling
+from flexdp._release.exported import Exported
 from flexdp._release.fitting import fitting
-from flexdp._release.frames import Library, bar_columns, frame_of
 from flexdp._release.groups import Groups, group_places
-from flexdp._release.json import json_text, parse, read, unreadable, write
+from flexdp._release.json import parse, read, unreadable, write
 from flexdp._release.promises import Certificate, conditions, promises, share_of_budget
 from flexdp._release.readable import Readable, View, not_asked
 from flexdp._release.sentences import Words
@@ -50,7 +40,7 @@ __all__ = ["Release"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(Readable):
+class Release(Readable, Exported):
     """Published counts and everything that may be read off them. It holds nothing private.
 
     Queries on the release itself refer to all groups together; :meth:`by_group` queries each.
@@ -164,17 +154,14 @@ class Release(Readable):
     def _telling(self) -> Telling | None:
         if self.asked is None or self.spec.by:
             return None
-        return Telling(self.asked, self.asked.results[()], self._words)
+        return Telling(self.asked, self.asked.results[()], self._words, None if self.budget is None else self._reader)
 
-    def answers(self) -> list[Answer]:
-        """Return every answer that was asked for; with groups, those of each group in turn.
-
-        Returns
-        -------
-        list of Answer
-            In the order in which they were asked for.
-        """
-        return [] if self.asked is None else [answer for _, answer in asked_answers(self.spec, self.asked)]
+    def _tellings(self) -> Iterator[tuple[tuple[Any, ...], Telling]]:
+        if self._telling is not None:
+            yield (), self._telling
+        elif self.asked is not None:
+            views = ((group, self._view(group, where).telling) for group, where in self._group_places.items())
+            yield from ((group, telling) for group, telling in views if telling is not None)
 
     @cached_property
     def partition(self) -> Partition:
@@ -262,10 +249,13 @@ class Release(Readable):
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        places = group_places(self.spec, self.cells)
+        return Groups(self.spec.by, self._group_places, self._view)
+
+    @property
+    def _group_places(self) -> dict[tuple[Any, ...], slice]:
         if self.budget is None and self.asked is not None:
-            places = dict.fromkeys(self.asked.results, slice(0, 0))
-        return Groups(self.spec.by, places, self._view)
+            return dict.fromkeys(self.asked.results, slice(0, 0))
+        return group_places(self.spec, self.cells)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its buckets are."""
@@ -274,9 +264,8 @@ class Release(Readable):
         reader = None
         if self.budget is not None:
             reader = self._counts(part, self.cells.histogram(self._value_places, where))
-        return View(
-            reader, words, None if self.asked is None else Telling(self.asked, self.asked.results[group], words)
-        )
+        asked = self.asked
+        return View(reader, words, None if asked is None else Telling(asked, asked.results[group], words, reader))
 
     def marginal(self, column: str) -> View:
         """Return one of several released columns, with the others added up.
@@ -360,21 +349,6 @@ class Release(Readable):
             write(self.spec, self.budget, self.cells, self.records_at_most), self.spec, self.asked, self.privacy
         )
 
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return the release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back.
-
-        Parameters
-        ----------
-        indent
-            Number of spaces to indent by; None for a single line.
-
-        Returns
-        -------
-        str
-            The document.
-        """
-        return json_text(self._document(), indent)
-
     @classmethod
     def from_json(cls, document: str | bytes) -> Release:
         """Return the release that :meth:`to_json` wrote, unless anything in it was changed that can be checked.
@@ -412,78 +386,6 @@ class Release(Readable):
         if same != content or not isinstance(content["flexdp"], str):
             raise unreadable()
         return found
-
-    def to_html(self) -> str:
-        """Return the report as one HTML file that requests nothing from outside, made from the JSON alone.
-
-        Returns
-        -------
-        str
-            The page.
-        """
-        return from_report("html.page.page")(self._document(), self)
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte.
-
-        Parameters
-        ----------
-        path
-            Where to write it.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be written.
-        """
-        place, page = path_text("path", path), self.to_html()
-        try:
-            write_whole(Path(place), page)
-        except (OSError, ValueError, RuntimeError):  # links that lead in a circle
-            raise InputError(
-                "path", "cannot be written", given=safe_repr(place), remedy="Check the folder and its permissions."
-            ) from None
-
-    def _repr_html_(self) -> str:
-        return from_report("html.notebook.release_card")(self._document(), self)
-
-    def to_frame(self, library: Library | None = None) -> Any:
-        """Return the counts as a frame with the columns key, lower, upper and count; without buckets, the answers.
-
-        With groups there is a column for each of them, and of several columns a key, lower and upper for each. A column
-        with numbers that neither a 64-bit integer nor a double holds is one of decimals.
-
-        Parameters
-        ----------
-        library
-            "pandas", "polars" or "pyarrow"; the first one installed unless given.
-
-        Returns
-        -------
-        object
-            A frame of that library.
-        """
-        return frame_of(self.columns_of_answers() if self.budget is None else self.columns_of_bars(), library)
-
-    def columns_of_answers(self) -> dict[str, list[Any]]:
-        """Return the asked answers column by column: the groups, statistic, value, how it was drawn, its promise.
-
-        Returns
-        -------
-        dict
-            Lists of equal length; empty where nothing was asked for.
-        """
-        return {} if self.asked is None else answer_columns(self.spec, self.asked)
-
-    def columns_of_bars(self) -> dict[str, list[Any]]:
-        """Return the counts column by column: the groups, key, lower and upper of each column, then the count.
-
-        Returns
-        -------
-        dict
-            Lists of equal length.
-        """
-        return bar_columns(self.spec, self.cells)
 
     def __repr__(self) -> str:
         names = [repr(name) for name in self.spec.columns]
