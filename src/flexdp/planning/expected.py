@@ -25,7 +25,7 @@ from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
 from flexdp.simulation.distributions import Distribution
 
-__all__ = ["Counts", "Expected", "expected", "law_counts", "sample_counts"]
+__all__ = ["Counts", "Expected", "expected", "law_counts", "sample_counts", "sample_values"]
 
 MOST_BUCKETS = 10**6
 _SURE = 0.95
@@ -164,7 +164,7 @@ def _indices(law: Distribution, records: int, partition: Width | RelativeWidth |
 
 def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Counts:
     """Count a public sample by bucket, scaled to the number of records that is planned for."""
-    values = _values(sample, partition)
+    values = sample_values(sample, partition)
     index, counts = np.unique(values, return_counts=True)
     size = int(counts.sum())
     if not size:
@@ -189,8 +189,8 @@ def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Count
     )
 
 
-def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
-    """The bucket of every record of the sample."""
+def sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
+    """Return the bucket of every record of a public sample."""
     if isinstance(sample, Histogram):
         cells, times = sample.keys, sample.counts
     elif isinstance(sample, np.ndarray) or (isinstance(sample, Sequence) and not isinstance(sample, str | bytes)):
