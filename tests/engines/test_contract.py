@@ -19,6 +19,7 @@ from engines.conftest import ARROW_TYPES, ENGINES, Cells, Engine
 from engines.oracle import expected
 from flexdp import InputError
 from flexdp._release.api import prepare
+from flexdp.buckets import make_buckets
 from flexdp.tables import count
 
 ROWS = 120
@@ -165,6 +166,46 @@ def test_every_engine_counts_alike(engine: Engine, case: str, loaded: dict[str, 
         return
     prepared = prepare(source, **parameters, **engine.parameters)
     assert bars_of(prepared) == expected(prepared.questions[0], TABLE)
+
+
+OPEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "numbers": ({"column": "x"}, {"edges": ["-2.5", "0", ">0", "0.3", ">0.3", "5", "1e39"]}),
+    "numbers from a point": ({"column": "x"}, {"edges": [">120"]}),
+    "numbers, one bucket": ({"column": "x"}, {"edges": []}),
+    "numbers bounded": ({"column": "x"}, {"edges": ["0", ">0", "17.3"], "bounds": (-5, 120)}),
+    "numbers dropped": ({"column": "x"}, {"edges": ["0", ">0", "17.3"], "bounds": (-5, 120), "outside": "drop"}),
+    "numbers by group": ({"column": "x", "by": "t"}, {"edges": ["0", ">0", "5"]}),
+    "numbers of units": ({"column": "x", "unit": "u", "max_buckets_per_unit": 2}, {"edges": ["0", ">0", "5"]}),
+    "integers": ({"column": "i"}, {"edges": ["-6", "0", "1", "5", str(2**53 + 1), str(2**63 - 1)]}),
+    "integers beyond the type": ({"column": "i"}, {"edges": [str(-(10**36)), "0", str(10**36)]}),
+    "integers of units": ({"column": "i", "unit": "n", "max_buckets_per_unit": 2}, {"edges": ["0", "1", "5"]}),
+    "wide": ({"column": "w"}, {"edges": ["-7", "0", "5", str(2**64 + 1), str(10**36)]}),
+    "decimals": ({"column": "m"}, {"edges": ["-0.01", "0", ">0", "0.1", ">0.1"]}),
+    "days": ({"column": "d"}, {"edges": ["1582-10-15", "1970-01-01", "2024-03-01"]}),
+    "datetimes": ({"column": "s"}, {"edges": ["1970-01-01T00:00:00", "2024-02-29T23:59:59.000001"]}),
+    "largest": ({"column": "x", "unit": "u", "per_unit": "max"}, {"edges": ["0", ">0", "5", "1e17", "1e39"]}),
+}
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
+@pytest.mark.parametrize("case", OPEN)
+def test_every_engine_counts_in_open_buckets_alike(engine: Engine, case: str, loaded: dict[str, Any]) -> None:
+    parameters, buckets = OPEN[case]
+    if refused(engine, parameters):
+        return
+    prepared = opened(prepare(source_of(engine, loaded), **parameters, **engine.parameters), buckets)
+    found = expected(prepared.questions[0], TABLE)
+    assert bars_of(prepared) == found
+    assert len(found) > 1 or not buckets["edges"]
+
+
+def opened(request: Any, buckets: dict[str, Any]) -> Any:
+    """The same count in buckets with open ends, which no parameter of a release gives."""
+    (question,) = request.questions
+    (axis,) = question.counting.values
+    own = make_buckets(axis.kind, open=True, **buckets)
+    counting = replace(question.counting, values=(replace(axis, buckets=own),))
+    return replace(request, questions=(replace(question, counting=counting),))
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)

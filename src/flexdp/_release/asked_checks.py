@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups"]
 
-_BUCKETS = ("width", "relative", "edges", "beta")
+_BUCKETS = ("width", "relative", "edges", "beta", "exact")
 _SHARE = Domain(name="split", low=Fraction(0), remedy=("Give the share of each, for example ", P("split", [1, 1]), "."))
 
 
@@ -52,7 +52,7 @@ def check_ask(table: Table, counting: Counting, spec: Spec, options: Mapping[str
     found = wanted(options["ask"], spec.kinds)
     ends_of(spec.partitions[0])
     _check_engine(table, counting)
-    return found, any(options.get(name) is not None for name in _BUCKETS)
+    return found, any(options.get(name) not in (None, False) for name in _BUCKETS)
 
 
 def _check_engine(table: Table, counting: Counting) -> None:

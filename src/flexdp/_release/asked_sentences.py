@@ -31,6 +31,7 @@ from flexdp._release.asked_promises import (
     rank_promises,
 )
 from flexdp._release.asking import level_of
+from flexdp._release.estimates import guaranteed
 from flexdp._release.ranges import figure, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
@@ -150,7 +151,8 @@ class Telling:
         if inward and 0 < level < 1 and promise.step is None:
             promise = replace(promise, beyond=None)  # it bounded the records beyond another value
         text = self.about(units)
-        sure = "" if reading is None else self.words._guaranteed(replace(reading, question=statistic))
+        where = "" if reading is None or self.reader is None else guaranteed(self.reader.partition, reading)
+        sure = f" The exact {label(statistic)} is guaranteed to {where}." if where else ""
         return Answer(
             name=label(statistic),
             value=self.value(units),
@@ -179,7 +181,9 @@ class Telling:
         return None if reading.interval is None else reading
 
     def _units(self, value: Any) -> int:
-        """An end of a bucket in units."""
+        """An end of a bucket in units; an open end is that of all values."""
+        if isinstance(value, float) and math.isinf(value):
+            return self.asked.column.scale.limit * (1 if value > 0 else -1)
         if isinstance(value, dt.datetime):
             return micros_since_epoch(value)
         if isinstance(value, dt.date):

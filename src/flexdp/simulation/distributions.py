@@ -121,7 +121,7 @@ def parse_distribution(text: object, *, low: Fraction, span: Fraction, buckets: 
     return Distribution(
         f"a Zipf law over {two} values with exponent {one}",
         _zipf(int(second), float(first), float(low), float(span)),
-        lambda p: float(low) + (np.searchsorted(running, p) - 0.5) * step,
+        lambda p: float(low) + (np.searchsorted(running, p).astype(np.float64) - 0.5) * step,
     )
 
 
