@@ -314,10 +314,12 @@ def test_a_law_is_its_quantiles(name: str, bounded: bool) -> None:
 def test_laws_on_relative_buckets_and_integers() -> None:
     relative = flexdp.plan(epsilon=1, delta="1e-6", relative="0.1", records_about=9999, simulate="lognormal:median=50")
     assert relative.expected is not None and relative.expected.records == 9999
-    whole = flexdp.plan(epsilon=1, delta="1e-6", kind="integer", bounds=(0, 99), records_about=9999, simulate="uniform")
+    known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "bounds": (0, 99), "records_about": 9999}
+    known["max_buckets_per_unit"] = 2  # with one, buckets are automatic
+    whole = flexdp.plan(**known, kind="integer", simulate="uniform")
     assert whole.expected is not None and whole.expected.filled == 100
     with pytest.raises(InputError, match="its own bucket"):
-        flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 99), records_about=9999, simulate="normal")
+        flexdp.plan(**known, simulate="normal")
 
 
 def test_public_samples() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexdp._core.display import card, code, from_report, sentence, table
 from flexdp._core.domains import integer
@@ -20,12 +20,14 @@ from flexdp.buckets.partition import Buckets
 from flexdp.errors import P, Phrase, spelled
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.drop import DropNoise
-from flexdp.planning.answers import AskedOutlook
-from flexdp.planning.automatic import AutomaticOutlook
 from flexdp.planning.cautions import MOST_EXPECTED, cautions
 from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.options import FAR, Option, Setting, digits_up
 from flexdp.planning.target import Target
+
+if TYPE_CHECKING:
+    from flexdp.planning.answers import AskedOutlook
+    from flexdp.planning.automatic import AutomaticOutlook
 
 __all__ = ["Advice"]
 
@@ -127,7 +129,7 @@ class Advice:
     @cached_property
     def cautions(self) -> tuple[Phrase, ...]:
         """The warnings in parts, so that a command line or a page can spell the parameters its own way."""
-        if isinstance(self.sharp, AskedOutlook):
+        if self.sharp is not None and self.sharp.pure:
             return tuple(self.sharp.cautions(self.epsilon))
         if self.sharp is not None and self.epsilon is not None and self.chosen is None:
             return tuple(self.sharp.cautions(self.epsilon))
@@ -162,8 +164,6 @@ class Advice:
         list of tuple
             Points (ε, records) of a smooth line; none for asked answers, which lose nothing.
         """
-        if isinstance(self.sharp, AskedOutlook):
-            return []
         return self.setting.curve() if self.sharp is None else self.sharp.curve()
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -281,7 +281,7 @@ class Advice:
         origin = {"given": "", "solved": " (the smallest for this target)", "proposed": " (proposed)"}[
             self.delta_origin
         ]
-        if isinstance(self.sharp, AskedOutlook):
+        if self.sharp is not None and self.sharp.pure:
             unit = unit.replace("in at most", "with at most").replace("bucket", "value")
             return f"For {records}; {self.sharp.heading}; δ = 0{shared}; protects {unit}."
         many = many if self.sharp is None else self.sharp.heading
@@ -335,7 +335,7 @@ class Advice:
         return f"{self.privacy.odds}{f', except with chance {upper_text(self.delta)}' if self.delta else ''}"
 
     def __repr__(self) -> str:
-        if isinstance(self.sharp, AskedOutlook):
+        if self.sharp is not None and self.sharp.pure:
             loss = "no ε chosen" if self.epsilon is None else f"ε = {number_text(self.epsilon)}"
             return f"<Advice: {self.sharp.heading}, {loss}>"
         chosen = self.chosen
@@ -352,7 +352,7 @@ class Advice:
         after = [f"{self.odds[0].upper()}{self.odds[1:]}."] if self.odds else []
         after += self.notes
         after += [f"Warning: {warning}" for warning in self.warnings]
-        drawn = not isinstance(self.sharp, AskedOutlook)
+        drawn = self.sharp is None or not self.sharp.pure
         return card(
             "Plan",
             *map(sentence, said),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,13 +22,12 @@ from flexdp._release.asking import AskedBudget, Wanted, wanted, word_of
 from flexdp._release.ranges import figure
 from flexdp._release.spec import Spec
 from flexdp.buckets.exact import Exact
-from flexdp.buckets.parse import bucket_parameters
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P, Phrase
 from flexdp.guarantees import Privacy
 from flexdp.planning.bounds import AnswerBound, AskedOption, ExpectedAnswer
 from flexdp.planning.options import LADDER
-from flexdp.planning.trials import Sample, trial_bits
+from flexdp.planning.trials import Sample, column_words, trial_bits
 from flexdp.sharp.mean import steps_between
 from flexdp.sharp.rules import RULES
 from flexdp.statistics import Quantile
@@ -78,6 +77,7 @@ class AskedOutlook:
     releases: int = 1
     sample: Sample | None = None
     seed: int = 0
+    pure: ClassVar[bool] = True  # whether it needs no δ
 
     @classmethod
     def checked(cls, ask: object, buckets: Exact, **options: Any) -> AskedOutlook:
@@ -226,6 +226,10 @@ class AskedOutlook:
             answered=len(errors) / len(results),
         )
 
+    def curve(self) -> list[tuple[float, int]]:
+        """Return no curve: nothing is left out."""
+        return []
+
     def table(self, chosen: Fraction | None) -> tuple[list[str], list[list[str]]]:
         """Return the options as a table of text."""
         options = self.options(chosen)
@@ -294,11 +298,7 @@ class AskedOutlook:
     @property
     def words(self) -> list[str]:
         """The options of the command."""
-        said = bucket_parameters(self.buckets)
-        out = [f"--ask {shlex.quote(word)}" for word in self.asked.words]
-        if "bounds" in said:
-            out.append(f"--bounds {shlex.quote(':'.join(map(_point, said['bounds'])))}")
-        return out + ([f"--kind {self.buckets.kind}"] if self.buckets.kind != "number" else [])
+        return [*(f"--ask {shlex.quote(word)}" for word in self.asked.words), *column_words(self.buckets)]
 
     def document(self, chosen: Fraction | None) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
@@ -332,15 +332,3 @@ def _name(word: str) -> str:
 
 def _few(number: float) -> str:
     return figure(float(f"{number:.3g}"))
-
-
-def _point(text: str) -> str:
-    return exact_text(Fraction(text)) if _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        Fraction(text)
-    except ValueError:
-        return False
-    return True

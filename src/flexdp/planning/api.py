@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -11,25 +11,19 @@ from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, integer
 from flexdp._core.exact import Number
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
-from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
 from flexdp.planning.advice import Advice
-from flexdp.planning.answers import AskedOutlook
-from flexdp.planning.automatic import AutomaticOutlook
-from flexdp.planning.expected import Counts, law_counts, sample_counts
-from flexdp.planning.options import Option, Setting, smallest_delta_for
+from flexdp.planning.expected import UNORDERED, Counts, law_counts, not_numbers, refuse_both, sample_counts
+from flexdp.planning.options import Setting, smallest_delta_for
 from flexdp.planning.target import Affordable, Target, partition_for, proposed_delta
-from flexdp.planning.trials import Sample, law_sample
-from flexdp.planning.trials import public_sample as public_values
 from flexdp.simulation.distributions import parse_distribution
 from flexdp.statistics import Statistic
 
 __all__ = ["plan"]
 
 _MOST_RECORDS = 10**18
-_UNORDERED = ("text", "boolean")
 _OPTIONS = {"per_bucket": "lose_per_bucket", "in_all": "lose_in_all", "share": "lose_share"}
 
 
@@ -122,11 +116,14 @@ def plan(
             raise InputError(
                 _OPTIONS.get(name, name), ("does not fit ", P("ask")), remedy="Plan buckets by themselves."
             )
-        column = _Sharp(read_as, bounds, records, units, parts, simulate, public_sample, trials)
+        from flexdp.planning.sharp import SharpColumn
+
+        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials)
         return column.asked(ask, loss, chance, by_unit=max_buckets_per_unit is not None)
-    automatic = unbucketed and bounds is None and records is not None and units == 1 and read_as not in _UNORDERED
-    if automatic:
-        column = _Sharp(read_as, bounds, records, units, parts, simulate, public_sample, trials)
+    if unbucketed and records is not None and units == 1 and read_as not in UNORDERED:
+        from flexdp.planning.sharp import SharpColumn
+
+        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials)
         return column.automatic(loss, chance, target, by_unit=max_buckets_per_unit is not None)
     affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
@@ -163,132 +160,13 @@ def plan(
     )
 
 
-@dataclass(frozen=True)
-class _Sharp:
-    """Plans of a column without buckets of its own."""
-
-    kind: Kind
-    bounds: Any
-    records: int | None
-    units: int
-    releases: int
-    simulate: object
-    sample: Any
-    seed: int
-
-    def asked(self, ask: object, epsilon: Fraction | None, delta: Fraction | None, *, by_unit: bool) -> Advice:
-        """Return the plan of asked answers."""
-        if delta:
-            raise InputError("delta", ("does not fit ", P("ask"), ": the answers need none"), remedy="Leave it out.")
-        if self.records is None:
-            raise InputError("ask", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
-        if self.kind in _UNORDERED:
-            raise InputError("ask", ("needs a column of numbers or dates, not ", P("kind", self.kind)))
-        outlook = AskedOutlook.checked(
-            ask,
-            self.buckets,
-            records=self.records,
-            most=self.units,
-            releases=self.releases,
-            sample=self.trial_sample(),
-            seed=self.seed,
-        )
-        if epsilon is not None:
-            outlook.option(epsilon)  # refused where it is too small for exact answers
-        return self.advice(
-            outlook, epsilon, Fraction(0), "given", (), Target.checked(None, None, None), by_unit=by_unit
-        )
-
-    def automatic(self, epsilon: Fraction | None, delta: Fraction | None, target: Target, *, by_unit: bool) -> Advice:
-        """Return the plan of automatic buckets."""
-        assert self.records is not None
-        chance = delta or proposed_delta(self.records)
-        outlook = AutomaticOutlook(
-            kind=self.kind,
-            delta=chance,
-            records=self.records,
-            releases=self.releases,
-            sample=self.trial_sample(),
-            seed=self.seed,
-        )
-        origin = "given" if delta else "proposed"
-        return self.advice(outlook, epsilon, chance, origin, outlook.options(epsilon), target, by_unit=by_unit)
-
-    def advice(
-        self,
-        outlook: AskedOutlook | AutomaticOutlook,
-        epsilon: Fraction | None,
-        delta: Fraction,
-        origin: str,
-        options: tuple[Option, ...],
-        target: Target,
-        *,
-        by_unit: bool,
-    ) -> Advice:
-        """Return advice around a plan without buckets of its own."""
-        setting = Setting(
-            delta=delta,
-            releases=self.releases,
-            buckets_per_unit=self.units,
-            buckets=None,
-            records_about=self.records,
-            limit=None,
-        )
-        return Advice(
-            setting=setting,
-            epsilon=epsilon,
-            epsilon_origin="open" if epsilon is None else "given",
-            delta_origin=origin,
-            by_unit=by_unit,
-            partition=None,
-            target=target,
-            options=options,
-            counts=None,
-            sharp=outlook,
-        )
-
-    @property
-    def buckets(self) -> Exact:
-        """Every value for itself, between the bounds."""
-        found = make_buckets(self.kind, bounds=self.bounds)
-        assert isinstance(found, Exact)
-        return found
-
-    def trial_sample(self) -> Sample | None:
-        """Values for trials, from a law or a public sample."""
-        if self.simulate is None and self.sample is None:
-            return None
-        _refuse_both(self.simulate, self.sample)
-        if self.simulate is None:
-            return public_values(self.sample, self.records, self.buckets)
-        if self.kind not in ("integer", "number"):
-            raise _not_numbers(self.kind)
-        assert self.records is not None
-        low, high = self.buckets.bounds or (Fraction(0), Fraction(100))
-        law = parse_distribution(self.simulate, low=low, span=high - low, buckets=None)
-        return law_sample(law, self.records, self.buckets)
-
-
-def _refuse_both(simulate: object, sample: Any) -> None:
-    if simulate is not None and sample is not None:
-        raise InputError("simulate", ("and ", P("public_sample"), " exclude each other"), remedy="Give one of them.")
-
-
-def _not_numbers(kind: Kind) -> InputError:
-    return InputError(
-        "simulate",
-        ("makes numbers, which do not fit ", P("kind", kind)),
-        remedy=("Give a public sample instead (", P("public_sample"), ")."),
-    )
-
-
 def _counts(
     simulate: object, sample: Any, records: int | None, partition: Buckets | None, buckets: int | None
 ) -> Counts | None:
     """Records by bucket, if there is a law or a public sample to compute expectations from."""
     if simulate is None and sample is None:
         return None
-    _refuse_both(simulate, sample)
+    refuse_both(simulate, sample)
     if partition is None and buckets is None:
         partition = Exact("number")
     elif partition is None:  # only their number is known: count them off from zero
@@ -296,7 +174,7 @@ def _counts(
     if simulate is None:
         return sample_counts(sample, records, partition)
     if partition.kind not in ("integer", "number"):
-        raise _not_numbers(partition.kind)
+        raise not_numbers(partition.kind)
     low, high = partition.bounds or (Fraction(0), 100 * (partition.width if isinstance(partition, Width) else 1))
     span = high - low + int(partition.kind == "integer")  # integers are numbers rounded down
     law = parse_distribution(simulate, low=low, span=span, buckets=buckets)

@@ -8,22 +8,22 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.exact import exact_text, number_text
 from flexdp._core.text import plural, thousands
-from flexdp.buckets.base import Kind
+from flexdp._release.asking import ends_of, scale_of
+from flexdp.buckets.exact import Exact
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import Phrase
 from flexdp.guarantees import Privacy
 from flexdp.planning.options import FAR, LADDER, Option, curve_steps
-from flexdp.planning.trials import Sample, trial_bits
+from flexdp.planning.trials import Sample, column_words, trial_bits
 from flexdp.sharp.automatic import Automatic, automatic_buckets
 from flexdp.sharp.program import run
-from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.sharp.shares import Shares, shares
 from flexdp.sharp.steps import calendar_steps, decimal_steps
 
@@ -82,8 +82,8 @@ class AutomaticOutlook:
 
     Parameters
     ----------
-    kind
-        Kind of the column.
+    buckets
+        Kind and bounds of the column.
     delta
         δ of everything planned.
     records
@@ -106,12 +106,13 @@ class AutomaticOutlook:
     (0.00775, 'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06')
     """
 
-    kind: Kind
+    buckets: Exact
     delta: Fraction
     records: int
     releases: int = 1
     sample: Sample | None = None
     seed: int = 0
+    pure: ClassVar[bool] = False  # whether it needs no δ
 
     def _each(self, epsilon: Fraction) -> Privacy:
         return of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
@@ -182,7 +183,7 @@ class AutomaticOutlook:
         if self.sample is None:
             return None
         each = self._each(epsilon)
-        return _tried(self.sample, self.kind, each.epsilon, each.delta, self.seed)
+        return _tried(self.sample, self.buckets, each.epsilon, each.delta, self.seed)
 
     def notes(self, chosen: Fraction | None) -> list[str]:
         """Return what the columns mean, and the result of the trials at the chosen ε."""
@@ -215,7 +216,7 @@ class AutomaticOutlook:
     @property
     def words(self) -> list[str]:
         """The options of the command."""
-        return [f"--kind {self.kind}"] if self.kind != "number" else []
+        return column_words(self.buckets)
 
     def document(self, chosen: Fraction | None) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
@@ -238,15 +239,15 @@ class AutomaticOutlook:
 
 
 @lru_cache(maxsize=16)
-def _tried(sample: Sample, kind: Kind, epsilon: Fraction, delta: Fraction, seed: int) -> ExpectedBuckets:
-    column = sample.column
-    scale = NUMBERS if kind == "number" else INTEGERS
+def _tried(sample: Sample, buckets: Exact, epsilon: Fraction, delta: Fraction, seed: int) -> ExpectedBuckets:
+    column, kind, ends = sample.column, buckets.kind, ends_of(buckets)
+    scale = scale_of(kind)
     day = {"date": 1, "datetime": 86_400_000_000}.get(kind)
     steps = decimal_steps(scale) if day is None else calendar_steps(day)
     lost, many, distances = [], [], []
     for trial in range(RUNS):
         bits = trial_bits(seed, "automatic", exact_text(epsilon), trial)
-        found = run(automatic_buckets(epsilon, delta, scale, steps=steps), column, bits).value
+        found = run(automatic_buckets(epsilon, delta, scale, steps=steps, ends=ends), column, bits).value
         if found.bars:
             lost.append(1 - sum(found.bars) / len(sample.values))
             many.append(sum(bar > 0 for bar in found.bars))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.exact import exact_text
 from flexdp._core.text import thousands
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
+from flexdp.buckets.parse import bucket_parameters
 from flexdp.errors import InputError
 from flexdp.noise.bits import Bits
 from flexdp.planning.expected import sample_values
@@ -18,7 +22,7 @@ from flexdp.sharp.column import Column
 from flexdp.simulation.distributions import Distribution
 from flexdp.simulation.streams import stream
 
-__all__ = ["MOST_RECORDS", "Sample", "law_sample", "public_sample", "trial_bits"]
+__all__ = ["MOST_RECORDS", "Sample", "column_words", "law_sample", "public_sample", "trial_bits"]
 
 MOST_RECORDS = 200_000  # of a trial; errors in ranks hardly change beyond
 
@@ -71,6 +75,17 @@ def _of_kind(values: NDArray[np.float64], kind: Kind) -> NDArray[Any]:
     if kind != "integer":
         return values
     return np.clip(np.floor(values), -(2.0**62), 2.0**62).astype(np.int64)
+
+
+def column_words(buckets: Exact) -> list[str]:
+    """Return the options of a command that describe a column: its bounds and its kind."""
+    said = bucket_parameters(buckets)
+    out = []
+    if "bounds" in said:
+        numbers = buckets.kind in ("integer", "number")
+        ends = [exact_text(Fraction(end)) if numbers else str(end) for end in said["bounds"]]
+        out.append(f"--bounds {shlex.quote(':'.join(ends))}")
+    return out + ([f"--kind {buckets.kind}"] if buckets.kind != "number" else [])
 
 
 def trial_bits(seed: int, *name: object) -> Bits:
