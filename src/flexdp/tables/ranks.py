@@ -27,7 +27,7 @@ from flexdp.tables.sql.rank_query import RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.table import Table, histogram_of
 
-__all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
+__all__ = ["GroupedRanks", "check_ranks", "cuts_within", "open_ranks"]
 
 SORTED_AT_MOST = 1 << 22  # records of a copy that are sorted in memory, where DuckDB holds them in this process
 _KINDS = ("integer", "number", "date", "datetime")
@@ -296,7 +296,7 @@ class _OnEngine:
         return self._query.scale
 
     def fetch(self, request: Request) -> Reply:
-        cuts = _cuts_within(self._query, request)
+        cuts = cuts_within(self._query, request)
         rows = self._workspace.ask(self._query.statement(request, cuts, self._group))
         return _safely(lambda: _reply(self._query, request, cuts, rows))
 
@@ -304,7 +304,7 @@ class _OnEngine:
         return "<Ranks>"  # its content is private
 
 
-def _cuts_within(query: RankQuery, request: Request) -> list[int]:
+def cuts_within(query: RankQuery, request: Request) -> list[int]:
     """Return the cuts that may have records on both sides, with the ends of all spans."""
     ends = [end for near in request.windows for end in (near.span.low, near.span.high) if end is not None]
     return sorted(cut for cut in {*request.cuts, *ends} if query.least < cut <= query.most)
@@ -356,35 +356,3 @@ def _window(scale: Scale, near: Near, rows: Sequence[Sequence[Any]], low: int, h
         wide = any(abs(value) >= 2**63 for value in whole)
         values = np.array([*whole, None], dtype=object)[:-1] if wide else np.array(whole, dtype=np.int64)
     return Window(scale, values, below, upto, high - low)
-
-
-def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] = (), *, listing: bool = False) -> str:
-    """Return the statements that a program runs, without running them.
-
-    Parameters
-    ----------
-    table
-        The table.
-    counting
-        As in :func:`open_ranks`.
-    requests
-        The requests that are known beforehand. One more statement is shown for those that depend on answers; in it
-        ``:cuts`` stands for their public cuts.
-    listing
-        Show the statement that counts the records of each group, by which groups are listed.
-
-    Returns
-    -------
-    str
-        The copy, its cells, and one statement for each request, with semicolons between them.
-    """
-    check_ranks(table, counting)
-    exact = exactly(counting)
-    query, records = table.ranked(exact, "flexdp_records", "flexdp_cells")
-    group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
-    copy = f"CREATE TEMP TABLE flexdp_records AS\n{records}"
-    cells = f"CREATE TEMP TABLE flexdp_cells AS\n{query.grouped()}"
-    listed = [query.group_counts()] if listing else []
-    asked = [query.statement(request, _cuts_within(query, request), group) for request in requests]
-    later = query.statement(Request(), (), group, shown="SELECT place, x FROM :cuts")
-    return ";\n\n".join([copy, cells, *listed, *asked, later])
