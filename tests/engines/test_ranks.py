@@ -24,7 +24,8 @@ from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Tally
 from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables import ranks as ranks_module
-from flexdp.tables.ranks import open_ranks, rank_query_of
+from flexdp.tables.rank_text import rank_query_of
+from flexdp.tables.ranks import open_ranks
 from flexdp.tables.sql.rank_query import RankQuery, exactly
 
 CASES: dict[str, dict[str, Any]] = {

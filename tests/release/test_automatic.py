@@ -5,12 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -18,13 +16,13 @@ import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from _support.bits import seed
 
 import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
 from flexdp._release.automatic import Auto, AutoBudget
 from flexdp.buckets import OpenEdges
-from flexdp.noise import sampler
 from flexdp.sharp.shares import shares
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -34,13 +32,8 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "release.schema.json")
 @pytest.fixture
 def bits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
     """Every random bit of a release from a seed, which may be set again."""
-    state = SimpleNamespace(urandom=random.Random(1).randbytes)
-    monkeypatch.setattr(sampler, "os", state)
-
-    def seed(number: int) -> None:
-        state.urandom = random.Random(number).randbytes
-
-    yield seed
+    seed(monkeypatch, 1)
+    yield lambda number: seed(monkeypatch, number)
 
 
 def delays(n: int = 20_000, seed: int = 3) -> np.ndarray[Any, Any]:
@@ -428,7 +421,7 @@ def test_refused_before_anything_is_read(options: dict[str, Any], says: str) -> 
         flexdp.release(delays(50), **{**SPEND, **options})
 
 
-def test_text_cells_need_a_kind(tmp_path: Path) -> None:
+def test_text_cells_need_a_kind(tmp_path: Path, bits: Any) -> None:  # noqa: ARG001
     path = tmp_path / "t.csv"
     path.write_text("cost\n" + "12.5\n" * 900)
     with pytest.raises(InputError, match="kind is missing") as refusal:

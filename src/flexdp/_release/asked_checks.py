@@ -177,13 +177,11 @@ def asked_column(spec: Spec) -> Column:
 def asked_query(table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool) -> str:
     """Return the statements that asked answers run, after that of the buckets; nothing is run."""
     from flexdp.tables import query_of
-    from flexdp.tables.ranks import rank_query_of
+    from flexdp.tables.rank_text import rank_query_of
 
-    if dialect is not None:
-        raise InputError("dialect", ("does not fit ", P("ask")), remedy="Leave it out.")
-    bars = [query_of(table, [counting])] if bucketed else []
+    bars = [query_of(table, [counting], dialect)] if bucketed else []
     lists = lists_groups(spec, bucketed=bucketed)
-    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists)])
+    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists, dialect=dialect)])
 
 
 def asked_of(

@@ -65,7 +65,7 @@ def released_automatically(question: Prepared, budget: AutoBudget) -> Release:
 def automatic_query(question: Prepared, dialect: str | None) -> str:
     """Return the statements that automatic buckets run; nothing is run."""
     from flexdp.tables import query_of
-    from flexdp.tables.ranks import rank_query_of
+    from flexdp.tables.rank_text import rank_query_of
 
     if dialect is not None:
         raise InputError(
@@ -93,7 +93,7 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
     from flexdp.tables.ranks import open_ranks
 
     spec, column = question.spec, asked_column(question.spec)
-    with open_ranks(question.table, counting) as ranks:
+    with open_ranks(question.table, counting, often=True) as ranks:
         program = choose_buckets(
             budget.each,
             budget.delta,

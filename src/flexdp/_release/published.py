@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.asked import Asked
-from flexdp._release.asked_proof import asked_answers, listing_conditions
+from flexdp._release.asked_proof import listing_conditions
 from flexdp._release.asked_sentences import Telling
 from flexdp._release.automatic import Auto
 from flexdp._release.automatic_words import how_chosen, too_few_for_groups
@@ -162,17 +163,14 @@ class Release(Readable, Exported):
     def _telling(self) -> Telling | None:
         if self.asked is None or self.spec.by:
             return None
-        return Telling(self.asked, self.asked.results[()], self._words)
+        return Telling(self.asked, self.asked.results[()], self._words, None if self.budget is None else self._reader)
 
-    def answers(self) -> list[Answer]:
-        """Return every answer that was asked for; with groups, those of each group in turn.
-
-        Returns
-        -------
-        list of Answer
-            In the order in which they were asked for.
-        """
-        return [] if self.asked is None else [answer for _, answer in asked_answers(self.spec, self.asked)]
+    def _tellings(self) -> Iterator[tuple[tuple[Any, ...], Telling]]:
+        if self._telling is not None:
+            yield (), self._telling
+        elif self.asked is not None:
+            views = ((group, self._view(group, where).telling) for group, where in self._group_places.items())
+            yield from ((group, telling) for group, telling in views if telling is not None)
 
     @cached_property
     def partition(self) -> Partition:
@@ -267,10 +265,13 @@ class Release(Readable, Exported):
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        places = group_places(self.spec, self.cells)
+        return Groups(self.spec.by, self._group_places, self._view)
+
+    @property
+    def _group_places(self) -> dict[tuple[Any, ...], slice]:
         if self.budget is None:
-            places = {} if self.asked is None else dict.fromkeys(self.asked.results, slice(0, 0))
-        return Groups(self.spec.by, places, self._view)
+            return {} if self.asked is None else dict.fromkeys(self.asked.results, slice(0, 0))
+        return group_places(self.spec, self.cells)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its buckets are."""
@@ -279,9 +280,8 @@ class Release(Readable, Exported):
         reader = None
         if self.budget is not None:
             reader = self._counts(part, self.cells.histogram(self._value_places, where))
-        return View(
-            reader, words, None if self.asked is None else Telling(self.asked, self.asked.results[group], words)
-        )
+        asked = self.asked
+        return View(reader, words, None if asked is None else Telling(asked, asked.results[group], words, reader))
 
     def marginal(self, column: str) -> View:
         """Return one of several released columns, with the others added up.

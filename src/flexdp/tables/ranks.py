@@ -27,10 +27,11 @@ from flexdp.tables.sql.rank_query import RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.table import Table, histogram_of
 
-__all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
+__all__ = ["GroupedRanks", "check_ranks", "cuts_within", "open_ranks"]
 
 SORTED_AT_MOST = 1 << 22  # records of a copy that are sorted in memory, where DuckDB holds them in this process
 _KINDS = ("integer", "number", "date", "datetime")
+_OFTEN = 4  # times as many, where many requests follow
 _T = TypeVar("_T")
 
 
@@ -61,7 +62,7 @@ def check_ranks(table: Table, counting: Counting) -> None:
 
 
 @contextmanager
-def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
+def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iterator[GroupedRanks]:
     """Read the records that count, once, and answer requests about their ranks until closed.
 
     Parameters
@@ -71,6 +72,8 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
     counting
         What counts: one released column, of whose buckets only the bounds matter; columns of groups, all of them or
         the declared ones; units, with the salt of the release.
+    often
+        Many requests will be made, so that sorting a larger copy is worth it.
 
     Yields
     ------
@@ -103,7 +106,7 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
     if not isinstance(table, Copyable):
         raise TypeError("a table that can neither be sorted nor copied")
     with _entered(table.workspace(exact)) as workspace:
-        yield _copied(table, exact, workspace)
+        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1))
 
 
 @contextmanager
@@ -133,12 +136,12 @@ def _safely(work: Callable[[], _T]) -> _T:
     return out[0]
 
 
-def _copied(table: Table, counting: Counting, workspace: Workspace) -> GroupedRanks:
+def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int) -> GroupedRanks:
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
     workspace.keep(workspace.rows, records)
     small = False
     if workspace.arrays is not None:
-        small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= SORTED_AT_MOST
+        small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= sorted_at_most
     if not small or counting.groups:
         workspace.keep(workspace.cells, query.grouped())
     return _Copied(query, workspace, small)
@@ -293,7 +296,7 @@ class _OnEngine:
         return self._query.scale
 
     def fetch(self, request: Request) -> Reply:
-        cuts = _cuts_within(self._query, request)
+        cuts = cuts_within(self._query, request)
         rows = self._workspace.ask(self._query.statement(request, cuts, self._group))
         return _safely(lambda: _reply(self._query, request, cuts, rows))
 
@@ -301,7 +304,7 @@ class _OnEngine:
         return "<Ranks>"  # its content is private
 
 
-def _cuts_within(query: RankQuery, request: Request) -> list[int]:
+def cuts_within(query: RankQuery, request: Request) -> list[int]:
     """Return the cuts that may have records on both sides, with the ends of all spans."""
     ends = [end for near in request.windows for end in (near.span.low, near.span.high) if end is not None]
     return sorted(cut for cut in {*request.cuts, *ends} if query.least < cut <= query.most)
@@ -353,35 +356,3 @@ def _window(scale: Scale, near: Near, rows: Sequence[Sequence[Any]], low: int, h
         wide = any(abs(value) >= 2**63 for value in whole)
         values = np.array([*whole, None], dtype=object)[:-1] if wide else np.array(whole, dtype=np.int64)
     return Window(scale, values, below, upto, high - low)
-
-
-def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] = (), *, listing: bool = False) -> str:
-    """Return the statements that a program runs, without running them.
-
-    Parameters
-    ----------
-    table
-        The table.
-    counting
-        As in :func:`open_ranks`.
-    requests
-        The requests that are known beforehand. One more statement is shown for those that depend on answers; in it
-        ``:cuts`` stands for their public cuts.
-    listing
-        Show the statement that counts the records of each group, by which groups are listed.
-
-    Returns
-    -------
-    str
-        The copy, its cells, and one statement for each request, with semicolons between them.
-    """
-    check_ranks(table, counting)
-    exact = exactly(counting)
-    query, records = table.ranked(exact, "flexdp_records", "flexdp_cells")
-    group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
-    copy = f"CREATE TEMP TABLE flexdp_records AS\n{records}"
-    cells = f"CREATE TEMP TABLE flexdp_cells AS\n{query.grouped()}"
-    listed = [query.group_counts()] if listing else []
-    asked = [query.statement(request, _cuts_within(query, request), group) for request in requests]
-    later = query.statement(Request(), (), group, shown="SELECT place, x FROM :cuts")
-    return ";\n\n".join([copy, cells, *listed, *asked, later])
