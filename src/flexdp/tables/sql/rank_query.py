@@ -25,14 +25,14 @@ from flexdp.tables.sql.bucket_expressions import search
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, literal, records_query, wide_values
 
-__all__ = ["CELL_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
+__all__ = ["CELL_BITS", "EXACT_TALLY", "RankQuery", "exactly", "ranked", "scale_of"]
 
 CELL_BITS = 12
 _SPLIT = float(2 ** (53 - CELL_BITS) + 1)
 _LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
 _MARGIN = 2 ** (CELL_BITS - 2)  # a cell reaches less than this fraction of its values to either side
 _SLACK = 2  # ranks by which a window is wider in the engine, whose products are rounded
-_EXACT_TALLY = 2**61
+EXACT_TALLY = 2**61
 
 
 def scale_of(axis: Axis) -> Scale:
@@ -161,6 +161,21 @@ class RankQuery:
         shown = self.dialect.as_text("v") if self.wide else "v"
         return f"SELECT {shown} AS v FROM {self.rows}{self._where(group)}"
 
+    def values_together(self, groups: Sequence[Sequence[object]]) -> str:
+        """Return the statement that fetches all values of several groups, with the place of each group in the list."""
+        d, count = self.dialect, len(self.counting.groups)
+        rows = [
+            [str(place), *(literal(value, d) for value in group)]
+            for place, group in enumerate(groups)
+            if d.holds_nul or not any("\0" in str(value) for value in group)
+        ]
+        names = ("place", *(f"k{i}" for i in range(count)))
+        nowhere = "" if rows else " WHERE 1 = 0"
+        listed = d.rows_of(names, rows or [["0", *(literal(value, d) for value in groups[0])]]) + nowhere
+        joined = " AND ".join(f"b{i} = k{i}" for i in range(count))
+        shown = d.as_text("v") if self.wide else "v"
+        return f"SELECT place, {shown} AS v FROM {self.rows} JOIN ({listed}) AS g ON {joined}"
+
     def tallied(self, tally: Tally, group: Sequence[object]) -> str:
         """Return the statement of one tally; the one way to compute it, because halves may be rounded either way."""
         total = self.dialect.as_integer(f"sum({self._place(tally)})")
@@ -288,7 +303,7 @@ class RankQuery:
     def _place(self, tally: Tally) -> str:
         """Return a record's place on a ladder of equal steps, a whole number from 0 to the number of steps."""
         d = self.dialect
-        if self.scale.integral and max(abs(tally.low), abs(tally.high)) < _EXACT_TALLY:
+        if self.scale.integral and max(abs(tally.low), abs(tally.high)) < EXACT_TALLY:
             inside = d.greatest(d.least("v", str(tally.high)), str(tally.low))
             return d.quotient(f"{d.as_integer(inside)} - ({tally.low}) + {tally.step // 2}", tally.step)
         double = self._double("v")
