@@ -24,7 +24,7 @@ from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.interrupts import run
 from flexdp.tables.ranked import Copyable, GroupedRanks, Probed, Sortable
 from flexdp.tables.sorted_ranks import SortedCopy, read_together, safely
-from flexdp.tables.sql.rank_query import RankQuery, exactly
+from flexdp.tables.sql.rank_query import CROWDED, FINER_BITS, RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.table import Table, histogram_of
 
@@ -128,7 +128,17 @@ def _copied(table: Table, counting: Counting, workspace: Workspace) -> GroupedRa
         small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= SORTED_AT_MOST
     if not small or counting.groups:
         workspace.keep(workspace.cells, query.grouped())
-    return _Copied(query, workspace, small)
+    return _Copied(query if small else _finer(query, workspace), workspace, small)
+
+
+def _finer(query: RankQuery, workspace: Workspace) -> RankQuery:
+    """Return the statements with finer cells where many different values share one; the replies are the same."""
+    for bits in FINER_BITS:
+        if not int(workspace.ask(query.crowds())[0][0]) or int(workspace.ask(query.crowded())[0][0]) <= CROWDED:
+            break
+        query = replace(query, bits=bits, cells=f"{workspace.cells}_{bits}")
+        workspace.keep(query.cells, query.grouped())
+    return query
 
 
 class _Sorted:

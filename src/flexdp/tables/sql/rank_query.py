@@ -25,12 +25,12 @@ from flexdp.tables.sql.bucket_expressions import search
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, literal, records_query, wide_values
 
-__all__ = ["CELL_BITS", "EXACT_TALLY", "RankQuery", "exactly", "ranked", "scale_of"]
+__all__ = ["CELL_BITS", "CROWDED", "EXACT_TALLY", "FINER_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 
 CELL_BITS = 12
-_SPLIT = float(2 ** (53 - CELL_BITS) + 1)
+FINER_BITS = (24, 36, 48)  # where too many different values share cells
+CROWDED = 10**6  # records in a cell, and different values in such cells, that are too many to compare one by one
 _LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
-_MARGIN = 2 ** (CELL_BITS - 2)  # a cell reaches less than this fraction of its values to either side
 _SLACK = 2  # ranks by which a window is wider in the engine, whose products are rounded
 EXACT_TALLY = 2**61
 
@@ -69,13 +69,17 @@ def _limited(rank: str, *, above: bool = False) -> str:
 
 @dataclass(frozen=True)
 class RankQuery:
-    """The statements about one column on one engine: ``wide`` integers may exceed 64 bits."""
+    """The statements about one column on one engine: ``wide`` integers may exceed 64 bits.
+
+    ``bits`` is the number of significant bits that values of one cell share: more of them where values cluster.
+    """
 
     dialect: Dialect
     counting: Counting
     wide: bool
     rows: str
     cells: str
+    bits: int = CELL_BITS
 
     @property
     def scale(self) -> Scale:
@@ -131,6 +135,22 @@ class RankQuery:
         where = f" WHERE {self._readable}" if self.tested_later else ""
         inner = f"SELECT {self._groups()}{self._cell('v')} AS c FROM {self.rows}{where}"
         return f"SELECT {keys}, count(*) AS m FROM ({inner}) AS k GROUP BY {keys}"
+
+    def crowds(self) -> str:
+        """Return the statement that counts the cells in which too many different values may lie."""
+        return f"SELECT count(*) FROM ({self._crowded}) AS c"
+
+    def crowded(self) -> str:
+        """Return the statement that counts the different values in such cells, as far as it matters."""
+        rows = f"SELECT v, {self._cell('v')} AS c FROM {self.rows}{self._where(())}"
+        values = f"SELECT DISTINCT v FROM ({rows}) AS k WHERE c IN ({self._crowded}) LIMIT {CROWDED + 1}"
+        return f"SELECT count(*) FROM ({values}) AS d"
+
+    @property
+    def _crowded(self) -> str:
+        # A cell of integers holds at most as many as it is wide.
+        wide = f" AND abs(c) > {self.dialect.double(CROWDED * 2.0 ** (self.bits - 2))}" if self.scale.integral else ""
+        return f"SELECT c FROM {self.cells} WHERE m > {CROWDED}{wide}"
 
     def group_counts(self) -> str:
         """Return the statement that counts the records of each group."""
@@ -264,8 +284,13 @@ class RankQuery:
         """Return a number beyond the cell of a cut."""
         if self.scale is NUMBERS:
             double = NUMBERS.first_double(cut)
-            return self.dialect.double(double + side * abs(double) / _MARGIN)
-        return str(min(max(cut + side * (abs(cut) // _MARGIN + 1), self.least + 1), self.most))
+            return self.dialect.double(double + side * abs(double) / self._margin)
+        return str(min(max(cut + side * (abs(cut) // self._margin + 1), self.least + 1), self.most))
+
+    @property
+    def _margin(self) -> int:
+        """A cell reaches less than one part in so many of its values to either side."""
+        return 1 << (self.bits - 2)
 
     def _wanted(self, windows: Sequence[Near], cuts: Sequence[int]) -> str:
         """List the windows: the places of their ends among the cuts, or −1, and the wanted ranks."""
@@ -297,7 +322,7 @@ class RankQuery:
     def _cell(self, value: str) -> str:
         """Round to few significant bits, in order."""
         double = self._double(value)
-        split = self.dialect.double(_SPLIT)
+        split = self.dialect.double(float(2 ** (53 - self.bits) + 1))
         return f"({double} * {split} - ({double} * {split} - {double}))"
 
     def _place(self, tally: Tally) -> str:
