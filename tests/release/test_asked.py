@@ -332,6 +332,12 @@ def test_groups_that_are_not_known_are_listed_first() -> None:
     }
 
 
+def test_buckets_that_list_no_group() -> None:
+    found = flexdp.release(TABLE, "cost", by="pid", epsilon=1, delta=1e-6, width=100, ask="max")
+    assert not found.survived and found.groups == [] and found.answers() == []
+    assert Release.from_json(found.to_json()) == found and found.to_html()
+
+
 def test_a_group_counts_readable_values_only() -> None:
     table = pl.DataFrame({"x": [1.5] * 900 + [None] * 900 + [float("nan")] * 900, "g": ["a"] * 900 + ["b"] * 1800})
     assert flexdp.release(table, "x", by="g", epsilon=2, delta=1e-6, ask="median").groups == ["a"]

@@ -138,7 +138,8 @@ def release(
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
     epsilon, delta
-        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone.
+        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone,
+        unless groups have to be listed.
     certify
         The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
     separately, split
