@@ -62,9 +62,15 @@ class Options(TypedDict, total=False):
     where: str | None
     derive: Mapping[str, str] | None
     rows_are_records: bool
+    exact: bool
 
 
-_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp", "rows_are_records": False}
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(Options.__annotations__),
+    "outside": "clamp",
+    "rows_are_records": False,
+    "exact": False,
+}
 
 
 def _spelled_out(function: _F) -> _F:
@@ -148,8 +154,9 @@ def release(
         ``ask`` and buckets, the shares of buckets and of answers.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
-        or between given edges. Without any of them every value is its own bucket. For several columns, one for all, a
-        list, or a dictionary by name.
+        or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
+        and without ``ask`` and ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately
+        (docs/automatic-buckets.md); every text, and every point of several columns, is its own bucket.
     beta
         For several columns: cells in which no point is further than β from the middle.
     bounds
@@ -185,6 +192,8 @@ def release(
     rows_are_records
         Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
         row, and no row depends on two (docs/filters.md).
+    exact
+        Make every value its own bucket, instead of choosing buckets.
 
     Returns
     -------
@@ -233,6 +242,7 @@ def query(
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
     engine, format, delimiter, ask, where, derive, rows_are_records
+    engine, format, delimiter, ask, exact
         As for :func:`release`.
 
     Returns
