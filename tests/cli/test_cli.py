@@ -418,7 +418,7 @@ def test_a_terminal_gets_a_table(ages: Path) -> None:
 
 
 def test_a_closed_pipe_is_no_failure(ages: Path) -> None:
-    command = f"{sys.executable} -m flexdp.cli release {ages} id --epsilon 1 --delta 0.4 -s counts | head -n 1"
+    command = f"{sys.executable} -m flexdp.cli release {ages} id --epsilon 1 --delta 0.4 --exact -s counts | head -n 1"
     out = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=HANG, check=False
     )
@@ -533,7 +533,7 @@ def test_a_forgotten_column_or_file_is_told(ages: Path) -> None:
     assert out.returncode == 2 and "'nofile.csv' does not exist" in out.stderr
 
 
-@pytest.mark.parametrize("command", [["plan", "-e", "1"], ["columns", "{ages}"], ["query", "{ages}", "age"]])
+@pytest.mark.parametrize("command", [["plan", "-e", "1"], ["columns", "{ages}"], ["query", "{ages}", "age", "--exact"]])
 def test_a_full_standard_output_is_no_surprise(ages: Path, command: list[str]) -> None:
     words = [sys.executable, "-m", "flexdp", *(word.format(ages=ages) for word in command)]
     with Path("/dev/full").open("w") as full:
