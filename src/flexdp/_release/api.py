@@ -268,7 +268,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
-    options["rows_are_records"] = flag("rows_are_records", options.get("rows_are_records", False))
+    options |= {name: flag(name, options.get(name, False)) for name in ("rows_are_records", "exact")}
     table = open_table(
         source,
         None if column is None else names,
