@@ -116,8 +116,8 @@ SLOW = {
     ],
     "tables/test_strange_floats.py": ["test_a_strange_float_is_silent_and_changes_its_own_bucket_alone"],
     "tables/test_where.py": [
-        "test_a_hundred_thousand_random_texts",
         "test_cells_without_a_type_are_read_as_what_they_are_compared_with",
+        "test_many_random_texts",
         "test_nan_passes_no_test_whatever_the_statistics_of_a_file",
         "test_random_texts_are_refused_or_counted",
     ],
