@@ -24,6 +24,7 @@ __all__ = [
     "comma_separated",
     "group_options",
     "labels",
+    "named_values",
     "pair_of",
     "prepared",
     "source_of",
@@ -48,6 +49,22 @@ def comma_separated(_context: click.Context, parameter: click.Parameter, value: 
             parameter.name or "", "must be values separated by commas, none of them empty", given=safe_repr(value)
         )
     return [part if f'"{part}"' in value else part.strip() for part in row]
+
+
+def named_values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    """Split NAME=VALUE as an option's callback."""
+    out: dict[str, str] = {}
+    for value in values:
+        name, sign, rest = value.partition("=")
+        if not sign or not name.strip() or not rest.strip() or name.strip() in out:
+            raise InputError(
+                parameter.name or "",
+                "must be written NAME=VALUE, each name once",
+                given=safe_repr(value),
+                remedy="For example 'stay=arr - dep'.",
+            )
+        out[name.strip()] = rest.strip()
+    return out or None
 
 
 def bounds_pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
@@ -109,6 +126,21 @@ _LABELS = (
         "--max-buckets-per-unit",
         metavar="K",
         help="Maximum number of buckets one unit may count in; required with --unit.",
+    ),
+    click.option(
+        "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
+    ),
+    click.option(
+        "--derive",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=named_values,
+        help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
+    ),
+    click.option(
+        "--rows-are-records",
+        is_flag=True,
+        help="Vouch for a view: every record makes at most one row, and no row depends on two.",
     ),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
 )
