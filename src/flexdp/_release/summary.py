@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from flexdp._core.domains import pairs, sequence, text
+from flexdp._core.domains import flag, pairs, sequence, text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp._release.api import Options, Release, Releases, Request, prepare, spelled_out
@@ -55,7 +55,7 @@ def summary(
         As for :func:`flexdp.release`; by column name where they differ.
     zone, by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`flexdp.release`, the same for every column. Columns of groups and units are not released.
-    engine, format, delimiter
+    where, derive, rows_are_records, engine, format, delimiter
         As for :func:`flexdp.release`.
     beta, ask
         Do not fit a summary.
@@ -137,6 +137,7 @@ def _columns(source: Any, options: Mapping[str, Any], left_out: Sequence[str]) -
         file_format=options.get("format"),
         delimiter=options.get("delimiter"),
         engine=options.get("engine"),
+        rows_are_records=flag("rows_are_records", options.get("rows_are_records", False)),
     )
     for name in left_out:
         named_column(table, "skip", name)
