@@ -37,6 +37,7 @@ RIGHT = [
     "release t.csv x --kind number --width 5 -e 1 -d 1e-6 --title T --publisher P --dataset-name N --period P",
     "check t.csv x y --kind number --decimal , --thousands . --currency € --date-format %d.%m.%Y --encoding cp1252",
     "check t.csv x --delimiter , --format csv --sheet S --zone UTC",
+    "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
     "columns t.csv --delimiter , --format csv --table t",
     "query t.csv x --dialect postgres",
     "plan --epsilon 1 --delta 1e-6 --records-about 1000 --bounds 0:100 --width 5",

@@ -222,7 +222,7 @@ def negative(value: Any) -> Any:
 
 def passing(source: Any, where: str, **options: Any) -> list[int]:
     """The numbers of the records that pass."""
-    (question,) = prepare(source, "k", where=where, **options).questions
+    (question,) = prepare(source, "k", exact=True, where=where, **options).questions
     return sorted(count(question.table, [question.counting])[0].parts[0].tolist())
 
 
@@ -233,7 +233,7 @@ def all_passing(engine: Engine, source: Any, tests: list[str]) -> list[list[int]
     out = []
     for start in range(0, len(tests), 12):
         flags = {f"f{i}": f"CASE WHEN {test} THEN 1 ELSE 0 END" for i, test in enumerate(tests[start : start + 12])}
-        (question,) = prepare(source, "k", derive=flags, by=list(flags)).questions
+        (question,) = prepare(source, "k", exact=True, derive=flags, by=list(flags)).questions
         bars = count(question.table, [question.counting])[0].rows(slice(None))
         out += [sorted(row[-1] for row in bars if row[place] == 1) for place in range(len(flags))]
     return out
@@ -382,7 +382,7 @@ def test_derived_columns_are_the_same_on_every_engine(engine: Engine) -> None:
     cells = table_for(engine)
     source, rows = engine.load(cells), rows_of(cells)
     for name, (text, oracle) in DERIVED.items():
-        (question,) = prepare(source, name, derive={name: text}, **engine.parameters).questions
+        (question,) = prepare(source, name, derive={name: text}, exact=True, **engine.parameters).questions
         bars = count(question.table, [question.counting])[0]
         found = dict(zip(bars.parts[0].tolist(), bars.counts.tolist(), strict=True))
         wanted = Counter(oracle(row) for row in rows)
@@ -393,4 +393,4 @@ def test_derived_columns_are_the_same_on_every_engine(engine: Engine) -> None:
 def test_sqlite_has_no_datetimes(sqlite_connection: Any) -> None:
     sqlite_connection.execute("CREATE TABLE IF NOT EXISTS zoned_no (k INTEGER, s TEXT)")
     with pytest.raises(InputError, match="where"):
-        prepare((sqlite_connection, "zoned_no"), "k", where="s > TIMESTAMP '2024-01-01 00:00'")
+        prepare((sqlite_connection, "zoned_no"), "k", exact=True, where="s > TIMESTAMP '2024-01-01 00:00'")

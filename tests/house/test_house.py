@@ -67,7 +67,7 @@ def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
         "Accuracy", "Answer", "Certificate", "CertificateError", "Check", "DataError", "FlexdpError", "Histogram",
         "InputError", "Privacy", "ReadingWarning", "Release", "Releases", "__version__", "check", "plan", "query",
-        "release",
+        "release", "summary",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 

@@ -119,3 +119,15 @@ def test_the_command_line_writes_both_to_every_file(tmp_path: Path) -> None:
     assert out.returncode == 0 and (tmp_path / "two.html").read_text().count("90th percentile") >= 2
     out = command("release", *common, "--period", "")
     assert out.returncode == 2 and out.stderr.startswith("Error: --period must be one line"), out
+
+
+def test_a_summary_takes_files_as_they_are_written_and_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x;day\n" + "".join(f"{i % 40},5;{1 + i % 28}.01.2024\n" for i in range(4000)))
+    out = command(
+        "summary", path, "--decimal", ",", "--date-format", "%d.%m.%Y", "-c", "x=number", "-c", "day=date",
+        "--title", "All of it", "-e", "4", "-d", "1e-6", "-o", tmp_path / "t.html",
+    )  # fmt: skip
+    assert out.returncode == 0, out
+    page = (tmp_path / "t.html").read_text()
+    assert '<h1 class="long">All of it</h1>' in page and "2024" in page

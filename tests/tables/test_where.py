@@ -35,7 +35,7 @@ FRAME = pd.DataFrame(
 
 
 def passing(source: Any, where: str, column: str = "k", **options: Any) -> list[Any]:
-    (question,) = prepare(source, column, where=where, **options).questions
+    (question,) = prepare(source, column, where=where, exact=True, **options).questions
     return sorted(count(question.table, [question.counting])[0].parts[0].tolist())
 
 
@@ -127,7 +127,7 @@ REFUSED = {
 @pytest.mark.parametrize(("where", "why"), REFUSED.items(), ids=[str(i) for i in range(len(REFUSED))])
 def test_everything_else_is_refused_before_anything_is_read(where: str, why: str) -> None:
     with pytest.raises(InputError, match=why) as refusal:
-        prepare(FRAME, "k", where=where)
+        prepare(FRAME, "k", exact=True, where=where)
     assert refusal.value.parameter == "where"
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 400
@@ -136,7 +136,7 @@ def test_everything_else_is_refused_before_anything_is_read(where: str, why: str
 @pytest.mark.parametrize("where", [5, b"age > 1", ["age > 1"], "age > '\ud800'"])
 def test_a_filter_is_a_text(where: Any) -> None:
     with pytest.raises(InputError, match="where must be a text"):
-        prepare(FRAME, "k", where=where)
+        prepare(FRAME, "k", exact=True, where=where)
 
 
 def test_a_source_without_column_names_has_no_filter() -> None:
@@ -269,7 +269,14 @@ def test_a_derived_column_is_released_and_stated() -> None:
         with pytest.raises(InputError):
             Release.from_json(json.dumps({**document, "derived": wrong}))
     grouped = flexdp.release(
-        table, "k", epsilon=2, delta=1e-3, kind="integer", by="band", derive={"band": "CASE WHEN age < 15 THEN 'a' END"}
+        table,
+        "k",
+        epsilon=2,
+        delta=1e-3,
+        kind="integer",
+        exact=True,
+        by="band",
+        derive={"band": "CASE WHEN age < 15 THEN 'a' END"},
     )
     assert list(grouped.by_group()) == [("a",)] or "a" in str(list(grouped.by_group()))
 
@@ -361,7 +368,7 @@ def texts(rng: random.Random, many: int) -> Any:
 def fuzz(seed: int, many: int, source: Any, run_every: int) -> tuple[int, int]:
     """Parse random texts, and count with those that fit the table; return how many parsed and how many fit."""
     parsed = fitting = 0
-    (question,) = prepare(source, "k").questions
+    (question,) = prepare(source, "k", exact=True).questions
     table = question.table
     for text in texts(random.Random(seed), many):
         for parse in (parse_test, parse_value):
@@ -385,7 +392,7 @@ def fuzz(seed: int, many: int, source: Any, run_every: int) -> tuple[int, int]:
 
 
 def test_random_texts_are_refused_or_counted() -> None:
-    """Seed 14; the 100,000 texts of docs/filters.md are those of test_a_hundred_thousand_random_texts."""
+    """Seed 14."""
     import duckdb
 
     con = duckdb.connect()
@@ -397,14 +404,18 @@ def test_random_texts_are_refused_or_counted() -> None:
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(4,)]
 
 
-def test_a_hundred_thousand_random_texts() -> None:
+def test_many_random_texts() -> None:
+    """Seed 100; set FLEXDP_TEXTS=100000 for as many as docs/filters.md speaks of."""
+    import os
     import sqlite3
+
+    many = int(os.environ.get("FLEXDP_TEXTS", "10000"))
 
     con = sqlite3.connect(":memory:")
     con.execute("CREATE TABLE t (ward TEXT, age REAL, k INTEGER)")
     rows = [("ICU", 10.0, 0), ("A", 20.0, 1), (None, None, 2), ("o'brien", float("inf"), 3)]
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
-    parsed, fitting = fuzz(100, 100_000, (con, "t"), run_every=1)
-    assert parsed > 20_000
-    assert fitting > 15_000
+    parsed, fitting = fuzz(100, many, (con, "t"), run_every=1 if many > 10_000 else 10)
+    assert parsed > many / 5
+    assert fitting > many / 7
     assert con.execute("SELECT * FROM t").fetchall() == rows

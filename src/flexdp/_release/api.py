@@ -24,9 +24,9 @@ from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
 
-__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release"]
+__all__ = ["FILE_OPTIONS", "Options", "Release", "Releases", "Request", "prepare", "query", "release", "spelled_out"]
 
-_FILES = ("encoding", "sheet", "decimal", "thousands", "currency", "date_format")
+FILE_OPTIONS = ("encoding", "sheet", "decimal", "thousands", "currency", "date_format")
 _SCALARS = ("zone", "unit", "unit_kind", "engine", "format", "delimiter")
 _BUCKETS = ("width", "relative", "edges", "bounds", "outside", "kind", "beta")
 _T = TypeVar("_T")
@@ -70,16 +70,22 @@ class Options(TypedDict, total=False):
     where: str | None
     derive: Mapping[str, str] | None
     rows_are_records: bool
+    exact: bool
     title: str | None
     publisher: str | None
     dataset_name: str | None
     period: str | None
 
 
-_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp", "rows_are_records": False}
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(Options.__annotations__),
+    "outside": "clamp",
+    "rows_are_records": False,
+    "exact": False,
+}
 
 
-def _spelled_out(function: _F) -> _F:
+def spelled_out(function: _F) -> _F:
     """Give a function that takes ``**options`` a signature in which every option is spelled out."""
     own = inspect.signature(function)
     kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -99,20 +105,6 @@ def _annotation(name: str) -> str:
 @overload
 def release(
     source: Any,
-    column: Sequence[str],
-    *,
-    epsilon: Number,
-    delta: Number,
-    certify: Number | None = None,
-    separately: Literal[True],
-    split: Sequence[Number] | None = None,
-    **options: Unpack[Options],
-) -> Releases: ...
-
-
-@overload
-def release(
-    source: Any,
     column: str | Sequence[str] | None = None,
     *,
     epsilon: Number,
@@ -124,7 +116,21 @@ def release(
 ) -> Release: ...
 
 
-@_spelled_out
+@overload
+def release(
+    source: Any,
+    column: Sequence[str],
+    *,
+    epsilon: Number,
+    delta: Number,
+    certify: Number | None = None,
+    separately: Literal[True],
+    split: Sequence[Number] | None = None,
+    **options: Unpack[Options],
+) -> Releases: ...
+
+
+@spelled_out
 def release(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -152,7 +158,8 @@ def release(
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
     epsilon, delta
-        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone.
+        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone,
+        unless groups have to be listed.
     certify
         The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
     separately, split
@@ -160,8 +167,9 @@ def release(
         ``ask`` and buckets, the shares of buckets and of answers.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
-        or between given edges. Without any of them every value is its own bucket. For several columns, one for all, a
-        list, or a dictionary by name.
+        or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
+        and without ``ask`` and ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately
+        (docs/automatic-buckets.md); every text, and every point of several columns, is its own bucket.
     beta
         For several columns: cells in which no point is further than β from the middle.
     bounds
@@ -203,6 +211,8 @@ def release(
     rows_are_records
         Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
         row, and no row depends on two (docs/filters.md).
+    exact
+        Make every value its own bucket, instead of choosing buckets.
     title, publisher, dataset_name, period
         What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
 
@@ -234,7 +244,7 @@ def release(
     return ready.run()
 
 
-@_spelled_out
+@spelled_out
 def query(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -255,7 +265,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask
+    engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask, exact
         As for :func:`release`.
     where, derive, rows_are_records, title, publisher, dataset_name, period
         As for :func:`release`.
@@ -283,14 +293,14 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
-    options["rows_are_records"] = flag("rows_are_records", options.get("rows_are_records", False))
+    options |= {name: flag(name, options.get(name, False)) for name in ("rows_are_records", "exact")}
     table = open_table(
         source,
         None if column is None else names,
         file_format=options.pop("format", None),
         delimiter=options.pop("delimiter", None),
         engine=options.pop("engine", None),
-        **{name: options.pop(name, None) for name in _FILES},
+        **{name: options.pop(name, None) for name in FILE_OPTIONS},
         rows_are_records=options["rows_are_records"],
     )
     if apart and len(names) < 2:

@@ -7,39 +7,55 @@ very words.
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from flexdp._core.calendar import MICROSECOND
 from flexdp._core.display import listed
-from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
+from flexdp._core.exact import upper_text
 from flexdp._core.text import plural, thousands, visible
 from flexdp._release.answers import Answer, Applied, Counts, Reading
+from flexdp._release.estimates import (
+    among_the_rest,
+    applied_text,
+    estimate_text,
+    guaranteed,
+    iqr_known,
+    iqr_text,
+    is_sure,
+    span_text,
+)
 from flexdp._release.ranges import (
+    ANY,
     bounds_text,
     bucket_texts,
-    ends_text,
     figure,
-    is_open,
     joined,
-    outer_ends,
-    outward,
     quoted,
     shortened,
     value_words,
 )
 from flexdp._release.spec import WHOLE, Part, Spec
-from flexdp.buckets.base import MEASURES
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.calculus.loss import shortfall, survives_from
 from flexdp.guarantees import Accuracy, percent_text
-from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics import (
+    IQR,
+    Count,
+    Max,
+    MaxAtLeast,
+    Mean,
+    Median,
+    Min,
+    Mode,
+    Quantile,
+    Range,
+    Statistic,
+    Support,
+    Top,
+)
 
 __all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "record_words", "short_name", "unit_id"]
 
@@ -130,7 +146,7 @@ class Words:
     def _statement(self, reading: Reading, text: str) -> str:
         question = reading.question
         if text == NOTHING:
-            headline = self._headline(question)
+            headline = self.headline(question)
             several = isinstance(question, Counts | Support) or (isinstance(question, Top) and question.count > 1)
             least = record_count(self.spec, survives_from(self.max_drop))
             missing = f"{'are' if several else 'is'} no {headline[:1].lower()}{headline[1:]}"
@@ -140,25 +156,52 @@ class Words:
             )
         if isinstance(question, Counts):
             where = plural(len(reading.value), self.spot, thousands)
-            return f"{self._headline(question)} in {where}{self._added(question)}"
-        head = f"{self._headline(question)}: {text}."
-        if reading.accuracy is None:
+            return f"{self.headline(question)} in {where}{self._added(question)}"
+        head = f"{self.headline(question)}: {text}."
+        if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
-        return f"{head} {self.loss(reading.accuracy, question)}{self._guaranteed(reading)}"
+        if text == ANY and reading.accuracy is None:
+            return head
+        if isinstance(question, Median | Quantile):
+            return f"{head} {self._known(reading)}"
+        if isinstance(question, IQR):
+            return f"{head} {iqr_known(self.partition, reading)}"
+        return f"{head} {self._open(question) if reading.accuracy is None else self.loss(reading.accuracy, question)}"
+
+    def _open(self, question: Statistic | Applied) -> str:
+        """What is certain of an answer in a bucket that is open, or of several buckets of which one is."""
+        if isinstance(question, Max | Min | Range):
+            ends = ("latest", "earliest") if self.partition.kind in ("date", "datetime") else ("highest", "lowest")
+            end = "upper end" if isinstance(question, Range) else f"{ends[isinstance(question, Min)]} value"
+            return f"This is certain; no {end} is promised."
+        return f"{self._left_out(None)}; among the rest this is exact."
+
+    def _known(self, reading: Reading) -> str:
+        """What is certain of a quantile: an interval, or the bucket of the quantile of the records that are left."""
+        if is_sure(self.partition, reading):
+            return "This is exact."
+        if where := guaranteed(self.partition, reading):
+            return f"The exact {label(reading.question)} is guaranteed to {where}."
+        lost, rest = self._left_out(reading.accuracy), among_the_rest(self.partition, reading)
+        return f"{lost}; among the rest {rest}." if lost else f"{_capital(rest)}."
 
     def _text(self, reading: Reading) -> str:
         """The value as people read it: ranges where buckets are meant."""
         value, question = reading.value, reading.question
         if reading.too_large or reading.too_wide:
             return f"{'larger' if reading.too_large else 'known to within more'} than a double can hold"
-        if reading.accuracy is None and (value is None or len(value) == 0):
+        if reading.empty:
             return NOTHING
         if isinstance(question, Applied):
-            return _applied(value, reading.accuracy)
-        if value is None or reading.index is None:
+            return applied_text(value, reading.accuracy)
+        if reading.index is None:
             return "none"
         if isinstance(question, Range):
-            return self._span(reading)
+            return span_text(self.partition, reading)
+        if isinstance(question, Median | Quantile):
+            return estimate_text(self.partition, reading)
+        if isinstance(question, IQR):
+            return iqr_text(reading)
         most = _MOST_TOP if isinstance(question, Top) else _MOST_LISTED
         ranges = bucket_texts(self.partition, reading.index[: most + 1])
         if isinstance(question, Top):
@@ -172,36 +215,11 @@ class Words:
         texts += [""] * (len(reading.index) - len(texts))
         return listed(texts, most)
 
-    def _span(self, reading: Reading) -> str:
-        """The range of values: its two bounds, or itself where it is exact."""
-        value, accuracy, index = reading.value, reading.accuracy, reading.index
-        if accuracy is None or index is None:
-            return value_words(value)
-        opened = is_open(self.partition, index[0], above=False) or is_open(self.partition, index[-1], above=True)
-        unit, middle, error = "", value, said(accuracy.beta)
-        if isinstance(value, dt.timedelta):
-            if not error and not opened:
-                return value_text(value)
-            unit = f" {accuracy.unit}"
-            middle = Fraction(value // MICROSECOND, MEASURES[accuracy.unit])
-        exact = said(middle) if isinstance(middle, float) else Fraction(middle)
-        ends = max(Fraction(0), exact - error), exact + error
-        if self.partition.relative:
-            low, high = outward(ends[0], 6, up=False), outward(ends[1], 6, up=True)
-        else:
-            low, high = _end(ends[0], up=False), _end(ends[1], up=True)
-        return f"{low}{unit} or more" if opened else f"{ends_text(low, high)}{unit}"
-
     def loss(self, accuracy: Accuracy, question: Statistic | Counts | Applied | None = None) -> str:
         """Return what was left out, and that the answer is exact for the rest."""
         extreme = isinstance(question, Max | Min | Range)
         share = "" if accuracy.alpha is None else percent_text(accuracy.alpha)
-        parts = []
-        if accuracy.alpha != 0:
-            one = self.max_drop == 1
-            inside = f", and at most {share} in total," if share not in ("", "100%") and not extreme else ""
-            lost = record_count(self.spec, self.max_drop)
-            parts.append(f"at most {lost} per {self.per}{inside} {'was' if one else 'were'} left out")
+        parts = [lost] if (lost := self._left_out(accuracy, in_total=not extreme)) else []
         if accuracy.moved:
             distance = (
                 f"{percent_text(accuracy.moved)} of that middle"
@@ -211,12 +229,21 @@ class Words:
             parts.append(f"every value was moved to the middle of its {self.spot}, by at most {distance}")
         if not parts:
             return "This is exact."
-        said_so = " and ".join(parts)
         rest = "for such data this is exact" if accuracy.moved else "among the rest this is exact"
         beyond = ""
         if extreme and share not in ("", "100%") and accuracy.alpha != 0:
             beyond = f" At most {share} of what was counted lies {self._beyond(question)}."
-        return f"{said_so[:1].upper()}{said_so[1:]}; {rest}.{beyond}"
+        return f"{_capital(' and '.join(parts))}; {rest}.{beyond}"
+
+    def _left_out(self, accuracy: Accuracy | None, *, in_total: bool = True) -> str:
+        """The records that can be missing, per bucket and where it is known in total; empty where none can."""
+        alpha = None if accuracy is None else accuracy.alpha
+        if alpha == 0 or not self.max_drop:
+            return ""
+        share = "" if alpha is None else percent_text(alpha)
+        inside = f", and at most {share} in total," if share not in ("", "100%") and in_total else ""
+        lost = record_count(self.spec, self.max_drop)
+        return f"At most {lost} per {self.per}{inside} {'was' if self.max_drop == 1 else 'were'} left out"
 
     def _distance(self, moved: float) -> str:
         unit = f" {self.partition.unit}" if self.partition.unit else ""
@@ -227,26 +254,6 @@ class Words:
             return "beyond the two ends"
         timed = self.partition.kind in ("date", "datetime")
         return {True: ("after it", "before it"), False: ("above it", "below it")}[timed][isinstance(question, Min)]
-
-    def _guaranteed(self, reading: Reading) -> str:
-        """The interval that certainly holds a quantile of the data, unless it says nothing."""
-        if reading.interval is None or reading.hull is None:
-            return ""
-        ends = reading.interval
-        if self.partition.relative:  # edges that nobody chose, of many digits
-            low, high = outward(ends[0], 6, up=False), outward(ends[1], 6, up=True)
-        else:
-            low, high = outer_ends(*ends)
-        open_below = is_open(self.partition, reading.hull[0], above=False)
-        open_above = is_open(self.partition, reading.hull[1], above=True)
-        if open_below and open_above:
-            return ""
-        where = f"lie between {low} and {high}"
-        if open_above or open_below:
-            where = f"be at least {low}" if open_above else f"be at most {high}"
-        elif low == high:
-            where = f"be {low}"
-        return f" The exact {label(reading.question)} is guaranteed to {where}."
 
     def _added(self, question: Counts) -> str:
         """The distance of counts from the truth."""
@@ -269,7 +276,7 @@ class Words:
         each = self.per if self.part.column is not None else joined(self.groups)
         return f"at most {thousands(self.max_drop)} too low per {each}"
 
-    def _headline(self, question: Statistic | Counts | Applied) -> str:
+    def headline(self, question: Statistic | Counts | Applied) -> str:
         """The subject with its qualifiers: "Highest age (ward A)"."""
         return f"{self._subject(question)}{self._qualified}"
 
@@ -279,8 +286,10 @@ class Words:
         if isinstance(question, Max | Min):
             word = {False: ("Highest", "Lowest"), True: ("Latest", "Earliest")}[timed][isinstance(question, Min)]
             return f"{word} {noun}" if noun else f"{word} value of {of}"
-        if isinstance(question, Median):
-            return f"Median {noun}" if noun else f"Median of {of}"
+        if isinstance(question, Median | Mean):
+            return f"{_capital(question.name)} {noun}" if noun else f"{_capital(question.name)} of {of}"
+        if isinstance(question, Count):
+            return f"Number of {self._contents}"
         if isinstance(question, Range | Quantile):
             return f"{'Range' if isinstance(question, Range) else _capital(label(question))} of {of}"
         if isinstance(question, Counts):
@@ -368,24 +377,3 @@ def _capital(words: str) -> str:
 
 def _count(count: float) -> str:
     return thousands(count) if isinstance(count, int) else figure(count)
-
-
-def _end(end: Fraction, *, up: bool) -> str:
-    """An end of a range: exact where that is a short decimal, else a double rounded outward."""
-    text = number_text(end)
-    if "/" not in text and Fraction(text) == end:
-        return figure(end)
-    nearest = float_up(end) if up else -float_up(-end) + 0.0
-    return figure(nearest) if math.isfinite(nearest) else outward(end, 17, up=up)
-
-
-def _applied(value: Any, accuracy: Accuracy | None) -> str:
-    """A value with its margin; fitted models, which are long, by their type."""
-    if not isinstance(value, bool | int | float | Fraction | dt.date | str):
-        shown = f"a {type(value).__name__}"
-    else:
-        shown = value_words(value)
-    if accuracy is None or not accuracy.beta:
-        return shown
-    unit = f" {accuracy.unit}" if accuracy.unit else ""
-    return f"{shown} ± {upper_text(accuracy.beta, 6)}{unit}"

@@ -13,7 +13,7 @@ from flexdp._release.about import DECLARED, NOTHING, About, declared_about
 from flexdp._release.answers import Answer, check_order
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.statistics import MaxAtLeast, Quantile, Top
+from flexdp.statistics import MaxAtLeast, Mean, Quantile, Std, Sum, Top
 from flexdp.statistics.parse import parse_statistic
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def stat_question(
         )
     for kind in kinds:
         check_order(statistic, kind)
+        if isinstance(statistic, Mean | Sum | Std) and kind in ("date", "datetime"):
+            raise InputError(parameter, f"{word} needs numbers", remedy="For dates and times, ask for the median.")
     if isinstance(statistic, MaxAtLeast):
         return partial(_with_count, "max_at_least", statistic.count)
     if isinstance(statistic, Top):

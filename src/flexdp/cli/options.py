@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
 
 __all__ = [
+    "ABOUT",
     "AS_JSON",
     "DELIMITER",
     "ENCODING",
@@ -25,6 +26,8 @@ __all__ = [
     "all_of",
     "bounds_pair",
     "comma_separated",
+    "group_options",
+    "labels",
     "named_values",
     "pair_of",
     "prepared",
@@ -111,39 +114,17 @@ WRITTEN = (
     click.option("--currency", multiple=True, metavar="C", help="Sign that may stand beside numbers in text, e.g. €."),
     click.option("--date-format", metavar="F", help="Format of dates in text, e.g. %d.%m.%Y; default: %Y-%m-%d."),
 )
+ABOUT = (
+    click.option("--title", metavar="T", help="Title of the page."),
+    click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page."),
+    click.option("--dataset-name", metavar="N", help="Name of the data set, for the JSON and the page."),
+    click.option("--period", metavar="P", help="Period that the data covers, for the JSON and the page."),
+)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 IN_DATABASE = click.option(
     "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db or .sqlite file."
 )
-_TABLE = (
-    click.argument("source", metavar="FILE...", nargs=-1),
-    click.argument("column"),
-    click.option("--also", multiple=True, metavar="COLUMN", help="Another column, released together with COLUMN."),
-    click.option(
-        "--separately", is_flag=True, help="Release COLUMN and the --also columns one by one, in one pass over FILE."
-    ),
-    click.option(
-        "--width",
-        metavar="W",
-        help="Bucket width in the units of the column; for dates and times, '1 day', '15 minutes', …",
-    ),
-    click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
-    click.option("--edges", metavar="E,E,…", callback=comma_separated, help="Bucket edges, ascending."),
-    click.option("--beta", metavar="B", help="With --also: maximum distance of a point from the centre of its bucket."),
-    click.option("--bounds", metavar="LO:HI", help="Public bounds of the values."),
-    click.option(
-        "--outside",
-        type=click.Choice(["clamp", "drop"]),
-        default="clamp",
-        show_default=True,
-        help="Treatment of values outside the bounds.",
-    ),
-    click.option(
-        "--kind",
-        type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
-        help="Type of a column that declares none.",
-    ),
-    click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin."),
+_LABELS = (
     click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
     click.option(
         "--by-kind",
@@ -169,12 +150,6 @@ _TABLE = (
         help="Maximum number of buckets one unit may count in; required with --unit.",
     ),
     click.option(
-        "--ask",
-        multiple=True,
-        metavar="S",
-        help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
-    ),
-    click.option(
         "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
     ),
     click.option(
@@ -184,11 +159,53 @@ _TABLE = (
         callback=named_values,
         help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
     ),
-    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
     click.option(
         "--rows-are-records",
         is_flag=True,
         help="Vouch for a view: every record makes at most one row, and no row depends on two.",
+    ),
+    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
+)
+_TABLE = (
+    click.argument("source", metavar="FILE...", nargs=-1),
+    click.argument("column"),
+    click.option("--also", multiple=True, metavar="COLUMN", help="Another column, released together with COLUMN."),
+    click.option(
+        "--separately", is_flag=True, help="Release COLUMN and the --also columns one by one, in one pass over FILE."
+    ),
+    click.option(
+        "--width",
+        metavar="W",
+        help="Bucket width in the units of the column; for dates and times, '1 day', '15 minutes', …",
+    ),
+    click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
+    click.option("--edges", metavar="E,E,…", callback=comma_separated, help="Bucket edges, ascending."),
+    click.option(
+        "--exact",
+        is_flag=True,
+        help="Make every value its own bucket. Default: buckets of numbers, dates and times are chosen privately.",
+    ),
+    click.option("--beta", metavar="B", help="With --also: maximum distance of a point from the centre of its bucket."),
+    click.option("--bounds", metavar="LO:HI", help="Public bounds of the values."),
+    click.option(
+        "--outside",
+        type=click.Choice(["clamp", "drop"]),
+        default="clamp",
+        show_default=True,
+        help="Treatment of values outside the bounds.",
+    ),
+    click.option(
+        "--kind",
+        type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
+        help="Type of a column that declares none.",
+    ),
+    click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin."),
+    *_LABELS,
+    click.option(
+        "--ask",
+        multiple=True,
+        metavar="S",
+        help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
     ),
     IN_DATABASE,
     DELIMITER,
@@ -206,6 +223,7 @@ def all_of(options: tuple[Callable[[_F], _F], ...]) -> Callable[[_F], _F]:
 
 
 table_options: Callable[[Any], Any] = all_of(_TABLE)
+labels: Callable[[Any], Any] = all_of(_LABELS)
 
 
 def source_of(files: tuple[str, ...], table: str | None) -> Any:
@@ -239,10 +257,6 @@ def prepared(source: tuple[str, ...], column: str, table: str | None, **options:
     if options["separately"] and not also:
         raise InputError("separately", "needs several columns", remedy=("Name the others with ", P("also"), "."))
     names = [column, *also]
-    if options["by_kind"] and len(options["by_kind"]) == 1:
-        (options["by_kind"],) = options["by_kind"]
-    if options["groups"] and len(by) > 1:
-        options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
     for name in ("ask", "currency"):
         options[name] = list(options[name]) or None
     for name in ("width", "bounds"):
@@ -250,9 +264,16 @@ def prepared(source: tuple[str, ...], column: str, table: str | None, **options:
     return prepare(
         source_of(source, table),
         names if also else column,
-        by=list(by) or None,
-        **options,
+        **{**options, **group_options(by, options["by_kind"], options["groups"])},
     )
+
+
+def group_options(by: Sequence[str], kinds: list[str] | None, groups: list[str] | None) -> dict[str, Any]:
+    """Return the columns of groups, their kinds and the declared groups as the library takes them."""
+    among: list[Any] | None = groups
+    if groups and len(by) > 1:
+        among = [tuple(part.strip() for part in group.split(":")) for group in groups]
+    return {"by": list(by) or None, "by_kind": kinds[0] if kinds and len(kinds) == 1 else kinds, "groups": among}
 
 
 def _each(name: str, value: Any, columns: list[str]) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -24,6 +25,7 @@ from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.asking import level_of
+from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
 from flexdp._release.stat_words import stat_question
 from flexdp.buckets.base import Kind
@@ -37,9 +39,9 @@ __all__ = [
     "json_document",
     "parse_stats",
     "print_answers",
+    "stats_of_each",
 ]
 
-_NEVER_READ_OFF = ("count", "sum", "mean", "iqr")
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
@@ -76,6 +78,11 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     return [_question(word, kinds, points) for word in words]
 
 
+def stats_of_each(words: Sequence[str], request: Request) -> list[list[StatQuery]]:
+    """Parse the statistics for each column that is released separately, or for the one release."""
+    return [parse_stats(words, replace(request, questions=(question,))) for question in request.questions]
+
+
 def _answered(word: str, readable: Readable) -> Answer:
     """An answer that was asked for; of all groups together there is one only where it can be read off buckets."""
     level = level_of(word)
@@ -90,6 +97,7 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["conditions"] = list(release.conditions)
+    questions = _answerable(release, questions)
     whole = _as_a_whole(release, questions)
     document["answers"] = [json_answer(question.word, question(release)) for question in whole]
     for group, view in _groups(release):
@@ -98,11 +106,19 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     return document
 
 
+def _answerable(release: Release, questions: Sequence[StatQuery]) -> Sequence[StatQuery]:
+    """Return the questions themselves; or the five that are answered, where automatic buckets had too few records."""
+    if release.auto is None or release.auto.chosen:
+        return questions
+    words = () if release.asked is None else release.asked.wanted.words
+    return [StatQuery(word, partial(_answered, word)) for word in words]
+
+
 def _as_a_whole(release: Release, questions: Sequence[StatQuery]) -> list[StatQuery]:
     """Return the questions that have an answer for all groups together, which is read off buckets."""
     if release.asked is None or not release.spec.by:
         return list(questions)
-    return [] if release.budget is None else [each for each in questions if each.word not in _NEVER_READ_OFF]
+    return [] if release.budget is None else list(questions)
 
 
 def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
@@ -123,13 +139,18 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
         "beta": accuracy.beta if accuracy else None,
         "beta_is_relative": accuracy.relative if accuracy else None,
         "moved": accuracy.moved if accuracy else None,
-        "interval": json_value(answer.interval) if answer.interval else None,
+        "interval": [json_value(end) if _finite(end) else None for end in answer.interval] if answer.interval else None,
         "statement": answer.statement,
     }
 
 
+def _finite(end: Any) -> bool:
+    return not isinstance(end, float) or math.isfinite(end)
+
+
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
     """Return the answers over all groups, then those of each group, as many as a terminal is shown."""
+    questions = _answerable(release, questions)
     answers = [question(release) for question in _as_a_whole(release, questions)]
     return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]
 
@@ -175,21 +196,27 @@ def _cell(answer: Answer) -> str:
 
 
 def bar_chart(release: Release, width: int = 40) -> Any:
-    """Return the released histogram as a bar chart for a terminal."""
+    """Return the released histogram for a terminal: bars are as long as counts, or as densities if widths differ."""
     from rich.table import Table
     from rich.text import Text
+
+    from flexdp.report.charts.bars import lengths
 
     chart = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     chart.add_column(justify="right")
     chart.add_column(justify="right", style="cyan")
     chart.add_column(style="blue", no_wrap=True)
-    tallest = int(release.bars.counts.max()) if len(release.bars) else 1
-    for place, (key, records) in enumerate(release.histogram.items()):
-        if place == _MOST_BARS:
-            chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
-            break
-        eighths = max(1, round(8 * width * records / tallest))
-        chart.add_row(Text(visible(value_text(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
+    shown = release.bars.keys[:_MOST_BARS]
+    counts = release.bars.counts[:_MOST_BARS].tolist()
+    found = lengths(release)
+    if found.words:
+        chart.add_row("", "", f"lengths are {found.words}")
+    for words, records, length in zip(bucket_texts(release.partition, shown), counts, found.lengths, strict=False):
+        eighths = max(1, round(8 * width * min(1.0, length)))
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8]
+        chart.add_row(Text(visible(words)), str(records), f"{bar.rstrip()}…" if length > 1 else bar)
+    if len(release.bars) > _MOST_BARS:
+        chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
     return chart
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
@@ -15,11 +16,11 @@ from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import comma_separated, prepared, table_options
-from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers
+from flexdp.cli.options import ABOUT, all_of, comma_separated, prepared, table_options
+from flexdp.cli.output import AtomicFile, all_answers, json_document, print_answers, stats_of_each
 from flexdp.errors import InputError, spelled
 
-__all__ = ["release"]
+__all__ = ["publish", "release"]
 
 _LARGE_DELTA = Fraction(1, 100)  # warn from here
 
@@ -49,10 +50,7 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
     callback=comma_separated,
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
-@click.option("--title", metavar="T", help="Title of the page.")
-@click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page.")
-@click.option("--dataset-name", metavar="N", help="Name of the data set, for the JSON and the page.")
-@click.option("--period", metavar="P", help="Period that the data covers, for the JSON and the page.")
+@all_of(ABOUT)
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -75,7 +73,12 @@ def release(
     Every run spends (ε, δ) again.
     """
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
-    questions = parse_stats(stats, request)
+    return publish(run, request, stats, as_json=as_json, output=output, told=options["kind"] is not None)
+
+
+def publish(run: Run, request: Any, stats: Sequence[str], *, as_json: bool, output: str | None, told: bool) -> int:
+    """Run a request, write it to a file and print its answers; ``told`` if the caller said how cells are written."""
+    questions = stats_of_each(stats, request)
     _warn(request)
     unwritten = False
     try:
@@ -93,22 +96,22 @@ def release(
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
     each = list(published.values()) if request.separately else [published]
-    if options["kind"] is None or not all(one.survived for one in each):
-        for told in how_it_was_read(request):
-            click.echo(visible(spelled(told, run.spell)), err=True)
+    if not told or not all(one.survived for one in each):
+        for line in how_it_was_read(request):
+            click.echo(visible(spelled(line, run.spell)), err=True)
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
         from flexdp._release.json import SCHEMA_OF_SEVERAL
 
-        documents = [json_document(one, questions) for one in each]
+        documents = [json_document(one, own) for one, own in zip(each, questions, strict=True)]
         content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
-        for one in each:
+        for one, own in zip(each, questions, strict=True):
             if request.separately:
                 click.echo(f"{visible(str(one.column))}:")
-            print_answers(one, all_answers(one, questions))
+            print_answers(one, all_answers(one, own))
     if unwritten:
         raise InputError(
             "output",
@@ -118,19 +121,20 @@ def release(
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 
-def _showing(published: Any, stats: tuple[str, ...], request: Any) -> Any:
+def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
     """The release, whose page shows the statistics that were named; answers that were asked for are on it anyway."""
-    asked = request.questions[0].wanted
-    words = [word for word in stats if asked is None or word not in asked.words]
-    if request.separately:
-        return type(published)([one._showing(words) for one in published.values()])
-    return published._showing(words)
+    shown = []
+    for one, question in zip(published.values() if request.separately else [published], request.questions, strict=True):
+        asked = () if question.wanted is None else question.wanted.words
+        shown.append(one._showing([word for word in stats if word not in asked]))
+    return type(published)(shown) if request.separately else shown[0]
 
 
 def _warn(request: Any) -> None:
     """Warn of choices that protect little; they are carried out all the same."""
     epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
     epsilon += 0 if request.asked is None else request.asked.epsilon
+    delta += 0 if request.asked is None else request.asked.delta
     if epsilon > LARGE_EPSILON:
         click.echo(
             f"Warning: --epsilon {number_text(epsilon)} is above {LARGE_EPSILON} and gives little privacy protection.",
