@@ -271,6 +271,16 @@ def releases(folder: Path) -> dict[str, Call]:
         "release between edges": Call(flexdp.release, {"source": one, **RIGHT, "edges": [0, 1, 5]}, ["edges"]),
         "release of relative buckets": Call(flexdp.release, {"source": one, **RIGHT, "relative": 0.1}, ["relative"]),
         "release of integers": Call(flexdp.release, {**whole, "edges": None}, ["width", "bounds", "edges"]),
+        "release of other groups": Call(
+            flexdp.release,
+            {"source": TABLE, "column": "x", **RIGHT, "width": 1, "by": "ward", "groups": ["A"], "other": "rest"},
+            ["by", "groups", "other"],
+        ),
+        "summary": Call(
+            flexdp.summary,
+            {"source": TABLE, "columns": ["x", "ward"], **RIGHT, "skip": None, "split": None, "width": {"x": 1}},
+            ["columns", "skip", "split"],
+        ),
         "query": Call(
             flexdp.query,
             {"source": path, "column": "x", "kind": "number", "width": 1, "dialect": "postgres"},

@@ -116,6 +116,7 @@ _LABELS = (
         callback=comma_separated,
         help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
     ),
+    click.option("--other", metavar="NAME", help="One more group, for the records that --groups does not cover."),
     click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
     click.option(
         "--unit-kind",
