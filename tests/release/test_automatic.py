@@ -5,12 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import random
 import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -18,13 +16,13 @@ import jsonschema
 import numpy as np
 import polars as pl
 import pytest
+from _support.bits import seed
 
 import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
 from flexdp._release.automatic import Auto, AutoBudget
 from flexdp.buckets import OpenEdges
-from flexdp.noise import sampler
 from flexdp.sharp.shares import shares
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -34,13 +32,8 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "release.schema.json")
 @pytest.fixture
 def bits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
     """Every random bit of a release from a seed, which may be set again."""
-    state = SimpleNamespace(urandom=random.Random(1).randbytes)
-    monkeypatch.setattr(sampler, "os", state)
-
-    def seed(number: int) -> None:
-        state.urandom = random.Random(number).randbytes
-
-    yield seed
+    seed(monkeypatch, 1)
+    yield lambda number: seed(monkeypatch, number)
 
 
 def delays(n: int = 20_000, seed: int = 3) -> np.ndarray[Any, Any]:
@@ -428,7 +421,7 @@ def test_refused_before_anything_is_read(options: dict[str, Any], says: str) -> 
         flexdp.release(delays(50), **{**SPEND, **options})
 
 
-def test_text_cells_need_a_kind(tmp_path: Path) -> None:
+def test_text_cells_need_a_kind(tmp_path: Path, bits: Any) -> None:  # noqa: ARG001
     path = tmp_path / "t.csv"
     path.write_text("cost\n" + "12.5\n" * 900)
     with pytest.raises(InputError, match="kind is missing") as refusal:
@@ -449,6 +442,22 @@ def test_a_budget_never_exceeds_what_was_given() -> None:
             assert chosen == budget.each * found.share
             assert budget.bars(found.share).bars.q == found.reach
             assert most * chosen + budget.bars(found.share).epsilon == 1
+
+
+def test_at_most_eleven_statements_are_run(bits: Any) -> None:  # noqa: ARG001
+    """A copy and its cells; the number of records, six levels, leaf counts and buckets. The table is read once."""
+    con = sqlite3.connect(":memory:")
+    con.execute("CREATE TABLE visits (x REAL)")
+    con.executemany("INSERT INTO visits VALUES (?)", [(value,) for value in delays(9000).tolist()])
+    con.commit()
+    heard: list[str] = []
+    con.set_trace_callback(heard.append)
+    release = checked(flexdp.release((con, "visits"), "x", **SPEND))
+    con.set_trace_callback(None)
+    assert auto_of(release).levels == 5
+    assert sum("CREATE TEMP TABLE" in text and " AS" in text for text in heard) == 2
+    assert sum(text.startswith("WITH ") for text in heard) == 9
+    assert sum('"visits"' in text and "SELECT" in text and "WITH " not in text for text in heard) <= 2
 
 
 def test_the_statements_are_shown(tmp_path: Path) -> None:

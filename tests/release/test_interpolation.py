@@ -282,6 +282,33 @@ def test_sentences_of_open_ends_promise_no_end() -> None:
     assert days.quantile("0.999").value > dt.date(2024, 3, 1)
 
 
+@pytest.mark.parametrize("y", [(0, 5, 3, 0), (2, 2, 2, 2), (1, 0, 9, 1), (0, 9, 0, 0)])
+def test_interquartile_ranges_hold_for_every_loss(y: tuple[int, ...]) -> None:
+    """Every data set that could have given the release, its records at either end of their buckets."""
+    edges = [0, 1, 10, 20, 50]
+    made = released({place: count for place, count in enumerate(y) if count}, 20, edges=edges)
+    answer, seen = made.iqr(), []
+    for lost in product(range(made.max_drop + 1), repeat=4):
+        truth = [count + more for count, more in zip(y, lost, strict=True)]
+        low, high = (bucket_of(truth, level) for level in (Fraction(1, 4), Fraction(3, 4)))
+        seen += [max(0, edges[high] - edges[low + 1]), edges[high + 1] - edges[low]]
+    assert answer.interval is not None and answer.interval[0] <= min(seen) and max(seen) <= answer.interval[1]
+    assert answer.interval[0] <= answer.value <= answer.interval[1]
+    first, third = made.quantile("0.25"), made.quantile("0.75")
+    assert answer.value == pytest.approx(third.value - first.value) and answer.text.startswith("about ")
+    assert f"percentile, {first.text} and {third.text}." in str(answer)
+
+
+def test_interquartile_ranges_of_times_and_open_ends() -> None:
+    days = released({1: 900, 2: 900}, kind="date", edges=["2024-01-01", "2024-02-01", "2024-03-01"], open=True)
+    assert isinstance(days.iqr().value, dt.timedelta) and " days." in str(days.iqr())
+    tails = released({0: 900, 1: 900}, edges=["0"], open=True).iqr()
+    assert tails.interval == (0.0, math.inf) and "guaranteed" not in str(tails)
+    assert released({0: 900}, edges=[], open=True).iqr().text == "any value"
+    with pytest.raises(flexdp.InputError, match="needs numbers or dates"):
+        flexdp.release(["a"] * 99, kind="text", epsilon=1, delta=1e-6).iqr()
+
+
 def test_stretches() -> None:
     assert stretch_of(make_buckets("integer", relative="0.2"), 1) is not None
     negative, positive = (stretch_of(make_buckets("integer", relative="0.2"), index) for index in (-1780, 1780))

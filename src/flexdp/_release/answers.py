@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
 from flexdp._release.asked_promises import MeanPromise, RankPromise
-from flexdp._release.interpolation import Profile, on_line
+from flexdp._release.interpolation import Profile, difference, on_line
 from flexdp._release.ranges import bucket_ends
 from flexdp.buckets.base import MEASURES, Kind
 from flexdp.buckets.edges import Edges
@@ -43,7 +43,7 @@ from flexdp.guarantees import DIFFERENCE, Accuracy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
-from flexdp.statistics import Max, Range, Statistic, Top, to_python
+from flexdp.statistics import Max, Quantile, Range, Statistic, Top, to_python
 
 __all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "check_order"]
 
@@ -124,7 +124,7 @@ class Reading:
 
     ``index`` holds the buckets that the value names, in its order; ``hull`` the buckets between which a quantile lies
     for certain. ``too_large`` marks a value, ``too_wide`` an error, that no double holds; ``empty`` that nothing
-    survived.
+    survived. ``parts`` are the quantiles that a difference is made of.
     """
 
     question: Statistic | Counts | Applied
@@ -136,6 +136,7 @@ class Reading:
     too_large: bool = False
     too_wide: bool = False
     empty: bool = False
+    parts: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,6 +223,28 @@ class Reader:
         hull = self._hull(level)
         interval = None if hull is None else self._interval(*hull)
         return Reading(question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, hull=hull)
+
+    def quartiles(self, statistic: Statistic) -> Reading:
+        """The interquartile range: the difference of two quantiles."""
+        if (nothing := self._unanswerable(statistic)) is not None:
+            return nothing
+        low, high = (self.quantile(Quantile(level), level) for level in (Fraction(1, 4), Fraction(3, 4)))
+        value = None if low.value is None or high.value is None else difference(high.value, low.value)
+        accuracy, interval = None, None
+        if low.accuracy is not None and high.accuracy is not None and value is not None:
+            rounded = Fraction(0)
+            if isinstance(value, float):
+                rounded = abs(said(value) - (on_line(high.value) - on_line(low.value)))
+            beta = float_up(said(low.accuracy.beta) + said(high.accuracy.beta) + rounded)
+            accuracy = high.accuracy.but(alpha=high.accuracy.alpha, beta=beta) if math.isfinite(beta) else None
+        if low.interval is not None and high.interval is not None:
+            least, most = (difference(high.interval[side], low.interval[1 - side]) for side in (0, 1))
+            nothing_apart = 0.0 if value is None else value - value
+            interval = nothing_apart if least == -math.inf else max(least, nothing_apart), most
+        index = np.concatenate([low.index, high.index])
+        return Reading(
+            question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, parts=(low, high)
+        )
 
     @cached_property
     def profile(self) -> Profile:

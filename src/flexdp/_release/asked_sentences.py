@@ -32,7 +32,7 @@ from flexdp._release.asked_promises import (
 )
 from flexdp._release.asking import level_of
 from flexdp._release.estimates import guaranteed
-from flexdp._release.ranges import figure, outward, value_words
+from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
@@ -157,7 +157,7 @@ class Telling:
             name=label(statistic),
             value=self.value(units),
             accuracy=None,
-            statement=f"{self.words._headline(statistic)}: {text}. {self._promised(statistic, promise)}{sure}",
+            statement=f"{self.words.headline(statistic)}: {text}. {self._promised(statistic, promise)}{sure}",
             text=text,
             interval=None if reading is None else reading.interval,
             promise=promise,
@@ -211,7 +211,7 @@ class Telling:
         told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
-        word = self.words._headline(statistic).partition(" (")[0]
+        word = self.words.headline(statistic).partition(" (")[0]
         reached = value_words(self.value(promise.reaches))
         return f"{told}; {_SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
 
@@ -237,11 +237,11 @@ class Telling:
         scale = self.asked.column.scale
         number = scale.value(high - low)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
-        text = f"about {_length(value) if isinstance(value, dt.timedelta) else figure(number)}"
+        text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
-            f"{self.words._headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
+            f"{self.words.headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
         )
         return Answer(name=label(statistic), value=value, accuracy=None, statement=statement, text=text)
 
@@ -257,7 +257,7 @@ class Telling:
         value = to_double(number)
         shown = _rounded(number, promise, word)
         text = f"about {figure(shown)}"
-        head = f"{self.words._headline(statistic)}: {text}."
+        head = f"{self.words.headline(statistic)}: {text}."
         if found.tally is None or promise is None:
             told = "No bound on its error is stated."
         else:
@@ -284,7 +284,7 @@ class Telling:
         spec, budget = self.words.spec, self.asked.budget
         share = self.asked.parts[part]
         needed = math.ceil(few / share)
-        headline = self.words._headline(statistic)
+        headline = self.words.headline(statistic)
         told = (
             f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
             f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
@@ -337,12 +337,6 @@ def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fracti
     power = math.floor(math.log10(to_double(error))) - 2
     grain = Fraction(10) ** power
     return round(number / grain) * grain
-
-
-def _length(span: dt.timedelta) -> str:
-    days, rest = span.days, span - dt.timedelta(days=span.days)
-    told = f"{thousands(days)} day{'' if days == 1 else 's'}"
-    return told if not rest else f"{told} {rest}" if days else str(rest)
 
 
 def _capital(words: str) -> str:

@@ -93,7 +93,7 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
     from flexdp.tables.ranks import open_ranks
 
     spec, column = question.spec, asked_column(question.spec)
-    with open_ranks(question.table, counting) as ranks:
+    with open_ranks(question.table, counting, often=True) as ranks:
         program = choose_buckets(
             budget.each,
             budget.delta,

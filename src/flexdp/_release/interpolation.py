@@ -43,7 +43,7 @@ from flexdp.buckets.relative import RelativeWidth
 from flexdp.histogram import LARGEST_COUNT
 from flexdp.statistics import to_python
 
-__all__ = ["Profile", "Stretch", "on_line", "stretch_of"]
+__all__ = ["Profile", "Stretch", "difference", "on_line", "stretch_of"]
 
 _FINENESS = 100  # steps of a bucket's width that a value is rounded to, at least
 _FARTHEST = 20  # widths of the neighbour that the scale of an open end spans at most, and one in as many at least
@@ -75,6 +75,20 @@ def on_line(value: Any) -> Fraction:
     if isinstance(value, dt.date):
         return Fraction(days_since_epoch(value))
     return said(value) if isinstance(value, float) else Fraction(value)
+
+
+def difference(high: Any, low: Any) -> Any:
+    """Return the difference of two values: a number, or a length of time; infinite where one of them is.
+
+    >>> difference(0.3, 0.1), difference(dt.date(2024, 3, 1), dt.date(2024, 2, 1)).days, difference(math.inf, 5)
+    (0.2, 29, inf)
+    """
+    if _infinite(high) or _infinite(low):
+        return math.inf if high == math.inf or low == -math.inf else -math.inf
+    if isinstance(high, dt.date):
+        return high - low
+    number = on_line(high) - on_line(low)
+    return int(number) if isinstance(high, int) and isinstance(low, int) else to_double(number)
 
 
 def stretch_of(partition: Buckets, index: Any) -> Stretch:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.calendar import MICROSECOND
 from flexdp._core.exact import float_up, number_text, said, to_double
+from flexdp._core.text import plural, thousands
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
@@ -38,6 +39,7 @@ __all__ = [
     "figure",
     "is_open",
     "joined",
+    "length_words",
     "outer_ends",
     "outward",
     "quoted",
@@ -97,6 +99,17 @@ def value_words(value: Any) -> str:
     if isinstance(value, str):
         return quoted(shortened(value))
     return str(value)
+
+
+def length_words(span: dt.timedelta) -> str:
+    """Return a length of time.
+
+    >>> length_words(dt.timedelta(days=1)), length_words(dt.timedelta(hours=36)), length_words(dt.timedelta(minutes=5))
+    ('1 day', '1 day 12:00:00', '0:05:00')
+    """
+    days, rest = span.days, span - dt.timedelta(days=span.days)
+    told = plural(days, "day", thousands)
+    return told if not rest else f"{told} {rest}" if days else str(rest)
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:

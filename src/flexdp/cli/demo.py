@@ -76,7 +76,7 @@ def _truth(path: str) -> dict[str, Any]:
             f"count(*) FILTER ({_COLUMN} > 480), count(*) FROM read_parquet({DUCKDB.text(path)})"
         ).fetchone()
     note = (
-        f"In fact {row[3]} flights were more than eight hours late. They are counted in the last bucket, which is open: "
+        f"In fact {row[3]} flights were more than eight hours late. They are in the last bucket, which is open: "
         "how late the latest was stays private, unless it is asked for (ask=['max'])."
     )
     return {

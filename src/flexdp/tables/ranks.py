@@ -33,6 +33,7 @@ __all__ = ["GroupedRanks", "check_ranks", "cuts_within", "open_ranks"]
 
 SORTED_AT_MOST = 1 << 22  # records of a copy that are sorted in memory, where DuckDB holds them in this process
 _KINDS = ("integer", "number", "date", "datetime")
+_OFTEN = 4  # times as many, where many requests follow
 _T = TypeVar("_T")
 
 
@@ -63,7 +64,7 @@ def check_ranks(table: Table, counting: Counting) -> None:
 
 
 @contextmanager
-def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
+def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iterator[GroupedRanks]:
     """Read the records that count, once, and answer requests about their ranks until closed.
 
     Parameters
@@ -73,6 +74,8 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
     counting
         What counts: one released column, of whose buckets only the bounds matter; columns of groups, all of them or
         the declared ones; units, with the salt of the release.
+    often
+        Many requests will be made, so that sorting a larger copy is worth it.
 
     Yields
     ------
@@ -99,13 +102,13 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
     """
     check_ranks(table, counting)
     exact = exactly(counting)
-    if isinstance(table, Sortable) and not exact.groups and exact.units is None:
+    if isinstance(table, Sortable) and exact.plain:
         yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
         return
     if not isinstance(table, Copyable):
         raise TypeError("a table that can neither be sorted nor copied")
     with _entered(table.workspace(exact)) as workspace:
-        yield _copied(table, exact, workspace)
+        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1))
 
 
 @contextmanager
@@ -121,12 +124,12 @@ def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
     safely(lambda: manager.__exit__(None, None, None))
 
 
-def _copied(table: Table, counting: Counting, workspace: Workspace) -> GroupedRanks:
+def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int) -> GroupedRanks:
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
     workspace.keep(workspace.rows, records)
     small = False
     if workspace.arrays is not None:
-        small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= SORTED_AT_MOST
+        small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= sorted_at_most
     if not small or counting.groups:
         workspace.keep(workspace.cells, query.grouped())
     return _Copied(query if small else _finer(query, workspace), workspace, small)

@@ -68,10 +68,11 @@ class Bars:
     gaps: NDArray[np.float64] | None = None  # public buckets without a bar: where, and how tall one record makes them
 
     @classmethod
-    def of(cls, document: Document) -> Bars:
-        """Return the bars of a document of one column."""
+    def of(cls, document: Document, *, unit: float | None = None) -> Bars:
+        """Return the bars of a document of one column; ``unit`` is given where several pictures share it."""
         profile = None if document.reader is None else document.reader.profile
-        return cls.made(document.axes[0], document.keys, document.index, document.counts, profile)
+        axis, index = document.axes[0], document.index
+        return cls.made(axis, document.keys, index, document.counts, profile, unit or unit_of(axis, index))
 
     @classmethod
     def made(
@@ -81,9 +82,10 @@ class Bars:
         index: Sequence[Any] | None,
         counts: NDArray[np.int64],
         profile: Profile | None,
+        unit: float | None,
     ) -> Bars:
         """Return the bars of some counts; a profile says how open ends thin out."""
-        spans, unit = axis.spans(keys, index), unit_of(axis)
+        spans = axis.spans(keys, index)
         if unit is None or index is None or not len(counts):
             return cls(spans, counts, np.ones(len(counts)))
         widths = [_scaled(axis, stretch_of(axis.buckets, each)) for each in index]
@@ -141,7 +143,8 @@ def lengths(release: Release) -> Lengths:
         return Lengths((counts / tallest).tolist(), "")
     axis = Axis(release.spec.columns[0], partition)
     keys, index = json_value(release.histogram.keys.tolist()), release.bars.keys.tolist()
-    bars = Bars.made(axis, keys, index if axis.bucketed else None, release.bars.counts, release._reader.profile)
+    unit = unit_of(axis, index if axis.bucketed else None)
+    bars = Bars.made(axis, keys, index if axis.bucketed else None, release.bars.counts, release._reader.profile, unit)
     if bars.unit is None:
         return Lengths((counts / tallest).tolist(), "")
     tall = bars.heights
@@ -168,23 +171,25 @@ def joined_bars(parts: Sequence[Bars]) -> Bars:
     )
 
 
-def unit_of(axis: Axis) -> float | None:
-    """Return the width that heights refer to; None where buckets are about equally wide, and heights are counts."""
+def unit_of(axis: Axis, index: Sequence[Any] | None) -> float | None:
+    """Return the width that heights refer to; None where buckets are about equally wide, and heights are counts.
+
+    ``index`` are the released buckets: those beyond may be as wide as can be, and are not drawn.
+    """
     buckets = axis.buckets
+    if not index:
+        return None
     if isinstance(buckets, Width):
-        widths = [_scaled(axis, stretch_of(buckets, index)) for index in (0, (buckets.count or 1) - 1)]
+        widths = [_scaled(axis, stretch_of(buckets, each)) for each in {min(index), max(index)}]
         return _scale_of(axis, float(buckets.width)) if _differ(widths) else None
     if not isinstance(buckets, Edges | OpenEdges):
         return None
-    places = range(buckets.count)
-    single = [isinstance(buckets, OpenEdges) and buckets.single(index) for index in places]
-    widths = [_scaled(axis, stretch_of(buckets, index)) for index in places]
-    wide = [width for width, alone in zip(widths, single, strict=True) if width and not alone]
-    if not wide:  # single values and open ends: about equal if these are integers, else there is no width at all
-        return 1.0 if isinstance(buckets, OpenEdges) else None
-    if not _differ(wide) and not isinstance(buckets, OpenEdges):
-        return None
-    return _round_unit(axis, float(np.median(wide))) if _differ(wide) else wide[0]
+    opened = isinstance(buckets, OpenEdges)
+    several = [each for each in set(index) if not (isinstance(buckets, OpenEdges) and buckets.single(each))]
+    wide = [width for each in several if (width := _scaled(axis, stretch_of(buckets, each)))]
+    if not wide:  # single values and open ends
+        return 1.0 if opened else None
+    return _round_unit(axis, float(np.median(wide))) if _differ(wide) else wide[0] if opened else None
 
 
 def unit_text(axis: Axis, unit: float) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from flexdp._core.text import plural, thousands
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.report.axes import Axis, label
-from flexdp.report.charts.bars import Bars, joined_bars, unit_text
+from flexdp.report.charts.bars import Bars, joined_bars, unit_of, unit_text
 from flexdp.report.charts.marks import Frame, marks
 from flexdp.report.charts.svg import (
     LogScale,
@@ -128,7 +128,8 @@ def multiples(document: Document, *, name: str = "g", alone: bool = True, width:
     wide = (width - 10) / across
     height = high * -(-len(shown) // across) + 30
     keys = _shared_keys(parts) if not axis.ordered else []
-    bars = [_ranked(part, keys) if not axis.ordered else Bars.of(part) for part in parts]
+    unit = unit_of(axis, document.index) if axis.ordered else None
+    bars = [_ranked(part, keys) if not axis.ordered else Bars.of(part, unit=unit) for part in parts]
     everywhere = joined_bars(bars)
     limits = (-0.5, len(keys) - 0.5) if keys else _visible(axis, everywhere)
     body = []

@@ -89,7 +89,7 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
     certificate = release.certificate()
     spec, drop, budget = release.spec, release.max_drop, release.budget
     title = f"Release of {found.title}"
-    areas = len(found.axes) == 1 and unit_of(found.axes[0]) is not None
+    areas = len(found.axes) == 1 and unit_of(found.axes[0], found.index) is not None
     caption = picture_caption(
         Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2, areas=areas
     )
