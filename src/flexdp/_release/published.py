@@ -18,11 +18,10 @@ from flexdp._release.asked_sentences import Telling
 from flexdp._release.automatic import Auto
 from flexdp._release.automatic_words import how_chosen, too_few_for_groups
 from flexdp._release.certifying import certificate_of
-from flexdp._release.documents import fields_of, written
+from flexdp._release.documents import written
 from flexdp._release.exported import Exported
 from flexdp._release.fitting import fitting
 from flexdp._release.groups import Groups, cells_summed, group_places
-from flexdp._release.json import parse, unreadable
 from flexdp._release.promises import Certificate, conditions
 from flexdp._release.readable import Readable, View, not_asked
 from flexdp._release.sentences import Words
@@ -98,6 +97,10 @@ class Release(Readable, Exported):
     '<!DOCTYPE html>'
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     release.report(f"{folder}/ages.html")
+    ...     release.plot(f"{folder}/ages.svg").svg[:4]
+    '<svg'
+    >>> release.count().name, release.mean().name, release.sum().name, release.std().name
+    ('number of records', 'mean', 'sum', 'standard deviation')
 
     Asked answers:
 
@@ -355,41 +358,6 @@ class Release(Readable, Exported):
 
     def _document(self) -> dict[str, Any]:
         return written(self.spec, self.budget, self.cells, self.records_at_most, self.asked, self.auto, self.privacy)
-
-    @classmethod
-    def from_json(cls, document: str | bytes) -> Release:
-        """Return the release that :meth:`to_json` wrote, unless anything in it was changed that can be checked.
-
-        The noise table is rebuilt from ε and δ, the keys from the buckets; the document must say the same of both.
-
-        Parameters
-        ----------
-        document
-            The JSON document, of this schema or of the first.
-
-        Returns
-        -------
-        Release
-            The release.
-
-        Raises
-        ------
-        InputError
-            If the document is not that of a release, complete and unchanged.
-        """
-        try:
-            content = parse(document)
-            found = cls(**fields_of(content))
-            same = {**found._document(), "flexdp": content["flexdp"]}
-            for added in ("answers", "conditions"):  # read off again, not believed
-                content.pop(added, None)
-        except InputError:
-            raise
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError):
-            raise unreadable() from None
-        if same != content or not isinstance(content["flexdp"], str):
-            raise unreadable()
-        return found
 
     def __repr__(self) -> str:
         names = [repr(name) for name in self.spec.columns]
