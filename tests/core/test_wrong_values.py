@@ -297,7 +297,8 @@ def planned() -> dict[str, Call]:
     solved = {**RIGHT, "records_at_least": 1000, "buckets": 10, "buckets_per_unit": 1}
     regime = {"name": "inverse-root", "records_at_least": 1000, "buckets": 3}
     return {
-        "plan": Call(flexdp.plan, {**known, **losses, **rest}),
+        "plan": Call(flexdp.plan, {**known, **losses, **rest, "ask": None, "seed": 0}),
+        "plan of answers": Call(flexdp.plan, {"epsilon": 1, "records_about": 1000, "ask": ["max"], "seed": 0}, ["ask"]),
         "plan of buckets": Call(
             flexdp.plan,
             {"delta": 1e-6, "records_about": 1000, "buckets": 10, "lose_share": 0.1},
