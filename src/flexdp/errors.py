@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-__all__ = ["CertificateError", "DataError", "FlexdpError", "InputError", "P", "Phrase", "spelled"]
+__all__ = ["CertificateError", "DataError", "FlexdpError", "InputError", "P", "Phrase", "ReadingWarning", "spelled"]
 
 
 class FlexdpError(Exception):
@@ -161,6 +161,10 @@ class DataError(FlexdpError):
             "the table could not be read to its end, so nothing was released; "
             "check that its files are complete and readable, and that disk and memory suffice"
         )
+
+
+class ReadingWarning(UserWarning):
+    """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
 
 
 class CertificateError(FlexdpError):

@@ -213,6 +213,16 @@ def releases(folder: Path) -> dict[str, Call]:
     datetimes = {"source": ["2024-01-01T10:00"] * 100, **RIGHT, "kind": "datetime", "width": "1 hour"}
     whole = {"source": [1, 2] * 100, **RIGHT, "kind": "integer", "width": 2, "bounds": (0, 9)}
     per_column = ("width", "relative", "edges", "bounds", "kind")
+    written_cells = {
+        "decimal": ",",
+        "thousands": ".",
+        "currency": ["€"],
+        "date_format": "%d.%m.%Y",
+        "encoding": "cp1252",
+    }
+    written_cells |= none("sheet")
+    about = {"title": "T", "publisher": "P", "dataset_name": "N", "period": "2024"}
+    written: dict[str, Any] = {**written_cells, **about}
     return {
         "release": Call(
             flexdp.release,
@@ -246,6 +256,18 @@ def releases(folder: Path) -> dict[str, Call]:
             flexdp.release,
             {**table, "source": path, "format": "csv", "delimiter": ",", "engine": None},
             ["source", "column", "format", "delimiter", "engine"],
+        ),
+        "release of a file as it is written": Call(flexdp.release, {**table, "source": path, **written}, list(written)),
+        "check": Call(
+            flexdp.check,
+            {
+                "source": path,
+                "column": "x",
+                **written_cells,
+                "kind": "number",
+                "zone": None,
+                **none("format", "delimiter"),
+            },
         ),
         "release of columns": Call(
             flexdp.release, {**both, **none(*per_column, "beta"), "width": [1, 2]}, ["column", *per_column, "beta"]
@@ -564,11 +586,11 @@ def test_every_wrong_value_is_taken_or_refused_in_one_line(
 
 # Made by the library, not by users; or described in its docstring as a protocol.
 RESULTS = {
-    "Answer", "Certificate", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion", "Witness",
-    "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors", "Cell",
-    "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings", "StepNoise",
-    "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan", "Metric",
-    "Thinned", "Neighbours", "Division",
+    "Answer", "Certificate", "Check", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion",
+    "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
+    "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
+    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan",
+    "Metric", "Thinned", "Neighbours", "Division",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
 INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice
 from flexdp._core.exact import root_up
+from flexdp._release.about import declared_about
 from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import Wanted
 from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_unread
@@ -91,6 +92,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         where=None if where is None else where.text,
         derived=named.used([column for column, _ in counting.named]),
         of_query=bool(options.get("rows_are_records", False)),
+        about=declared_about(options),
     )
     asked, bucketed = check_ask(table, counting, spec, options)
     automatic = chooses_buckets(spec, options)
@@ -124,7 +126,7 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
         if means:
             kind = _mean_kind(column, kind, asked)
         partition = make_buckets(kind, outside=outside, **own)
-        if column.zoned and zone is None:
+        if column.needs_zone(kind) and zone is None:
             raise InputError(
                 "zone",
                 f"is missing: {column.label} holds datetimes with a time zone, and days and hours begin at different "
