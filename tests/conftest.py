@@ -60,6 +60,7 @@ SLOW = {
     ],
     "report/test_page.py": ["test_the_same_file_from_everywhere"],
     "statistics/test_attainable.py": ["test_sets_are_those_of_the_enumeration"],
+    "tables/test_duckdb_files.py": ["test_threads_take_turns_on_one_connection_and_its_cursors"],
     "tables/test_hostile.py": [
         "test_one_strange_integer",
         "test_one_strange_line_of_csv",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from flexdp._release.promises import Certificate
     from flexdp._release.published import Release
     from flexdp._release.several import Releases
-    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
+    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, UnavailableError
     from flexdp.guarantees import Accuracy, Privacy
     from flexdp.histogram import Histogram
     from flexdp.planning import plan
@@ -34,6 +34,7 @@ __all__ = [
     "Privacy",
     "Release",
     "Releases",
+    "UnavailableError",
     "__version__",
     "plan",
     "query",
@@ -52,6 +53,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "Privacy": "guarantees",
     "Release": "_release.published",
     "Releases": "_release.several",
+    "UnavailableError": "errors",
     "plan": "planning",
     "query": "_release.api",
     "release": "_release.api",

@@ -81,7 +81,7 @@ DELIMITER = click.option(
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 IN_DATABASE = click.option(
-    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db or .sqlite file."
+    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db, .sqlite or .duckdb file."
 )
 _TABLE = (
     click.argument("source", metavar="FILE...", nargs=-1),
@@ -176,7 +176,7 @@ def source_of(files: tuple[str, ...], table: str | None) -> Any:
         raise InputError(
             "table",
             "applies to databases only",
-            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.",
+            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite, .sqlite3, .duckdb or .ddb.",
         )
     return files[0], table
 

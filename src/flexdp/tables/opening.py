@@ -13,8 +13,9 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
 from flexdp.tables.dbapi.source import EngineName, check_engine, open_dbapi
 from flexdp.tables.declared import Column, no_column
+from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
-from flexdp.tables.duckdb.source import open_connection, open_relation
+from flexdp.tables.duckdb.source import open_connection, open_file, open_relation
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
@@ -126,14 +127,14 @@ def is_database(place: str) -> bool:
     Returns
     -------
     bool
-        True for an address of PostgreSQL and for a path with an extension of SQLite.
+        True for an address of PostgreSQL and for a path with an extension of SQLite or DuckDB.
 
     Examples
     --------
     >>> is_database("clinic.db"), is_database("postgresql://host/clinic"), is_database("visits.csv")
     (True, True, False)
     """
-    return is_address(place) or place.lower().endswith(EXTENSIONS)
+    return is_address(place) or place.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS))
 
 
 def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
@@ -146,6 +147,9 @@ def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
         if address.lower().endswith(EXTENSIONS):
             _refuse_engine(engine, "a file")
             return open_sqlite(address, table)
+        if address.lower().endswith(DUCKDB_EXTENSIONS):
+            _refuse_engine(engine, "a file")
+            return open_file(address, table)
         return None
     if not (hasattr(place, "cursor") and hasattr(place, "close")):
         return None
@@ -187,7 +191,7 @@ def _refuse_lone_database(path: str) -> None:
         raise InputError(
             "source", "is an address of an unknown kind", remedy="Those of PostgreSQL begin with postgresql://."
         )
-    if path.lower().endswith(EXTENSIONS):
+    if path.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS)):
         raise InputError("table", _LONE, remedy="Pass (path, 'table').")
 
 
