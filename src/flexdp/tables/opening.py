@@ -20,6 +20,7 @@ from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
+from flexdp.tables.frames.stream import is_stream, open_stream
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.table import open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
@@ -72,6 +73,8 @@ def open_table(
     >>> [column.kind for column in open_table(np.array([1.5, 2.5])).columns]
     ['number']
     """
+    if _library_of(source) == "narwhals" and hasattr(source, "to_native"):
+        source = source.to_native()  # which may be a pandas frame, with types of its own
     listed = elements(source) if isinstance(source, Sequence) else None
     pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
     if pair is not None and (served := _open_pair(pair[0], pair[1], engine)) is not None:
@@ -108,10 +111,12 @@ def open_table(
     if listed is not None and isinstance(source, list | tuple):
         no_column(column, "a list of values")
         return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
+    if is_stream(source):
+        return open_stream(source)
     raise InputError(
         "source",
         "must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB relation, "
-        "a Spark DataFrame or a pair (connection, 'table')",
+        "a Spark DataFrame, an object with an Arrow stream or a pair (connection, 'table')",
         given=safe_repr(source),
     )
 
@@ -211,7 +216,7 @@ def _library_of(source: object) -> str | None:
     """Return the library that an object's classes come from."""
     for cls in type(source).__mro__:
         root = cls.__module__.split(".")[0]
-        if root in ("pandas", "polars", "pyarrow"):
+        if root in ("narwhals", "pandas", "polars", "pyarrow"):
             return root
         if root in ("duckdb", "_duckdb") and cls.__name__ == "DuckDBPyRelation":
             return "duckdb"
