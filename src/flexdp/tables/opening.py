@@ -26,6 +26,8 @@ from flexdp.tables.memory.table import open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark
+from flexdp.tables.sql.served_table import ServedTable
+from flexdp.tables.sqlalchemy import source as alchemy
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import EXTENSIONS, open_sqlite
 from flexdp.tables.table import Table
@@ -156,8 +158,30 @@ def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
             _refuse_engine(engine, "a file")
             return open_file(address, table)
         return None
+    if alchemy.is_engine(place) or alchemy.is_connection(place):
+        _refuse_engine(engine, "SQLAlchemy, which names its own")
+        return _open_alchemy(place, table)
     if not (hasattr(place, "cursor") and hasattr(place, "close")):
         return None
+    return _open_driver(place, table, engine)
+
+
+def _open_alchemy(place: Any, table: Any) -> Table:
+    """Open a table of a connection or an engine of SQLAlchemy."""
+    name = alchemy.engine_name(place)
+
+    def open_on(con: Any) -> ServedTable:
+        found = _open_driver(con, table, name)
+        assert isinstance(found, ServedTable)  # the engines behind SQLAlchemy all are
+        return found
+
+    if alchemy.is_engine(place):
+        return alchemy.open_engine(place, open_on)
+    return open_on(alchemy.driver_connection(place))
+
+
+def _open_driver(place: Any, table: Any, engine: object) -> Table:
+    """Open a table of a driver's connection."""
     own = next((name for name, fits in _NATIVE.items() if fits(place)), None)
     chosen = own if engine is None else check_engine(engine)
     if chosen is None:

@@ -29,7 +29,9 @@ def open_stream(source: Any) -> EngineTable:
     try:
         import pyarrow
     except ModuleNotFoundError:
-        raise InputError("source", "is an Arrow stream, which needs pyarrow", remedy="Run pip install pyarrow.") from None
+        raise InputError(
+            "source", "is an Arrow stream, which needs pyarrow", remedy="Run pip install pyarrow."
+        ) from None
     rows = _Rows(source)
     schema = None
     with suppress(Exception):  # its message may quote a cell; refused below
