@@ -20,7 +20,7 @@ from flexdp._release.api import prepare
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 CANARY = "CANARY-QUOKKA"
 COUNTS = {2.5: 1668, 7.5: 1332}
-DRIVERS = ("sqlite", "postgresql+psycopg", "postgresql+pg8000")
+DRIVERS = ("sqlite", "postgresql+psycopg", "postgresql+pg8000", "mariadb+pymysql", "mysql+pymysql")
 
 
 @pytest.fixture(params=DRIVERS)
@@ -28,6 +28,8 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine
     """An engine with a table of 3000 visits."""
     if request.param == "sqlite":
         made = sa.create_engine(f"sqlite:///{tmp_path / 'clinic.sqlite'}")
+    elif request.param.endswith("pymysql"):
+        made = sa.create_engine(request.getfixturevalue("mariadb_address").replace("mariadb", request.param, 1))
     else:
         folder = parse_qs(urlsplit(request.getfixturevalue("address")).query)["host"][0]
         socket = {"host": folder} if request.param.endswith("psycopg") else {"unix_sock": f"{folder}/.s.PGSQL.5432"}

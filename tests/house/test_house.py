@@ -21,11 +21,14 @@ ROOMS = [  # imports point upwards only: a room may import those above it
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files.parquet"},
-    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow"},
+    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow", "tables.frames.stream"},
     "sqlite3": {"tables.sqlite.run"},
     "psycopg": {"tables.postgres.run"},
     "pyspark": {"tables.spark.run"},
-    "sqlglot": {"tables.sql.translate"},
+    "pymysql": {"tables.mariadb.run"},
+    "sqlalchemy": set(),
+    "narwhals": set(),
+    "sqlglot": set(),
     "scipy": {"distances.transport", "experiments.checks"},
     "numba": {"distances.line"},
     "matplotlib": {"experiments.figure"},
@@ -103,7 +106,7 @@ def test_engines_are_imported_in_their_place_only() -> None:
 
 def test_every_engine_has_the_same_files() -> None:
     """How it says things, what its types declare, how it runs, how it is recognised; drivers borrow the first two."""
-    for engine in ("duckdb", "sqlite", "postgres", "spark"):
+    for engine in ("duckdb", "sqlite", "postgres", "mariadb", "spark"):
         names = {path.name for path in (SOURCE / "tables" / engine).glob("*.py")}
         assert names == {"__init__.py", "dialect.py", "types.py", "run.py", "source.py"}, engine
     assert {path.name for path in (SOURCE / "tables" / "dbapi").glob("*.py")} == {"__init__.py", "run.py", "source.py"}
@@ -147,7 +150,8 @@ def test_importing_flexdp_loads_no_engine() -> None:
         "sqlite3",
         "psycopg",
         "pyspark",
-        "sqlglot",
+        "pymysql",
+        "sqlalchemy",
         "scipy",
         "numba",
         "pandas",

@@ -11,7 +11,7 @@ import numpy as np
 from flexdp._core.domains import elements, path_text
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
-from flexdp.tables.dbapi.source import EngineName, check_engine, open_dbapi
+from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
 from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
@@ -21,6 +21,9 @@ from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
 from flexdp.tables.frames.stream import is_stream, open_stream
+from flexdp.tables.mariadb.run import is_connection as is_pymysql
+from flexdp.tables.mariadb.source import is_address as is_mariadb
+from flexdp.tables.mariadb.source import open_mariadb
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.table import open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
@@ -134,14 +137,14 @@ def is_database(place: str) -> bool:
     Returns
     -------
     bool
-        True for an address of PostgreSQL and for a path with an extension of SQLite or DuckDB.
+        True for an address of PostgreSQL or MariaDB and for a path with an extension of SQLite or DuckDB.
 
     Examples
     --------
     >>> is_database("clinic.db"), is_database("postgresql://host/clinic"), is_database("visits.csv")
     (True, True, False)
     """
-    return is_address(place) or place.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS))
+    return is_address(place) or is_mariadb(place) or place.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS))
 
 
 def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
@@ -151,6 +154,9 @@ def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
         if is_address(address):
             _refuse_engine(engine, "an address")
             return open_postgres(address, table)
+        if is_mariadb(address):
+            _refuse_engine(engine, "an address")
+            return open_mariadb(address, table)
         if address.lower().endswith(EXTENSIONS):
             _refuse_engine(engine, "a file")
             return open_sqlite(address, table)
@@ -188,7 +194,7 @@ def _open_driver(place: Any, table: Any, engine: object) -> Table:
         raise InputError(
             "engine",
             f"is missing: {safe_repr(place)} does not say what it is connected to",
-            remedy=("Set ", P("engine"), " to 'postgres', 'sqlite' or 'duckdb'."),
+            remedy=("Set ", P("engine"), f" to {NAMED}."),
         )
     if own is not None and chosen != own:
         raise InputError(
@@ -198,6 +204,8 @@ def _open_driver(place: Any, table: Any, engine: object) -> Table:
         return open_dbapi(place, table, chosen)
     if own == "duckdb":
         return open_connection(place, table)
+    if own == "mariadb":
+        return open_mariadb(place, table)
     return open_postgres(place, table) if own == "postgres" else open_sqlite(place, table)
 
 
@@ -215,10 +223,12 @@ def _refuse_file_options(file_format: object, delimiter: object) -> None:
 def _refuse_lone_database(path: str) -> None:
     """Refuse a database without a table. An address is not repeated: it may hold a password."""
     if "://" in path or "password=" in path:
-        if is_address(path):
+        if is_address(path) or is_mariadb(path):
             raise InputError("table", _LONE, remedy="Pass (address, 'table').")
         raise InputError(
-            "source", "is an address of an unknown kind", remedy="Those of PostgreSQL begin with postgresql://."
+            "source",
+            "is an address of an unknown kind",
+            remedy="Those of databases begin with postgresql:// or mariadb://.",
         )
     if path.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS)):
         raise InputError("table", _LONE, remedy="Pass (path, 'table').")
@@ -227,6 +237,7 @@ def _refuse_lone_database(path: str) -> None:
 _LONE = ("is missing: ", P("source"), " is a database")
 _NATIVE: dict[EngineName, Callable[[object], bool]] = {
     "postgres": is_psycopg,
+    "mariadb": is_pymysql,
     "sqlite": is_sqlite,
     "duckdb": is_duckdb,
 }

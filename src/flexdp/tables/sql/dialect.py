@@ -34,6 +34,7 @@ class Dialect:
     name = "postgres"
     double_type = "DOUBLE PRECISION"
     text_type = "TEXT"
+    integer_type = "BIGINT"  # of casts
     wide_type: str | None = "NUMERIC"  # of integers beyond 64 bits; None if the engine has none
     divides_wide = True  # divides those exactly
     has_grouping_sets = True  # can make several counts in one pass
@@ -69,7 +70,7 @@ class Dialect:
 
     def as_integer(self, expression: str, *, wide: bool = False) -> str:
         """Convert a whole number to an integer of 64 bits, or of the wide type."""
-        return f"CAST({expression} AS {self.wide_type if wide else 'BIGINT'})"
+        return f"CAST({expression} AS {self.wide_type if wide else self.integer_type})"
 
     def opaque(self, expression: str) -> str:
         """Hide a double from the optimiser, so that nothing is assumed about its value."""
@@ -123,6 +124,10 @@ class Dialect:
         """Return the number of characters in a text."""
         return f"length({expression})"
 
+    def joined(self, texts: Sequence[str]) -> str:
+        """Concatenate texts."""
+        return " || ".join(texts)
+
     def md5(self, expression: str) -> str:
         """Return the hexadecimal digest of a text, in lower case."""
         return f"md5({expression})"
@@ -130,6 +135,11 @@ class Dialect:
     def mean(self, value: str, share: str) -> str:
         """Sum ``share`` in the order of ``value``, so that the sum depends on the group's values alone."""
         return f"sum({share} ORDER BY {value} ASC)"  # explicit: a session may default to DESC
+
+    def means(self, kept: str, share: str) -> str:
+        """Select the mean ``v0`` of each unit ``u``: the sum of ``share``, within the unit's values ``v0``."""
+        mean = self.greatest(self.least(self.mean("v0", share), "max(v0)"), "min(v0)")
+        return f"SELECT u, {mean} AS v0 FROM ({kept}) AS s GROUP BY u"
 
     def chosen(self, keys: Sequence[str], bounded: str, hashed: str, most: int) -> str:
         """Select the ``most`` buckets with the smallest hash of each unit ``u``."""

@@ -232,7 +232,7 @@ def _hash(units: Units, axes: Sequence[Axis], d: Dialect) -> str:
     parts = [d.text(units.salt + ":"), "u" if units.kind == "text" else d.as_text("u")]
     for i, axis in enumerate(axes):
         parts += [d.text(":"), *_hashed(d, f"b{i}", axis)]
-    return d.md5(" || ".join(parts))
+    return d.md5(d.joined(parts))
 
 
 def _hashed(d: Dialect, key: str, axis: Axis) -> list[str]:
@@ -270,8 +270,7 @@ def _means(rows: str, units: Units, d: Dialect) -> str:
     # Tiny values count as zero, because some engines fail if a quotient underflows.
     tiny = d.double(_SMALLEST_SHARED)
     share = f"CASE WHEN v0 BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} ELSE v0 / n END"
-    mean = d.greatest(d.least(d.mean("v0", share), "max(v0)"), "min(v0)")
-    return f"SELECT u, {mean} AS v0 FROM ({kept}) AS s GROUP BY u"
+    return d.means(kept, share)
 
 
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:

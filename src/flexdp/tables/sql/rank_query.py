@@ -250,7 +250,8 @@ class RankQuery:
     def _type(self) -> str:
         if self.scale is NUMBERS:
             return self.dialect.double_type
-        return self.dialect.wide_type or "BIGINT" if self.wide else "BIGINT"
+        narrow = self.dialect.integer_type
+        return self.dialect.wide_type or narrow if self.wide else narrow
 
     def _literal(self, cut: int) -> str:
         return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else str(cut)

@@ -18,7 +18,12 @@ from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["driver_connection", "engine_name", "is_connection", "is_engine", "open_engine"]
 
-_ENGINES: dict[str, EngineName] = {"postgresql": "postgres", "sqlite": "sqlite"}
+_ENGINES: dict[str, EngineName] = {
+    "postgresql": "postgres",
+    "mariadb": "mariadb",
+    "mysql": "mariadb",  # its dialect for both; the server says what it is
+    "sqlite": "sqlite",
+}
 
 
 def _is(source: object, *names: str) -> bool:
