@@ -19,7 +19,7 @@ test: .venv/test .venv/browser .venv/mariadb
 	$(BIN)/python -m pytest -n auto
 
 quick: .venv/test
-	$(BIN)/python -m pytest -n auto -m "not engine and not browser and not slow" \
+	$(BIN)/python -m pytest -n auto -m "not engine and not browser and not slow" --hypothesis-profile=quick \
 		$(foreach room,browser engines experiments sharp statistical,--ignore=tests/$(room))
 
 check: .venv/test
