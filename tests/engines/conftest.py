@@ -280,10 +280,10 @@ def _mariadb(request: pytest.FixtureRequest) -> Engine:
         return not isinstance(cell, float) or math.isfinite(cell)
 
     def load(cells: Cells) -> Any:
-        return reader, load_sql(writer, engine.held(cells), SQL_TYPES["mariadb"], "%s", "`")[1]
+        return reader, load_sql(writer, made.held(cells), SQL_TYPES["mariadb"], "%s", "`")[1]
 
-    engine = Engine("mariadb", load, {}, fits)
-    return engine
+    made = Engine("mariadb", load, {}, fits)
+    return made
 
 
 def _spark(request: pytest.FixtureRequest) -> Engine:

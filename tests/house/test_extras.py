@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 OPTIONAL = (
-    "scipy", "sqlglot", "pymysql", "sqlalchemy", "matplotlib", "numba", "sklearn", "pandas", "polars", "pyarrow", "psycopg", "pyspark",
-    "starlette", "uvicorn", "dp_accounting",
+    "scipy", "sqlglot", "pymysql", "sqlalchemy", "matplotlib", "numba", "sklearn", "pandas", "polars", "pyarrow",
+    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting",
 )  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def test_failures_quote_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_preparing_opens_no_stream_where_the_schema_is_known() -> None:
-    source = Plain(TABLE)
+    source: Any = Plain(TABLE)
     source.schema = lambda: TABLE.schema
     prepared = prepare(source, "x", width=5)
     assert source.opened == 0
@@ -169,7 +169,7 @@ def test_narwhals_does_not_hide_that_pandas_infers_types() -> None:
 
 
 def test_other_frames_with_inferred_types_are_refused() -> None:
-    source = Plain(TABLE)
+    source: Any = Plain(TABLE)
     source.iloc = None
     with pytest.raises(InputError, match="inferred from cells"):
         prepare(source, "x", width=5)

@@ -15,7 +15,7 @@ __all__ = ["is_stream", "open_stream"]
 
 def is_stream(source: object) -> bool:
     """Tell whether an object gives an Arrow stream."""
-    return hasattr(source, "__arrow_c_stream__") and not isinstance(source, type)
+    return hasattr(type(source), "__arrow_c_stream__")
 
 
 def open_stream(source: Any) -> EngineTable:
