@@ -141,9 +141,10 @@ def _tell_reading(request: Any, *, asked: bool) -> None:
         if axis.column.undeclared and axis.kind in _WRITTEN:
             written = _WRITTEN[axis.kind] if axis.zone is None else _WITH_OFFSET
             timed = axis.zone is None and axis.kind in ("date", "datetime")
+            label = visible(axis.column.label)
             zone = " Use --zone to read datetimes with an offset." if timed else ""
             click.echo(
-                f"{visible(axis.column.label.capitalize())} was read as {written}; other cells were not counted. "
+                f"{label[:1].upper()}{label[1:]} was read as {written}; other cells were not counted. "
                 f"Use --kind to read it differently.{zone}",
                 err=True,
             )

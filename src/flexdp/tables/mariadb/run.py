@@ -103,6 +103,8 @@ def _line(options: dict[str, Any]) -> socket.socket:
         line = socket.create_connection((options["host"], options["port"]), _PATIENCE)
         line.settimeout(None)
         return line
+    if not hasattr(socket, "AF_UNIX"):
+        raise InputError("source", "names a socket, which this system does not have", remedy="Name host and port.")
     line = socket.socket(socket.AF_UNIX)
     try:
         line.connect(options["unix_socket"])
