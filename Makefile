@@ -15,7 +15,7 @@ help:
 demo: .venv/core
 	$(BIN)/flexdp demo
 
-test: .venv/test .venv/browser .venv/mariadb
+test: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
 	$(BIN)/python -m pytest -n auto
 
 quick: .venv/test
@@ -63,6 +63,11 @@ bench: .venv/bench
 	fi; \
 	if command -v mariadbd > /dev/null; then touch $@; \
 	else echo "*** No MariaDB: its tests will be skipped. Install it, or run make test SUDO=sudo."; fi
+
+# ClickHouse for its tests: half a gigabyte, which the other commands do without.
+.venv/clickhouse: .venv/test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt chdb-core
+	touch $@
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -21,16 +21,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pymysql
 import pytest
+from _support.clickhouse import chdb_engine
 from _support.mariadb import connected, mariadb_server
 
 ENGINES = (
-    "duckdb", "sqlite", "postgres", "pg8000", "mariadb", "spark", "spark-lenient", "polars", "lazy", "pyarrow",
+    "duckdb", "sqlite", "postgres", "pg8000", "mariadb", "clickhouse", "spark", "spark-lenient", "polars", "lazy",
+    "pyarrow",
 )  # fmt: skip
 SQL_TYPES: dict[str, dict[str, str]] = {
     "sqlite": {"double": "REAL", "bigint": "INTEGER", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE"},
     "postgres": {
         "double": "DOUBLE PRECISION", "bigint": "BIGINT", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE",
         "datetime": "TIMESTAMP", "zoned": "TIMESTAMPTZ", "wide": "NUMERIC(37, 0)", "decimal": "NUMERIC(10, 2)",
+    },
+    "clickhouse": {
+        kind: f"Nullable({name})"
+        for kind, name in {
+            "double": "Float64", "bigint": "Int64", "text": "String", "boolean": "Bool", "date": "Date32",
+            "zoned": "DateTime64(6, 'Asia/Tokyo')", "wide": "Decimal(37, 0)", "decimal": "Decimal(10, 2)",
+        }.items()
     },
     "mariadb": {
         "double": "DOUBLE", "bigint": "BIGINT", "text": "LONGTEXT CHARACTER SET utf8mb4", "boolean": "BOOLEAN",
@@ -65,7 +74,7 @@ class Engine:
 
     def holds(self, kind: str) -> bool:
         """Tell whether the engine has a type for such cells."""
-        return self.name != "sqlite" or kind in SQL_TYPES["sqlite"]
+        return self.name not in ("sqlite", "clickhouse") or kind in SQL_TYPES[self.name]
 
 
 @pytest.fixture(scope="session")
@@ -286,6 +295,37 @@ def _mariadb(request: pytest.FixtureRequest) -> Engine:
     return made
 
 
+@pytest.fixture(scope="session")
+def chdb_connection() -> Iterator[Any]:
+    """ClickHouse in this process."""
+    con = chdb_engine().connect(":memory:")
+    yield con
+    con.close()
+
+
+def _clickhouse(request: pytest.FixtureRequest) -> Engine:
+    con = request.getfixturevalue("chdb_connection")
+
+    def fits(cell: Any) -> bool:
+        return not isinstance(cell, dt.date) or 1900 <= cell.year < 2299
+
+    def load(cells: Cells) -> Any:
+        types = SQL_TYPES["clickhouse"]
+        held = {name: (kind, values) for name, (kind, values) in made.held(cells).items() if kind in types}
+        name = next(_NAMES)
+        columns = ", ".join(f"`{column}` {types[kind]}" for column, (kind, _) in held.items())
+        cursor = con.cursor()
+        cursor.execute(f"CREATE TABLE {name} ({columns}) ENGINE = Memory")
+        with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+            pq.write_table(arrow(held), file.name)
+            cursor.execute(f"INSERT INTO {name} SELECT * FROM file('{file.name}', 'Parquet')")
+        cursor.close()
+        return con, name
+
+    made = Engine("clickhouse", load, {}, fits)
+    return made
+
+
 def _spark(request: pytest.FixtureRequest) -> Engine:
     session = request.getfixturevalue("spark")
     folder = request.getfixturevalue("tmp_path_factory").mktemp("frames")
@@ -312,5 +352,6 @@ def _pyarrow(_request: pytest.FixtureRequest) -> Engine:
 
 _MAKERS: dict[str, Callable[[pytest.FixtureRequest], Engine]] = {
     "duckdb": _duckdb, "sqlite": _sqlite, "postgres": _postgres, "pg8000": _pg8000, "mariadb": _mariadb,
-    "spark": _spark, "spark-lenient": _spark, "polars": _polars, "lazy": _lazy, "pyarrow": _pyarrow,
+    "clickhouse": _clickhouse, "spark": _spark, "spark-lenient": _spark, "polars": _polars, "lazy": _lazy,
+    "pyarrow": _pyarrow,
 }  # fmt: skip

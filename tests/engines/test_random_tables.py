@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engines.conftest import Cells, Engine, make_engine
 from flexdp._release.api import prepare
 
-OTHERS = ("sqlite", "postgres", "mariadb", "spark", "lazy")
+OTHERS = ("sqlite", "postgres", "mariadb", "clickhouse", "spark", "lazy")
 TABLES = 12  # random tables per loaded one; column t distinguishes them
 ROW = st.tuples(
     st.integers(0, TABLES - 1),

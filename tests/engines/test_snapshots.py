@@ -16,7 +16,7 @@ from flexdp._release.api import prepare
 from flexdp.tables.sql import translate
 
 FOLDER = Path(__file__).parent / "snapshots"
-RUN = ("duckdb", "mariadb", "postgres", "spark", "sqlite")
+RUN = ("clickhouse", "duckdb", "mariadb", "postgres", "spark", "sqlite")
 CELLS: Cells = {
     "age": ("double", [float(i % 90) for i in range(200)]),
     "visits": ("bigint", [i % 30 for i in range(200)]),
@@ -89,6 +89,10 @@ def run_on(name: str, source: Any, statement: str) -> list[Any]:
 
         with caller_session(con).opened() as ask:
             return list(ask(statement.replace("FROM source", f"FROM {table}")))
+    if name == "clickhouse":  # word for word, with its settings
+        cursor = con.cursor()
+        cursor.execute(statement.replace("FROM source", f"FROM {table}"))
+        return list(cursor.fetchall())
     if name == "sqlite":
         from flexdp.tables.sqlite.run import on_caller
 
@@ -100,5 +104,5 @@ def test_unknown_dialects_are_refused() -> None:
     with pytest.raises(InputError, match="Did you mean 'mariadb'"):
         flexdp.query(empty(), "age", width=5, dialect="maria")
     for wrong in (7, "snowflake", "mysql", "", None.__class__):
-        with pytest.raises(InputError, match=r"dialect must be 'duckdb', 'mariadb', .* or 'sqlite'; got "):
+        with pytest.raises(InputError, match=r"dialect must be 'clickhouse', 'duckdb', .* or 'sqlite'; got "):
             flexdp.query(empty(), "age", width=5, dialect=wrong)

@@ -26,6 +26,7 @@ ENGINES = {
     "psycopg": {"tables.postgres.run"},
     "pyspark": {"tables.spark.run"},
     "pymysql": {"tables.mariadb.run"},
+    "chdb": set(),
     "sqlalchemy": set(),
     "narwhals": set(),
     "sqlglot": set(),
@@ -106,7 +107,7 @@ def test_engines_are_imported_in_their_place_only() -> None:
 
 def test_every_engine_has_the_same_files() -> None:
     """How it says things, what its types declare, how it runs, how it is recognised; drivers borrow the first two."""
-    for engine in ("duckdb", "sqlite", "postgres", "mariadb", "spark"):
+    for engine in ("duckdb", "sqlite", "postgres", "mariadb", "clickhouse", "spark"):
         names = {path.name for path in (SOURCE / "tables" / engine).glob("*.py")}
         assert names == {"__init__.py", "dialect.py", "types.py", "run.py", "source.py"}, engine
     assert {path.name for path in (SOURCE / "tables" / "dbapi").glob("*.py")} == {"__init__.py", "run.py", "source.py"}

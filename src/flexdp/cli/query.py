@@ -15,7 +15,9 @@ __all__ = ["query"]
 @click.command()
 @table_options
 @click.option(
-    "--dialect", metavar="D", help="Show the query in another dialect: duckdb, mariadb, postgres, spark or sqlite."
+    "--dialect",
+    metavar="D",
+    help="Show the query in another dialect: clickhouse, duckdb, mariadb, postgres, spark or sqlite.",
 )
 def query(
     source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any

@@ -11,6 +11,7 @@ import numpy as np
 from flexdp._core.domains import elements, path_text
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
+from flexdp.tables.clickhouse.run import is_connection as is_chdb
 from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
 from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
@@ -200,12 +201,10 @@ def _open_driver(place: Any, table: Any, engine: object) -> Table:
         raise InputError(
             "engine", f"must be that of the connection, {own!r}", given=repr(chosen), remedy="Leave it out."
         )
-    if own is None:
-        return open_dbapi(place, table, chosen)
     if own == "duckdb":
         return open_connection(place, table)
-    if own == "mariadb":
-        return open_mariadb(place, table)
+    if own in (None, "mariadb", "clickhouse"):
+        return open_dbapi(place, table, chosen)
     return open_postgres(place, table) if own == "postgres" else open_sqlite(place, table)
 
 
@@ -238,6 +237,7 @@ _LONE = ("is missing: ", P("source"), " is a database")
 _NATIVE: dict[EngineName, Callable[[object], bool]] = {
     "postgres": is_psycopg,
     "mariadb": is_pymysql,
+    "clickhouse": is_chdb,
     "sqlite": is_sqlite,
     "duckdb": is_duckdb,
 }

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
+from flexdp.tables.clickhouse.source import open_clickhouse
 from flexdp.tables.dbapi.run import postgres_session
 from flexdp.tables.mariadb.source import open_mariadb
 from flexdp.tables.postgres.source import table_of
@@ -14,10 +15,10 @@ from flexdp.tables.sql.served_table import ServedTable, check_name
 
 __all__ = ["NAMED", "EngineName", "check_engine", "open_dbapi"]
 
-EngineName: TypeAlias = Literal["postgres", "sqlite", "duckdb", "mariadb"]
+EngineName: TypeAlias = Literal["postgres", "sqlite", "duckdb", "mariadb", "clickhouse"]
 
-_ENGINES: tuple[EngineName, ...] = ("postgres", "sqlite", "duckdb", "mariadb")
-NAMED = "'postgres', 'mariadb', 'sqlite' or 'duckdb'"  # in messages
+_ENGINES: tuple[EngineName, ...] = ("postgres", "sqlite", "duckdb", "mariadb", "clickhouse")
+NAMED = "'postgres', 'mariadb', 'clickhouse', 'sqlite' or 'duckdb'"  # in messages
 
 
 def check_engine(engine: object) -> EngineName:
@@ -35,6 +36,8 @@ def open_dbapi(con: Any, table: object, engine: EngineName) -> ServedTable:
     """Open a table through a driver unknown to flexdp; only servers are supported that way."""
     if engine == "mariadb":
         return open_mariadb(con, table)
+    if engine == "clickhouse":
+        return open_clickhouse(con, table)
     if engine != "postgres":
         module = "sqlite3" if engine == "sqlite" else engine
         raise InputError(

@@ -35,6 +35,7 @@ class Dialect:
     double_type = "DOUBLE PRECISION"
     text_type = "TEXT"
     integer_type = "BIGINT"  # of casts
+    ending = ""  # of every query
     wide_type: str | None = "NUMERIC"  # of integers beyond 64 bits; None if the engine has none
     divides_wide = True  # divides those exactly
     has_grouping_sets = True  # can make several counts in one pass
@@ -55,6 +56,10 @@ class Dialect:
     def text(self, value: str) -> str:
         """Return a quoted string literal."""
         return "'" + value.replace("'", "''") + "'"
+
+    def integer(self, value: int) -> str:
+        """Return an integer literal."""
+        return str(value)
 
     def double(self, value: float | Fraction) -> str:
         """Return a literal that the engine reads as exactly this double."""

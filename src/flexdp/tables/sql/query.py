@@ -53,7 +53,7 @@ ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of one count: columns ``b0, b1, …`` and ``records``, one row per non-empty bucket."""
     keyed, steps = _records(source, counting, dialect, read)
-    return _counted(keyed, steps, counting, dialect)
+    return _counted(keyed, steps, counting, dialect) + dialect.ending
 
 
 def records_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
@@ -295,4 +295,4 @@ def literal(value: object, d: Dialect) -> str:
     """Write a declared group's value."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    return d.text(value) if isinstance(value, str) else str(value)
+    return d.integer(value) if isinstance(value, int) else d.text(str(value))

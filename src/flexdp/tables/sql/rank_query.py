@@ -229,7 +229,7 @@ class RankQuery:
         if self.scale is NUMBERS:
             double = NUMBERS.first_double(cut)
             return self.dialect.double(double + side * abs(double) / _MARGIN)
-        return str(min(max(cut + side * (abs(cut) // _MARGIN + 1), self.least + 1), self.most))
+        return self.dialect.integer(min(max(cut + side * (abs(cut) // _MARGIN + 1), self.least + 1), self.most))
 
     def _wanted(self, windows: Sequence[Near], cuts: Sequence[int]) -> str:
         """List the windows: the places of their ends among the cuts, or −1, and the wanted ranks."""
@@ -254,7 +254,7 @@ class RankQuery:
         return self.dialect.wide_type or narrow if self.wide else narrow
 
     def _literal(self, cut: int) -> str:
-        return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else str(cut)
+        return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else self.dialect.integer(cut)
 
     def _double(self, value: str) -> str:
         return value if self.scale is NUMBERS else self.dialect.as_double(value, wide=self.wide)

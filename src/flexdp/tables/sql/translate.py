@@ -12,6 +12,8 @@ from dataclasses import replace
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
+from flexdp.tables.clickhouse import types as clickhouse_types
+from flexdp.tables.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb import types as duckdb_types
@@ -31,6 +33,7 @@ from flexdp.tables.table import Table
 __all__ = ["RUN", "query_of"]
 
 RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
+    "clickhouse": (CLICKHOUSE, clickhouse_types.read_cell),
     "duckdb": (DUCKDB, duckdb_types.read_cell),
     "mariadb": (MARIADB, mariadb_types.read_cell),
     "postgres": (POSTGRES, postgres_types.read_cell),
@@ -39,6 +42,7 @@ RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
 }
 _SOURCE = "source"
 _TYPES: dict[str, dict[str, str]] = {
+    "clickhouse": {"integer": "Int64", "number": "Float64", "text": "String", "wide": "Int256"},
     "duckdb": {"integer": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "wide": "HUGEINT", "datetime": "TIMESTAMP"},
     "mariadb": {"integer": "bigint(20)", "number": "double", "text": "text", "wide": "decimal(37,0)"},
     "postgres": {"integer": "bigint", "number": "double precision", "text": "text", "wide": "numeric(37,0)"},
