@@ -215,7 +215,8 @@ def releases(folder: Path) -> dict[str, Call]:
     per_column = ("width", "relative", "edges", "bounds", "kind")
     return {
         "release": Call(
-            flexdp.release, {"source": one, **RIGHT, **shape, **rest, "outside": "clamp", "separately": False}
+            flexdp.release,
+            {"source": one, **RIGHT, **shape, **rest, "outside": "clamp", "separately": False, "exact": False},
         ),
         "release of a frame": Call(flexdp.release, table, [name for name in table if name not in ("source", *RIGHT)]),
         "release of a file": Call(

@@ -8,6 +8,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from flexdp._release import asked_checks
 from flexdp._release.asked import Asked, Column, answer
 from flexdp._release.asked_promises import RankPromise, rank_promises
 from flexdp._release.asking import AskedBudget, Wanted
+from flexdp.noise import DropNoise
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column as Values
@@ -63,6 +65,13 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     "dates": ("day", {"ask": ["max", "median", "range"]}),
     "datetimes": ("seen", {"ask": ["q0.1", "q0.95"]}),
     "groups": ("cost", {"ask": ["median", "max"], "by": "ward", "groups": ["A", "B", "C"]}),
+    "listed groups": ("cost", {"ask": ["median", "max"], "by": "ward", "delta": 1e-6}),
+    "listed groups, counted": ("visits", {"ask": ["count", "mean"], "by": ["ward", "day"], "delta": "1e-3"}),
+    "listed groups of units": (
+        "cost", {"ask": ["q0.9"], "by": "ward", "delta": 1e-6, "unit": "pid", "max_buckets_per_unit": 2}
+    ),
+    "no group listed": ("cost", {"ask": ["max"], "by": "pid", "delta": 1e-6}),
+    "buckets list groups": ("cost", {"ask": ["max", "mean"], "by": "ward", "width": 100, "delta": 1e-6}),
     "one value": ("cost", {"ask": ["median"], "unit": "pid", "per_unit": "max"}),
     "two records": ("visits", {"ask": ["median", "count"], "unit": "pid", "max_buckets_per_unit": 2}),
     "too few": ("cost", {"ask": ["max", "mean"], "by": "ward", "groups": ["none"]}),
@@ -115,6 +124,8 @@ def test_the_account_adds_up(shape: str) -> None:
     for result in asked.results.values():
         cost = spent(step.cost for step in asked.steps(result))
         assert cost <= asked.budget.of_each and asked.budget.of_each * asked.budget.most == asked.budget.epsilon
+        deltas = [step.cost.delta for step in asked.steps(result)]
+        assert (deltas[0] > 0) == (asked.budget.listing is not None) and not any(deltas[1:])
         if result.answered:
             assert cost == asked.budget.of_each
 
@@ -132,7 +143,9 @@ def test_pages_cards_frames_and_certificates_tell_all_answers(shape: str, tmp_pa
     if found.budget is None:
         assert found.to_frame("polars").height == len(found.answers())
     certificate = found.certificate()
-    assert any("together they spend ε = " in line for line in certificate.proof)
+    assert any("together they spend ε = " in line for line in certificate.proof) or not found.asked.results
+    listed = any("List of groups: " in line for line in certificate.proof)
+    assert listed == (found.asked.budget.listing is not None) == any("Listed: " in text for text in said)
     assert (certificate.evidence is None) == (found.budget is None)
     place = tmp_path / "r.json"
     place.write_text(found.to_json())
@@ -218,7 +231,7 @@ def test_answers_are_ordered(words: list[str], seed: int, spread: int) -> None:
 def test_where_most_records_are_tied_at_the_anchor_tails_do_not_wander_off() -> None:
     values = np.concatenate([np.zeros(9700), np.linspace(1, 500, 300)])
     found = flexdp.release(values, epsilon=2, delta=0, ask=["median", "q0.95"])
-    assert found.median().value == 0 and 0 <= found.quantile("0.95").value <= 3
+    assert found.median().value == 0 == found.quantile("0.95").value
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -291,6 +304,39 @@ def test_groups_are_columns_of_their_own() -> None:
     assert both.by_group().median()["B"].promise is not None
 
 
+def test_groups_that_are_not_known_are_listed_first() -> None:
+    found = released("listed groups")
+    assert found.groups == ["A", "B"] and found.privacy.delta == Fraction("1e-6")
+    assert found.asked.parts == {"levels": Fraction(3, 4)} and found.asked.count_epsilon is None
+    noise = DropNoise(Fraction(1, 4), "1e-6")
+    for name, exact in (("A", ROWS // 3), ("B", ROWS * 2 // 3)):
+        seen = found.by_group()[name].records_about
+        assert (
+            seen.interval == (seen.value, seen.value + noise.max_drop) and seen.interval[0] <= exact <= seen.interval[1]
+        )
+        result = found.asked.results[name,]
+        assert result.levels.records_about == result.listed == seen.value  # no step of its own
+        assert "The exact number is guaranteed to lie between " in str(seen)
+    nothing = released("no group listed")
+    assert nothing.groups == [] and not nothing.survived and nothing.answers() == []
+    assert "None is listed." in nothing.conditions[1]
+    units = released("listed groups of units").asked.budget
+    assert units.listing.epsilon == Fraction(1, 8) and units.listing.noise.delta < Fraction("0.48e-6")
+    both = released("buckets list groups")
+    assert both.asked.budget.listing is None and list(both.asked.results) == [("A",), ("B",)] == [
+        (group,) for group in both.groups
+    ]
+    assert both.budget.delta == Fraction("1e-6") and both.asked.parts == {
+        "levels": Fraction(1, 4),
+        "mean": Fraction(1, 4),
+    }
+
+
+def test_a_group_counts_readable_values_only() -> None:
+    table = pl.DataFrame({"x": [1.5] * 900 + [None] * 900 + [float("nan")] * 900, "g": ["a"] * 900 + ["b"] * 1800})
+    assert flexdp.release(table, "x", by="g", epsilon=2, delta=1e-6, ask="median").groups == ["a"]
+
+
 def test_too_few_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_checks, "Bits", seeded(1))
     found = flexdp.release([3.5] * 20, kind="number", epsilon=1, delta=0, ask=["max"])
@@ -306,6 +352,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ask": []}, "ask must be a list of statistics"),
     ({"ask": ["maxx"]}, "ask: invalid statistic 'maxx'. Did you mean max?"),
     ({"ask": ["q1.5"]}, r"ask: invalid statistic 'q1.5'"),
+    ({"ask": ["q-0.1"]}, r"ask: invalid statistic 'q-0.1'"),
+    ({"ask": ["p-1"]}, "ask: invalid statistic 'p-1'"),
+    ({"ask": ["q2"]}, "ask: invalid statistic 'q2'"),
+    ({"ask": ["mean"], "epsilon": "0.000001"}, "epsilon is too small: an exact answer would need a table of more than"),
+    ({"ask": ["max"], "epsilon": "0.00001", "delta": 1e-6, "by": "ward"}, "epsilon"),
     ({"ask": ["p101"]}, "A percentile is from p0 to p100"),
     ({"ask": ["top:10"]}, "read off buckets"),
     ({"ask": [Mode()]}, "ask must be the name of a statistic"),
@@ -317,7 +368,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ask": ["max"], "width": 5, "delta": 1e-6, "split": [1]}, "split must be two shares"),
     ({"ask": ["max"], "epsilon": "0.000001"}, "epsilon is too small: an exact answer would need a table of more than"),
     ({"ask": ["max"], "epsilon": 0}, "epsilon must be"),
-    ({"ask": ["max"], "by": "ward"}, "ask needs groups with by"),
+    ({"ask": ["max"], "by": "ward"}, "delta must be positive with by and no groups.*Declare them with groups="),
+    ({"ask": ["max"], "by": "ward", "delta": 1e-6, "split": [1, 1]}, "split needs buckets beside ask"),
+    ({"ask": ["max"], "by": "ward", "groups": ["A"], "delta": 1e-6}, "delta must be 0 with ask alone"),
+    ({"ask": ["max"], "by": "ward", "delta": 1}, "delta must"),
     ({"ask": ["max"], "bounds": (1e50, 1e60)}, "bounds must differ within"),
 ]
 
@@ -354,7 +408,19 @@ def test_statistics_and_names_are_the_same_and_asked_once() -> None:
     assert found.asked.wanted.words == ("q0.99", "max", "iqr")
 
 
-@pytest.mark.parametrize("shape", ["five", "mean", "groups", "too few", "buckets", "only a bounded mean"])
+TAMPERED = [
+    "five",
+    "mean",
+    "groups",
+    "too few",
+    "buckets",
+    "only a bounded mean",
+    "listed groups",
+    "buckets list groups",
+]
+
+
+@pytest.mark.parametrize("shape", TAMPERED)
 def test_tampered_documents_are_refused(shape: str) -> None:
     document = json.loads(released(shape).to_json())
     asked = document["asked"]
@@ -370,6 +436,19 @@ def test_tampered_documents_are_refused(shape: str) -> None:
         lambda d: d["asked"]["results"][0].update(records_about=10**30),
         lambda d: d["asked"].pop("statistics"),
     ]
+    if shape == "listed groups":
+        del changes[5]  # a shorter list may be that of another release
+        changes += [
+            lambda d: d["asked"].pop("listing"),
+            lambda d: d["asked"]["listing"].update(delta="1/3"),
+            lambda d: d["asked"]["listing"].update(q=10**8),
+            lambda d: d["asked"]["listing"].update(max_drop=1),
+            lambda d: d["asked"]["results"].reverse(),
+            lambda d: d["asked"]["results"][0].update(listed=0),
+            lambda d: d["asked"]["results"][0].pop("listed"),
+            lambda d: d["asked"]["results"][0].update(group=["B"]),
+            lambda d: d["asked"]["results"][0].update(group=[7]),
+        ]
     answers = asked["results"][0].get("answers") or []
     for place, told in enumerate(answers):
         for name, value in (("value", "1e400"), ("value", "0.50"), ("way", "guess"), ("epsilon", "9"), ("target", -1),
@@ -421,6 +500,14 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong.returncode == 2 and "--delta must be 0 with --ask alone" in wrong.stderr
     grouped = command("release", place, "cost", *spend, "--ask", "mean", "--by", "ward", "--groups", "A,B")
     assert grouped.returncode == 0 and "(ward A): about " in grouped.stdout
+    listed = command("release", place, "cost", "-e", 1, "-d", "1e-6", "--ask", "max", "--by", "ward")
+    assert listed.returncode == 0 and "(ward B): about " in listed.stdout and "Listed: groups (ward)" in listed.stdout
+    none = command("release", place, "cost", "-e", 1, "-d", "1e-6", "--ask", "max", "--by", "pid")
+    assert none.returncode == 4 and "None is listed." in none.stdout
+    wrong = command("release", place, "cost", *spend, "--ask", "max", "--by", "ward")
+    assert wrong.returncode == 2 and "--delta must be positive with --by and no --groups" in wrong.stderr
+    text = command("query", place, "cost", "--ask", "max", "--by", "ward").stdout
+    assert "AS records FROM flexdp_cells GROUP BY b0" in text
     both = command(
         "release",
         place,
@@ -441,6 +528,11 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert both.returncode == 0 and "Mean of cost (ward A): about " in both.stdout
     shown = command("query", place, "cost", "--ask", "max")
     assert shown.returncode == 0 and shown.stdout.count(";") >= 2 and "flexdp_records" in shown.stdout
+    for dialect, word in (("sqlite", "typeof("), ("spark", "`cost`"), ("snowflake", "never run")):
+        other = command("query", place, "cost", "--ask", "max", "--dialect", dialect)
+        assert other.returncode == 0 and word in other.stdout and "flexdp_cells" in other.stdout
+    wrong = command("query", place, "cost", "--ask", "max", "--dialect", "klingon")
+    assert wrong.returncode == 2 and "--dialect must be the name of an SQL dialect" in wrong.stderr
 
 
 def test_nothing_private_is_published() -> None:
@@ -453,6 +545,77 @@ def test_nothing_private_is_published() -> None:
     assert "918273645" not in everything
 
 
+def test_answers_are_moved_into_the_interval_that_buckets_guarantee() -> None:
+    values = np.arange(6000) % 100
+    options: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "width": 5, "bounds": (0, 100), "outside": "drop"}
+    found = flexdp.release(values, **options, ask=["median", "q0.97", "max", "range"])
+    plain = {level: replace(found, asked=None).quantile(level).interval for level in ("0.5", "0.97", "1")}
+    for level, interval in plain.items():
+        told = found.quantile(level)
+        assert told.interval == interval and interval[0] <= told.value <= interval[1]
+        assert "is guaranteed to lie between " in str(told)
+    (result,) = found.asked.results.values()
+    far = {Fraction(0): 3, Fraction(1, 2): 80, Fraction(97, 100): 700, Fraction(1): 900}
+    answers = tuple(replace(each, value=far[each.level]) for each in result.levels.answers)
+    wild = replace(
+        found, asked=replace(found.asked, results={(): replace(result, levels=replace(result.levels, answers=answers))})
+    )
+    assert [wild.quantile(level).value for level in plain] == [high for _, high in plain.values()]
+    assert wild.range().value == plain["1"][1] - 3
+    # Records beyond the new value were not bounded; of the maximum there are none.
+    assert wild.quantile("0.97").promise.beyond is None and wild.max().promise.beyond is not None
+    assert wild.columns_of_answers()["value"][:3] == [
+        wild.median().value,
+        wild.quantile("0.97").value,
+        wild.max().value,
+    ]
+    # A unit with two values may count with others in its buckets, and without bounds buckets are not public.
+    units = flexdp.release(
+        TABLE, "visits", **{**options, "bounds": (0, 400)}, ask="median", unit="pid", max_buckets_per_unit=2
+    )
+    assert units.median().interval is None
+    assert released("buckets").max().interval is None
+
+
+def test_the_mean_of_too_few_records_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also between public bounds, where no number of records is drawn: an empty table has no mean to be near to."""
+    refused = 0
+    for seed in range(40):
+        monkeypatch.setattr(asked_checks, "Bits", seeded(seed))
+        found = flexdp.release([], kind="number", **PURE, ask=["mean", "sum"], bounds=(0, 120))
+        refused += found.mean().value is None
+        if found.mean().value is None:
+            assert "Too few for the mean" in str(found.mean()) and found.asked is not None
+            assert (
+                found.asked.results[()].mean is not None
+                and json.loads(found.to_json())["asked"]["results"][0]["mean"]["off"] is None
+            )
+        assert Release.from_json(found.to_json()) == found
+        assert found.survived  # the sum of no values is a sum
+        assert not flexdp.release([], kind="number", **PURE, ask="mean", bounds=(0, 120)).survived
+    assert refused == 40  # it is stated with probability at most 1/20, and ñ > 2z then means noise beyond z·K
+    enough = flexdp.release([3.0] * 400, kind="number", **PURE, ask="mean", bounds=(0, 120))
+    assert enough.survived and enough.mean().promise.mean is not None and enough.mean().promise.mean < 3
+
+
+@pytest.mark.parametrize("source", [[], [None] * 500])
+def test_empty_columns_answer_too_few(source: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_checks, "Bits", seeded(3))
+    words = ["max", "min", "median", "q0.99", "mean", "sum", "iqr", "range"]
+    found = flexdp.release(source, kind="number", **PURE, ask=words)
+    assert not found.survived and all(each.text == "too few records" for each in found.answers())
+    assert all("and ε = 1 needs about " in str(each) for each in found.answers())
+    counted = flexdp.release(source, kind="number", **PURE, ask="count").count()
+    assert counted.value <= 20
+
+
+def test_too_few_records_say_what_epsilon_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked_checks, "Bits", seeded(1))
+    found = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max"])
+    about = found.records_about.value
+    assert 0 < about < 100 and f"As many would need about ε = {-(-1000 // about) / 10:.1f}." in str(found.max())
+
+
 def test_extreme_columns() -> None:
     constant = flexdp.release([7] * 2000, kind="integer", **PURE, ask=["median"])
     assert constant.median().value == 7
@@ -460,9 +623,17 @@ def test_extreme_columns() -> None:
     assert abs(huge.median().value - 2**80) < 50
     outlier = flexdp.release([float(i % 9) for i in range(5000)] + [1e300], kind="number", **PURE, ask=["max"])
     assert outlier.max().value < 1e39 and Release.from_json(outlier.to_json()) == outlier
-    for source in ([], [None] * 500):
-        nothing = flexdp.release(source, kind="number", **PURE, ask=["median"])
-        assert nothing.records_about.value < 400
+    everything = ["min", "q0.01", "q0.3", "median", "q0.9", "max", "mean"]
+    same = flexdp.release([7] * 20_000, kind="integer", epsilon=4, delta=0, ask=everything)
+    assert same.quantile("0.3").value == same.median().value == same.quantile("0.9").value == 7
+    assert same.quantile("0.01").value == 7 and same.min().value <= 7 <= same.max().value
+    wide = flexdp.release([2**80 + i % 50 for i in range(20_000)], kind="integer", epsilon=4, delta=0, ask=everything)
+    assert all(abs(wide.quantile(level).value - 2**80) < 50 for level in ("0.3", "0.5", "0.9"))
+    assert Release.from_json(wide.to_json()) == wide
+    # Values that hug a round number lean towards it by at most about 13/ε records a side.
+    hugging = 1e6 + np.sort(np.random.default_rng(1).normal(0, 1, 4000))
+    told = flexdp.release(hugging, **PURE, ask="median").median().value
+    assert abs(int((hugging < told).sum()) - 2000) <= 40
 
 
 def test_a_release_without_ask_is_as_before() -> None:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY, date_at, datetime_at
+from flexdp._core.calendar import (
+    FIRST_DATETIME,
+    FIRST_DAY,
+    LAST_DATETIME,
+    LAST_DAY,
+    date_at,
+    datetime_at,
+    days_since_epoch,
+    micros_since_epoch,
+)
 from flexdp._core.exact import number_text, to_double
 from flexdp._core.text import plural, thousands
-from flexdp._release.answers import Answer
+from flexdp._release.answers import Answer, Reader, Reading
 from flexdp._release.asked import Asked, Result
 from flexdp._release.asked_promises import (
     GAMMA,
@@ -22,7 +31,8 @@ from flexdp._release.asked_promises import (
     rank_promises,
 )
 from flexdp._release.asking import level_of
-from flexdp._release.ranges import figure, outward, value_words
+from flexdp._release.estimates import guaranteed
+from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
@@ -54,11 +64,15 @@ class Telling:
         The outcomes in question.
     words
         The words of that part of the release.
+    reader
+        Its buckets, where it has any. Where they are public they tell for certain between which ends a quantile lies,
+        and the answer is moved to the nearer end if it lies outside.
     """
 
     asked: Asked
     result: Result
     words: Words
+    reader: Reader | None = None
 
     def all(self) -> list[Answer]:
         """Return an answer for every statistic that was asked for, in their order."""
@@ -91,6 +105,8 @@ class Telling:
     def records_about(self) -> Answer:
         """Return the noisy number of records, which every asked release has."""
         seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
+        if self.result.listed is not None:
+            return self._listed_records(self.result.listed, epsilon)
         text = f"about {counted(self.words.spec, seen)}"
         if epsilon is not None:
             off = count_promise(epsilon)
@@ -101,19 +117,78 @@ class Telling:
         statement = f"{_capital(text)} were counted. {_SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
 
+    def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
+        """The number of records of a listed group: at least what was left of it, and at most D more."""
+        listing, spec = self.asked.budget.listing, self.words.spec
+        assert listing is not None
+        most = left + listing.noise.max_drop
+        sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
+        if self.result.count is None or epsilon is None:
+            text = f"at least {counted(spec, left)}"
+            statement = f"{_capital(text)} were counted. {sure}"
+            return Answer(
+                name="number of records",
+                value=left,
+                accuracy=None,
+                statement=statement,
+                text=text,
+                interval=(left, most),
+            )
+        seen = min(max(self.result.count, left), most)
+        text = f"about {counted(spec, seen)}"
+        off = f"{_SURE} this is off by at most {thousands(count_promise(epsilon))}."
+        statement = f"{_capital(text)} were counted. {off} {sure}"
+        return Answer(
+            name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
+        )
+
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         found = self.result.at(level)
         assert found is not None
+        reading, units = self._sure(level), self.units(level)
         promise = self.promises[level]
-        text = self.about(found.value)
+        inward = units < found.value if level > Fraction(1, 2) else units > found.value
+        if inward and 0 < level < 1 and promise.step is None:
+            promise = replace(promise, beyond=None)  # it bounded the records beyond another value
+        text = self.about(units)
+        where = "" if reading is None or self.reader is None else guaranteed(self.reader.partition, reading)
+        sure = f" The exact {label(statistic)} is guaranteed to {where}." if where else ""
         return Answer(
             name=label(statistic),
-            value=self.value(found.value),
+            value=self.value(units),
             accuracy=None,
-            statement=f"{self.words._headline(statistic)}: {text}. {self._promised(statistic, promise)}",
+            statement=f"{self.words._headline(statistic)}: {text}. {self._promised(statistic, promise)}{sure}",
             text=text,
+            interval=None if reading is None else reading.interval,
             promise=promise,
         )
+
+    def units(self, level: Fraction) -> int:
+        """Return the answer at a level, in units, within the ends that public buckets guarantee."""
+        found, reading = self.result.at(level), self._sure(level)
+        assert found is not None
+        if reading is None or reading.interval is None:
+            return found.value
+        low, high = map(self._units, reading.interval)
+        return min(max(found.value, low), high)
+
+    def _sure(self, level: Fraction) -> Reading | None:
+        """The interval of a quantile that buckets guarantee; None where they count other values, or are not public."""
+        spec = self.words.spec
+        if self.reader is None or (spec.unit is not None and spec.per_unit is None):
+            return None  # of several values, or a random one, a unit may count with another in its buckets
+        reading = self.reader.quantile(Quantile(level), level)
+        return None if reading.interval is None else reading
+
+    def _units(self, value: Any) -> int:
+        """An end of a bucket in units; an open end is that of all values."""
+        if isinstance(value, float) and math.isinf(value):
+            return self.asked.column.scale.limit * (1 if value > 0 else -1)
+        if isinstance(value, dt.datetime):
+            return micros_since_epoch(value)
+        if isinstance(value, dt.date):
+            return days_since_epoch(value)
+        return self.asked.column.scale.units(value)
 
     @property
     def promises(self) -> dict[Fraction, RankPromise]:
@@ -157,13 +232,12 @@ class Telling:
         return where if any(each.target is None for each in drawn) else f"{where} and near the median"
 
     def _difference(self, word: str, statistic: Statistic) -> Answer:
-        low, high = (self.result.at(level) for level in _ends(word))
-        assert low is not None and high is not None
-        first, second = self.value(low.value), self.value(high.value)
+        low, high = (self.units(level) for level in _ends(word))
+        first, second = self.value(low), self.value(high)
         scale = self.asked.column.scale
-        number = scale.value(high.value - low.value)
+        number = scale.value(high - low)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
-        text = f"about {_length(value) if isinstance(value, dt.timedelta) else figure(number)}"
+        text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
@@ -176,6 +250,8 @@ class Telling:
         assert found is not None
         if found.too_few:
             return self._too_few(statistic, "mean", found.records_about)
+        if word == "mean" and not self.asked.has_mean(found):
+            return self._too_few(statistic, "mean", found.records_about, math.ceil(4 * log_above(4 / GAMMA)))
         number = found.mean if word == "mean" else found.total
         promise = mean_promise(self.asked, found)
         value = to_double(number)
@@ -192,7 +268,9 @@ class Telling:
         )
 
     def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int, rounded: Fraction) -> str:
-        error = outward((promise.mean if word == "mean" else promise.total) + rounded, 3, up=True)
+        bound = promise.mean if word == "mean" else promise.total
+        assert bound is not None
+        error = outward(bound + rounded, 3, up=True)
         scale = self.asked.column.scale
         ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
         kept = "within" if getattr(self.words.spec.partitions[0], "outside", "clamp") == "drop" else "limited to"
@@ -201,18 +279,18 @@ class Telling:
             return f"{told}."
         return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
 
-    def _too_few(self, statistic: Statistic, part: str, seen: int) -> Answer:
+    def _too_few(self, statistic: Statistic, part: str, seen: int, few: int = RULES.few) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
         spec, budget = self.words.spec, self.asked.budget
         share = self.asked.parts[part]
-        needed = math.ceil(RULES.few / share)
+        needed = math.ceil(few / share)
         headline = self.words._headline(statistic)
         told = (
             f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
             f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
         )
         if seen > 0:
-            told += f" As many would need about ε = {outward(budget.epsilon * RULES.few / (seen * share), 2, up=True)}."
+            told += f" As many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
         return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
 
     def value(self, units: int) -> Any:
@@ -253,18 +331,12 @@ def _ends(word: str) -> tuple[Fraction, Fraction]:
 
 def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fraction:
     """A mean or a sum to about a hundredth of its error, since further digits say nothing."""
-    error = Fraction(0) if promise is None else promise.mean if word == "mean" else promise.total
+    error = None if promise is None else promise.mean if word == "mean" else promise.total
     if not error:
         return Fraction(repr(to_double(number)))
     power = math.floor(math.log10(to_double(error))) - 2
     grain = Fraction(10) ** power
     return round(number / grain) * grain
-
-
-def _length(span: dt.timedelta) -> str:
-    days, rest = span.days, span - dt.timedelta(days=span.days)
-    told = f"{thousands(days)} day{'' if days == 1 else 's'}"
-    return told if not rest else f"{told} {rest}" if days else str(rest)
 
 
 def _capital(words: str) -> str:

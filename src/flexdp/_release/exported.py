@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ from flexdp._core.display import from_report
 from flexdp._core.domains import path_text
 from flexdp._core.files import write_whole
 from flexdp._core.text import safe_repr
+from flexdp._release.answers import Answer
 from flexdp._release.asked import Asked
 from flexdp._release.asked_proof import answer_columns
+from flexdp._release.asked_sentences import Telling
 from flexdp._release.frames import Library, bar_columns, frame_of
 from flexdp._release.json import json_text
 from flexdp._release.spec import Spec
@@ -34,6 +38,20 @@ class Exported(ABC):
     @abstractmethod
     def _document(self) -> dict[str, Any]:
         """The content of the JSON document."""
+
+    @abstractmethod
+    def _tellings(self) -> Iterator[tuple[tuple[Any, ...], Telling]]:
+        """The asked answers of each group in words; of the group () without groups."""
+
+    def answers(self) -> list[Answer]:
+        """Return every answer that was asked for; with groups, those of each group in turn.
+
+        Returns
+        -------
+        list of Answer
+            In the order in which they were asked for.
+        """
+        return [answer for _, telling in self._tellings() for answer in telling.all()]
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back.
@@ -79,7 +97,7 @@ class Exported(ABC):
         return from_report("html.notebook.release_card")(self._document(), self)
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """Return the counts as a frame with the columns key, lower, upper and count; without buckets, the answers.
+        """Return the counts as a frame with columns key, lower, upper, count and about; without buckets, the answers.
 
         With groups there is a column for each of them, and of several columns a key, lower and upper for each. A column
         with numbers that neither a 64-bit integer nor a double holds is one of decimals.
@@ -104,17 +122,21 @@ class Exported(ABC):
         dict
             Lists of equal length; empty where nothing was asked for.
         """
-        return {} if self.asked is None else answer_columns(self.spec, self.asked)
+        return {} if self.asked is None else answer_columns(self.spec, self.asked, list(self._tellings()))
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
-        """Return the counts column by column: the groups, key, lower and upper of each column, then the count.
+        """Return the counts column by column: the groups, key, lower and upper of each column, then count and about.
+
+        ``count`` is never too high. ``about`` has the mean loss added back: unbiased for buckets of at least
+        :attr:`max_drop` + 1 records, too high on average for smaller ones that survived.
 
         Returns
         -------
         dict
             Lists of equal length.
         """
-        return bar_columns(self.spec, self.cells)
+        mean = Fraction(0) if self.budget is None else self.budget.bars.mean_drop()
+        return bar_columns(self.spec, self.cells, mean)
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> None:

@@ -26,11 +26,12 @@ from flexdp.tables.spark import types as spark_types
 from flexdp.tables.spark.dialect import SPARK
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.table import Table
 
-__all__ = ["RUN", "query_of"]
+__all__ = ["RUN", "query_of", "ranked_in", "shown_in"]
 
 RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
     "clickhouse": (CLICKHOUSE, clickhouse_types.read_cell),
@@ -90,31 +91,59 @@ def query_of(table: Table, countings: Sequence[Counting], dialect: object = None
     GROUP BY b0
     """
     if dialect is not None:
-        return _shown(countings, dialect)
+        return shown_in(dialect, lambda name: _written(countings, name))
     together = getattr(table, "together_query", None)
     if len(countings) > 1 and together is not None and all(counting.units is None for counting in countings):
         return str(together(countings))
     return ";\n\n".join(table.query(counting) for counting in countings)
 
 
-def _shown(countings: Sequence[Counting], dialect: object) -> str:
-    """Write the counts in a dialect, over a table ``source`` whose columns have the types of their kinds."""
+def shown_in(dialect: object, write: Callable[[str], str]) -> str:
+    """Return statements in a dialect, over a table ``source`` whose columns have the types of their kinds.
+
+    Parameters
+    ----------
+    dialect
+        The name of a dialect that flexdp runs.
+    write
+        Writes the statements in a dialect that flexdp runs, by its name.
+
+    Returns
+    -------
+    str
+        The statements, with semicolons between them.
+
+    Raises
+    ------
+    InputError
+        If the dialect is another.
+    """
     dialect = plain_scalar(dialect)
     if isinstance(dialect, str) and dialect in RUN:
-        return _written(countings, dialect)
+        return write(dialect)
     near = difflib.get_close_matches(dialect, RUN, n=1) if isinstance(dialect, str) else []
     hint = f"Did you mean {near[0]!r}?" if near else "Queries in others are not tested, so that none is shown."
     listed = f"{', '.join(map(repr, sorted(RUN)[:-1]))} or {sorted(RUN)[-1]!r}"
     raise InputError("dialect", f"must be {listed}", given=safe_repr(dialect), remedy=hint)
 
 
-def _written(countings: Sequence[Counting], name: str) -> str:
+def ranked_in(name: str, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    """Return the statements about ranks in a dialect that flexdp runs, and the query of the copy of ``source``."""
+    return ranked(_SOURCE, _plain(counting, name), RUN[name][0], _read_in(name), rows, cells)
+
+
+def _read_in(name: str) -> Callable[[Column, Kind], Reading]:
     dialect, read_cell = RUN[name]
-    plain = [_plain(counting, name) for counting in countings]
 
     def read(column: Column, kind: Kind) -> Reading:
         return read_cell(dialect.identifier(column.name or "value"), column, kind)
 
+    return read
+
+
+def _written(countings: Sequence[Counting], name: str) -> str:
+    dialect, read = RUN[name][0], _read_in(name)
+    plain = [_plain(counting, name) for counting in countings]
     if len(plain) > 1 and dialect.has_grouping_sets and all(counting.units is None for counting in plain):
         return together_query(_SOURCE, plain, dialect, read)
     return ";\n\n".join(count_query(_SOURCE, counting, dialect, read) for counting in plain)
