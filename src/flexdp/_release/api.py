@@ -59,10 +59,18 @@ class Options(TypedDict, total=False):
     format: Literal["csv", "jsonl", "parquet"] | None
     delimiter: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
+    where: str | None
+    derive: Mapping[str, str] | None
+    rows_are_records: bool
     exact: bool
 
 
-_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp", "exact": False}
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(Options.__annotations__),
+    "outside": "clamp",
+    "rows_are_records": False,
+    "exact": False,
+}
 
 
 def _spelled_out(function: _F) -> _F:
@@ -176,6 +184,14 @@ def release(
         For files, where the name and the header line do not tell.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
+    where
+        A test of the records that count, such as "ward = 'ICU' AND year(day) = 2024"; it is public and is published
+        with the release (docs/filters.md).
+    derive
+        Columns that are computed from others record by record, by name: ``{"stay": "arr - dep"}``.
+    rows_are_records
+        Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
+        row, and no row depends on two (docs/filters.md).
     exact
         Make every value its own bucket, instead of choosing buckets.
 
@@ -225,6 +241,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
+    engine, format, delimiter, ask, where, derive, rows_are_records
     engine, format, delimiter, ask, exact
         As for :func:`release`.
 
@@ -251,12 +268,14 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
+    options["rows_are_records"] = flag("rows_are_records", options.get("rows_are_records", False))
     table = open_table(
         source,
         None if column is None else names,
         file_format=options.pop("format", None),
         delimiter=options.pop("delimiter", None),
         engine=options.pop("engine", None),
+        rows_are_records=options["rows_are_records"],
     )
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")
@@ -284,6 +303,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
 
 def _checked_zone(options: dict[str, Any], request: Request) -> Request:
     axes = [axis for question in request.questions for axis in question.counting.values]
-    if options.get("zone") is not None and all(axis.zone is None for axis in axes):
+    zoned = any(column.zoned for question in request.questions for column in question.counting.columns)
+    if options.get("zone") is not None and all(axis.zone is None for axis in axes) and not zoned:
         raise InputError("zone", "fits a column of datetimes with a time zone only", remedy="Leave it out.")
     return request

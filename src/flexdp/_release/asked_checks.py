@@ -59,7 +59,7 @@ def _check_engine(table: Table, counting: Counting) -> None:
     from flexdp.tables.ranks import check_ranks
 
     check_ranks(table, counting)
-    sorts = hasattr(table, "sorted_column") and not counting.groups and counting.units is None
+    sorts = hasattr(table, "sorted_column") and counting.plain
     if not sorts and not hasattr(table, "workspace"):
         raise InputError(
             "ask",

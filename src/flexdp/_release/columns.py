@@ -15,6 +15,7 @@ from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
+    from flexdp._release.filters import Named
     from flexdp.tables import Axis, Column, Table, Units
     from flexdp.tables.counting import PerUnit
 
@@ -73,7 +74,7 @@ def per_column(
     return listed
 
 
-def group_columns(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:
+def group_columns(table: Table | Named, by: object, kinds: object) -> list[tuple[Column, Kind]]:
     """Return the columns of the groups, each with the kind that it is read as."""
     if by is None:
         if kinds is not None:
@@ -94,7 +95,7 @@ def group_columns(table: Table, by: object, kinds: object) -> list[tuple[Column,
     return [(column, _group_kind(column, kind)) for column, kind in zip(columns, given, strict=True)]
 
 
-def _named(table: Table, parameter: str, name: object) -> Column:
+def _named(table: Table | Named, parameter: str, name: object) -> Column:
     """The column that a parameter names; a refusal names that parameter."""
     try:
         return table.column(name)
@@ -190,7 +191,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
 
 
 def privacy_units(
-    table: Table,
+    table: Table | Named,
     unit: object,
     asked: object,
     most: object,

@@ -17,7 +17,7 @@ from typing import Any
 from flexdp._core.calendar import MICROSECOND
 from flexdp._core.display import listed
 from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
-from flexdp._core.text import plural, thousands
+from flexdp._core.text import plural, thousands, visible
 from flexdp._release.answers import Answer, Applied, Counts, Reading
 from flexdp._release.estimates import among_the_rest, estimate_text, guaranteed, iqr_known, iqr_text, is_sure
 from flexdp._release.ranges import (
@@ -42,12 +42,13 @@ from flexdp.calculus.loss import shortfall, survives_from
 from flexdp.guarantees import Accuracy, percent_text
 from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 
-__all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "short_name", "unit_id"]
+__all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "record_words", "short_name", "unit_id"]
 
 NOTHING = "nothing survived"
 _MOST_LISTED = 8
 _MOST_TOP = 20
 _LONGEST_NAME = 60
+_LONGEST_TEST = 80  # characters of a filter within an answer; the conditions show it in full
 
 
 def label(question: Statistic | Counts | Applied) -> str:
@@ -352,7 +353,13 @@ class Words:
             out.append("the others within their bounds")
         if spec.zone is not None:
             out.append(spec.zone)
-        return f" ({', '.join(out)})" if out else ""
+        return f" ({', '.join([*out, *record_words(spec)])})" if out or record_words(spec) else ""
+
+
+def record_words(spec: Spec, longest: int = _LONGEST_TEST) -> list[str]:
+    """Return which records an answer is about, where that is not all of a table."""
+    out = ["of the rows of the given query"] if spec.of_query else []
+    return [*out, f"where {visible(shortened(spec.where, longest))}"] if spec.where is not None else out
 
 
 def of_unit(spec: Spec) -> str:

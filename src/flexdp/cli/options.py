@@ -22,6 +22,7 @@ __all__ = [
     "all_of",
     "bounds_pair",
     "comma_separated",
+    "named_values",
     "pair_of",
     "prepared",
     "source_of",
@@ -46,6 +47,22 @@ def comma_separated(_context: click.Context, parameter: click.Parameter, value: 
             parameter.name or "", "must be values separated by commas, none of them empty", given=safe_repr(value)
         )
     return [part if f'"{part}"' in value else part.strip() for part in row]
+
+
+def named_values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    """Split NAME=VALUE as an option's callback."""
+    out: dict[str, str] = {}
+    for value in values:
+        name, sign, rest = value.partition("=")
+        if not sign or not name.strip() or not rest.strip() or name.strip() in out:
+            raise InputError(
+                parameter.name or "",
+                "must be written NAME=VALUE, each name once",
+                given=safe_repr(value),
+                remedy="For example 'stay=arr - dep'.",
+            )
+        out[name.strip()] = rest.strip()
+    return out or None
 
 
 def bounds_pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
@@ -147,7 +164,22 @@ _TABLE = (
         metavar="S",
         help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
     ),
+    click.option(
+        "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
+    ),
+    click.option(
+        "--derive",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=named_values,
+        help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
+    ),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
+    click.option(
+        "--rows-are-records",
+        is_flag=True,
+        help="Vouch for a view: every record makes at most one row, and no row depends on two.",
+    ),
     IN_DATABASE,
     DELIMITER,
     FORMAT,

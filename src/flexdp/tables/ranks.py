@@ -100,7 +100,7 @@ def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iter
     """
     check_ranks(table, counting)
     exact = exactly(counting)
-    if isinstance(table, Sortable) and not exact.groups and exact.units is None:
+    if isinstance(table, Sortable) and exact.plain:
         yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
         return
     if not isinstance(table, Copyable):

@@ -13,21 +13,25 @@ from flexdp.tables.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.clickhouse.run import ask_of
 from flexdp.tables.clickhouse.types import declared, read_cell
 from flexdp.tables.interrupts import run
+from flexdp.tables.plans.refusal import checked, not_records
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Ask, Workspace
 
 __all__ = ["describe", "open_clickhouse"]
 
+_STORED = ("MergeTree", "ReplicatedMergeTree", "SharedMergeTree", "Memory", "Log", "StripeLog", "TinyLog")
 _OLDEST = 26  # the first two numbers of a version are the year and the month
 
 
-def open_clickhouse(con: Any, table: object) -> ServedTable:
+def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table or view on the caller's connection."""
     wanted = check_name(table)
     ask = ask_of(con)
     found: Described | None = None
     try:
         found = describe(ask, wanted)
+        if not rows_are_records:
+            checked(lambda: _check_stored(ask, found))
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
@@ -85,6 +89,16 @@ def _can_copy(ask: Ask) -> bool:
         made = ask(f"SELECT count(*) FROM {name}")[0][0] == 0
         ask(f"DROP TEMPORARY TABLE {name}")
     return made
+
+
+def _check_stored(ask: Ask, found: Described | None) -> None:
+    """Refuse a view, whose definition is not read here, and tables that merge rows or take them from elsewhere."""
+    engines = ask(
+        "SELECT database, name, engine FROM system.tables WHERE engine NOT IN ('" + "', '".join(_STORED) + "')"
+    )
+    merged = {f"{CLICKHOUSE.identifier(row[0])}.{CLICKHOUSE.identifier(row[1])}" for row in engines}
+    if found is not None and found[0] in merged:
+        raise not_records("a view of ClickHouse, or a table that merges rows, whose definition is not read")
 
 
 def describe(ask: Ask, table: str) -> Described:

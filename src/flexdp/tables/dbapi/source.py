@@ -32,12 +32,12 @@ def check_engine(engine: object) -> EngineName:
     raise InputError("engine", f"must be {NAMED}", given=safe_repr(engine), remedy=hint)
 
 
-def open_dbapi(con: Any, table: object, engine: EngineName) -> ServedTable:
+def open_dbapi(con: Any, table: object, engine: EngineName, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table through a driver unknown to flexdp; only servers are supported that way."""
     if engine == "mariadb":
-        return open_mariadb(con, table)
+        return open_mariadb(con, table, rows_are_records=rows_are_records)
     if engine == "clickhouse":
-        return open_clickhouse(con, table)
+        return open_clickhouse(con, table, rows_are_records=rows_are_records)
     if engine != "postgres":
         module = "sqlite3" if engine == "sqlite" else engine
         raise InputError(
@@ -45,4 +45,4 @@ def open_dbapi(con: Any, table: object, engine: EngineName) -> ServedTable:
             (f"must be a connection of the module {module} with ", P("engine", engine)),
             given=safe_repr(con),
         )
-    return table_of(postgres_session(con), check_name(table))
+    return table_of(postgres_session(con), check_name(table), rows_are_records=rows_are_records)

@@ -23,6 +23,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, attached, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
+from flexdp.tables.plans.duckdb import check_relation
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
@@ -99,6 +100,8 @@ def open_relation(
     source: Any,
     interrupt: Callable[[], None] = lambda: None,
     turn: AbstractContextManager[Any] = nullcontext(),  # noqa: B008  (it has no state)
+    *,
+    rows_are_records: bool = False,
 ) -> EngineTable:
     """Open a DuckDB relation, counted on its own connection, which alone can ``interrupt`` a query.
 
@@ -111,6 +114,8 @@ def open_relation(
             "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
         ) from None
     _refuse_inferred(source)
+    if not rows_are_records:
+        check_relation(lambda words: source.query(_RELATION, words), _RELATION)
 
     def work(statement: str) -> dict[str, Any]:
         with no_progress(lambda words: source.query(_RELATION, words)):
@@ -179,7 +184,7 @@ def is_connection(source: object) -> bool:
     return any(cls.__name__ == "DuckDBPyConnection" for cls in type(source).__mro__)
 
 
-def open_connection(con: Any, table: object) -> EngineTable:
+def open_connection(con: Any, table: object, *, rows_are_records: bool = False) -> EngineTable:
     """Open a table or view of the caller's DuckDB connection, on which several threads take turns.
 
     A connection answers one statement at a time. Its cursors would not see temporary tables and open transactions.
@@ -193,14 +198,14 @@ def open_connection(con: Any, table: object) -> EngineTable:
             relation = con.table(wanted)
         if relation is None:
             raise no_table(wanted)
-        return open_relation(relation, con.interrupt, turn)
+        return open_relation(relation, con.interrupt, turn, rows_are_records=rows_are_records)
 
 
 _TURNS: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
 _REGISTERING = threading.Lock()
 
 
-def open_file(path: str, table: object) -> EngineTable:
+def open_file(path: str, table: object, *, rows_are_records: bool = False) -> EngineTable:
     """Open a table or view of a database file; ``table`` may name its schema, too."""
     wanted = check_name(table)
     shown = safe_repr(path, _LONGEST_SHOWN)
@@ -208,12 +213,12 @@ def open_file(path: str, table: object) -> EngineTable:
     if not Path(path).is_file() or not os.access(path, os.R_OK):
         raise InputError("source", f": {shown} does not exist or cannot be read", remedy="Check path and permissions.")
     with attached(path, shown) as con:
-        declared = _declared(open_connection(con, wanted))
+        declared = _declared(open_connection(con, wanted, rows_are_records=rows_are_records))
 
     @contextmanager
     def counting(**settings: Any) -> Iterator[EngineTable]:
         with attached(path, shown, **settings) as con:
-            found = open_connection(con, wanted)
+            found = open_connection(con, wanted, rows_are_records=rows_are_records)
             if _declared(found) != declared:
                 raise TypeError("the table has changed since it was opened")
             yield found

@@ -9,8 +9,11 @@ from typing import Any
 from flexdp.errors import InputError
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.registered import registered
+from flexdp.tables.plans.refusal import not_records
 
 __all__ = ["is_stream", "open_stream"]
+
+_STORED = ("nanoarrow",)  # libraries whose objects hold rows that were stored
 
 
 def is_stream(source: object) -> bool:
@@ -18,8 +21,10 @@ def is_stream(source: object) -> bool:
     return hasattr(type(source), "__arrow_c_stream__")
 
 
-def open_stream(source: Any) -> EngineTable:
-    """Open such an object: only its schema is read."""
+def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
+    """Open such an object: only its schema is read. What it computes on the way, nobody can tell."""
+    if not rows_are_records and type(source).__module__.split(".")[0] not in _STORED:
+        raise not_records("an Arrow stream, which may be computed")
     if hasattr(source, "iloc"):
         raise InputError(
             "source",

@@ -14,6 +14,7 @@ from flexdp.tables.interrupts import run
 from flexdp.tables.mariadb.dialect import MARIADB
 from flexdp.tables.mariadb.run import Session, caller_session, own_session
 from flexdp.tables.mariadb.types import declared, read_cell
+from flexdp.tables.plans.refusal import checked, not_records
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Ask, Workspace
 
@@ -29,7 +30,7 @@ def is_address(source: object) -> bool:
     return isinstance(source, str) and source.startswith(("mariadb://", "mysql://"))
 
 
-def open_mariadb(source: Any, table: object) -> ServedTable:
+def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table or view at an address, or on the caller's connection."""
     wanted = check_name(table)
     session = own_session(source) if isinstance(source, str) else caller_session(source)
@@ -37,6 +38,8 @@ def open_mariadb(source: Any, table: object) -> ServedTable:
     try:
         with session.opened() as ask:
             found = describe(ask, wanted)
+            if not rows_are_records:
+                checked(lambda: _check_stored(ask, wanted))
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
@@ -99,6 +102,15 @@ def _can_copy(session: Session, place: str) -> bool:
         ask(f"DROP TEMPORARY TABLE {name}")
         made = True
     return made
+
+
+def _check_stored(ask: Ask, table: str) -> None:
+    """Refuse a view, whose definition is not read here."""
+    schema, dot, rest = table.partition(".")
+    for place, name in (("DATABASE()", table), (MARIADB.text(schema), rest)) if dot else (("DATABASE()", table),):
+        same = f"CAST(table_schema AS BINARY) = {place} AND CAST(table_name AS BINARY) = {MARIADB.text(name)}"
+        if ask(f"SELECT 1 FROM information_schema.tables WHERE {same} AND table_type LIKE '%VIEW'"):
+            raise not_records("a view of MariaDB, whose definition is not read")
 
 
 def describe(ask: Ask, table: str) -> Described:

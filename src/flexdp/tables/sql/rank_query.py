@@ -23,7 +23,7 @@ from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.sql.bucket_expressions import search
 from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.sql.query import ReadCell, literal, records_query, wide_values
+from flexdp.tables.sql.query import ReadCell, filtered, literal, records_query, wide_values, with_derived
 
 __all__ = ["CELL_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 
@@ -51,10 +51,12 @@ def ranked(
     source: str, counting: Counting, dialect: Dialect, read: ReadCell, rows: str, cells: str
 ) -> tuple[RankQuery, str]:
     """Return the statements about a column of a source, and the query of its private copy."""
+    read = with_derived(read, dialect)
     query = RankQuery(dialect, counting, wide_values(counting, read), rows, cells)
     axis = counting.values[0]
     if query.tested_later:
-        return query, query.copied(f"SELECT {read(axis.column, axis.kind).value} AS b0 FROM {source}")
+        kept = filtered(source, counting, dialect, read)
+        return query, query.copied(f"SELECT {read(axis.column, axis.kind).value} AS b0 FROM {kept}")
     return query, query.copied(records_query(source, counting, dialect, read))
 
 

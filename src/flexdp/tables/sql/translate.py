@@ -30,6 +30,7 @@ from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.table import Table
+from flexdp.tables.where.typed import Leaf, mapped
 
 __all__ = ["RUN", "query_of", "ranked_in", "shown_in"]
 
@@ -152,6 +153,9 @@ def _written(countings: Sequence[Counting], name: str) -> str:
 def _plain(counting: Counting, name: str) -> Counting:
     """Return the same count over columns of the dialect's own types."""
 
+    def leaf(each: Leaf) -> Leaf:
+        return replace(each, column=_declared(each.column, each.kind, name))
+
     def axis(each: Axis) -> Axis:
         return replace(each, column=_declared(each.column, each.kind, name))
 
@@ -161,10 +165,14 @@ def _plain(counting: Counting, name: str) -> Counting:
         values=tuple(map(axis, counting.values)),
         groups=tuple(map(axis, counting.groups)),
         units=None if units is None else replace(units, column=_declared(units.column, units.kind, name)),
+        where=mapped(counting.where, leaf),
     )
 
 
 def _declared(column: Column, kind: Kind, name: str) -> Column:
+    if column.derived is not None:
+        own = mapped(column.derived, lambda leaf: replace(leaf, column=_declared(leaf.column, leaf.kind, name)))
+        return replace(column, derived=own)
     stored = column.kind or kind
     wide = column.wide and name != "sqlite"
     word = _TYPES[name].get("wide" if wide else stored, stored)

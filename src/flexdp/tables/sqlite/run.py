@@ -6,6 +6,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +17,8 @@ from flexdp.errors import InputError
 from flexdp.tables.interrupts import run, run_here
 from flexdp.tables.sql.served_table import Ask
 from flexdp.tables.sql.workspace import Workspace
-from flexdp.tables.sqlite.dialect import LENGTH, MD5, MEAN, SQLITE, TEXT
+from flexdp.tables.sqlite.dialect import BYTES, LENGTH, LIKE, MD5, MEAN, SQLITE, TEXT
+from flexdp.tables.where.pattern import expression
 
 __all__ = ["caller_workspace", "file_workspace", "is_connection", "on_caller", "on_file"]
 
@@ -164,13 +166,15 @@ def _functions(con: Any) -> Iterator[None]:
     con.create_function(TEXT, 1, _reader(_fetch(con, "PRAGMA encoding")[0][0]), deterministic=True)
     con.create_function(LENGTH, 1, len, deterministic=True)
     con.create_function(MD5, 1, _md5, deterministic=True)
+    con.create_function(BYTES, 1, _bytes, deterministic=True)
+    con.create_function(LIKE, 2, _like, deterministic=True)
     con.create_aggregate(MEAN, 1, _Mean)
     try:
         yield
     finally:
         with suppress(sqlite3.Error):  # another cursor is in use: they stay, and do no harm
-            for name in (TEXT, LENGTH, MD5, MEAN):
-                con.create_window_function(name, 1, None)  # the one way to remove functions of any kind
+            for name, arguments in ((TEXT, 1), (LENGTH, 1), (MD5, 1), (MEAN, 1), (BYTES, 1), (LIKE, 2)):
+                con.create_window_function(name, arguments, None)  # the one way to remove functions of any kind
 
 
 _CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}  # by SQLite's names
@@ -192,6 +196,17 @@ def _reader(encoding: str) -> Callable[[bytes | None], str | None]:
 
 def _md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+_pattern = lru_cache(maxsize=64)(expression)
+
+
+def _like(text: str | None, pattern: bytes) -> bool | None:
+    return None if text is None else _pattern(pattern.decode()).fullmatch(text) is not None
 
 
 class _Mean:
