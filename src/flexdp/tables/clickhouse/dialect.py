@@ -12,6 +12,7 @@ from flexdp.tables.sql.dialect import Dialect, Lookup
 __all__ = ["CLICKHOUSE"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9 .,:;_-]*")
+_SPECIAL = re.compile(r"[%_\\]")
 _SETTINGS = {
     "join_use_nulls": 1,
     "cast_keep_nullable": 1,
@@ -50,7 +51,7 @@ class _ClickHouse(Dialect):
         return str(value) if -(2**63) <= value < 2**63 else f"toInt256('{value}')"
 
     def double(self, value: float | Fraction) -> str:
-        return repr(float(value))
+        return repr(float(value) + 0.0)  # IN tells −0.0 from 0.0
 
     def as_text(self, expression: str) -> str:
         return f"toString({expression})"
@@ -81,6 +82,16 @@ class _ClickHouse(Dialect):
 
     def is_short(self, text: str) -> str:
         return f"length({text}) <= {LONGEST_TEXT}"
+
+    def sought(self, expression: str) -> str:
+        return f"({expression} + 0)"
+
+    def like(self, text: str, pattern: Sequence[str | None]) -> str:
+        """Match a pattern; ClickHouse's escape character is a backslash, and there is no other."""
+        pieces = (
+            ("%" if piece is None else "_") if not piece else _SPECIAL.sub(r"\\\g<0>", piece) for piece in pattern
+        )
+        return f"({text}) LIKE {self.text(''.join(pieces))}"
 
     def length(self, expression: str) -> str:
         return f"lengthUTF8({expression})"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from flexdp.tables.sql.dialect import Dialect
+from flexdp.tables.where.pattern import ESCAPE, in_sql
 
 __all__ = ["MARIADB"]
 
@@ -59,6 +60,15 @@ class _MariaDB(Dialect):
 
     def length(self, expression: str) -> str:
         return f"char_length(CONVERT({expression} USING utf8mb4))"
+
+    def like(self, text: str, pattern: Sequence[str | None]) -> str:
+        """Match characters instead of bytes."""
+        written = self.text(in_sql(pattern)[0])
+        return f"{self._characters(f'({text})')} LIKE {self._characters(written)} ESCAPE '{ESCAPE}'"
+
+    @staticmethod
+    def _characters(octets: str) -> str:
+        return f"CONVERT({octets} USING utf8mb4) COLLATE utf8mb4_bin"
 
     def joined(self, texts: Sequence[str]) -> str:
         return f"concat({', '.join(texts)})"

@@ -138,6 +138,10 @@ class Dialect:
         """Return a text as :meth:`compared` gives it."""
         return self.text(value)
 
+    def sought(self, expression: str) -> str:
+        """Return a double as IN compares it."""
+        return f"({expression})"
+
     def like(self, text: str, pattern: Sequence[str | None]) -> str:
         """Test that a text matches a pattern as a whole, case by case, and one character by one code point."""
         return f"{self.binary(f'({text})')} LIKE {self.text(in_sql(pattern)[0])} ESCAPE '{ESCAPE}'"
