@@ -60,26 +60,28 @@ def test_declared_types(db: Database) -> None:
         "toInt256('-10000000000000000000000000000000000000'), NULL, [], 'b', now64(7)",
     )
     db.run("CREATE VIEW odd.seen AS SELECT * FROM odd.visits")
-    for table in ("odd.visits", "odd.seen"):
+    with pytest.raises(InputError, match="which is not read on ClickHouse"):
+        prepare((db.con, "odd.seen"), "o")
+    for table, vouched in (("odd.visits", {}), ("odd.seen", {"rows_are_records": True})):
         source = (db.con, table)
-        assert bars_of(source, "u", width=2**60) == {(15,): 1, (0,): 1}
-        assert private_counts(source, "l") == {"a": 1}
-        assert private_counts(source, "e") == {"x": 1, "y": 1}
-        assert private_counts(source, "f") == {0.10000000149011612: 1}
+        assert bars_of(source, "u", width=2**60, **vouched) == {(15,): 1, (0,): 1}
+        assert private_counts(source, "l", **vouched) == {"a": 1}
+        assert private_counts(source, "e", **vouched) == {"x": 1, "y": 1}
+        assert private_counts(source, "f", **vouched) == {0.10000000149011612: 1}
         before = dt.datetime(1969, 12, 31, 23, 59, 59, 999999)
-        assert private_counts(source, "n", zone="UTC") == {before: 1, dt.datetime(1970, 1, 1): 1}
-        assert private_counts(source, "s", kind="date", zone="Europe/Berlin") == {
+        assert private_counts(source, "n", zone="UTC", **vouched) == {before: 1, dt.datetime(1970, 1, 1): 1}
+        assert private_counts(source, "s", kind="date", zone="Europe/Berlin", **vouched) == {
             dt.date(2024, 2, 29): 1,
             dt.date(1970, 1, 1): 1,
         }
-        assert private_counts(source, "d") == {dt.date(2024, 2, 29): 1, dt.date(1970, 1, 1): 1}
-        assert private_counts(source, "o") == {True: 1, False: 1}
-        assert private_counts(source, "g") == {"61f0c404-5cb3-11e7-907b-a6006ad3dba0": 2}
-        assert private_counts(source, "h") == {10**37 - 1: 1}  # the other has more digits than are read
-        assert private_counts(source, "p") == {0.1: 1}
+        assert private_counts(source, "d", **vouched) == {dt.date(2024, 2, 29): 1, dt.date(1970, 1, 1): 1}
+        assert private_counts(source, "o", **vouched) == {True: 1, False: 1}
+        assert private_counts(source, "g", **vouched) == {"61f0c404-5cb3-11e7-907b-a6006ad3dba0": 2}
+        assert private_counts(source, "h", **vouched) == {10**37 - 1: 1}  # the other has more digits than are read
+        assert private_counts(source, "p", **vouched) == {0.1: 1}
         for name in ("a", "c", "m"):
             with pytest.raises(InputError, match="which cannot be released"):
-                prepare(source, name)
+                prepare(source, name, **vouched)
 
 
 def test_invalid_texts_are_no_bucket_group_or_unit(db: Database) -> None:
@@ -135,7 +137,7 @@ def test_faults(db: Database, capfd: pytest.CaptureFixture[str], caplog: pytest.
     db.run("CREATE TABLE odd.visits (x Float64, w String) ENGINE = Memory")
     db.run(f"INSERT INTO odd.visits VALUES (1, '{CANARY}')")
     db.run("CREATE VIEW odd.risky AS SELECT toInt64(w) AS x FROM odd.visits")
-    only_our_words(prepare((db.con, "odd.risky"), "x", width=5), capfd, caplog)
+    only_our_words(prepare((db.con, "odd.risky"), "x", width=5, rows_are_records=True), capfd, caplog)
     prepared = prepare((db.con, "odd.visits"), "x", width=5)
     db.run("DROP TABLE odd.visits", "CREATE TABLE odd.visits (x Int64) ENGINE = Memory")
     only_our_words(prepared, capfd, caplog)
@@ -143,6 +145,14 @@ def test_faults(db: Database, capfd: pytest.CaptureFixture[str], caplog: pytest.
     only_our_words(prepared, capfd, caplog)
     with pytest.raises(InputError, match=r"table: 'odd.visits' does not exist"):
         prepare((db.con, "odd.visits"), "x", width=5)
+
+
+def test_tables_that_merge_rows_are_refused(db: Database) -> None:
+    db.run("CREATE TABLE odd.sums (x Float64, k Int64) ENGINE = SummingMergeTree ORDER BY k")
+    db.run("CREATE TABLE odd.plain (x Float64, k Int64) ENGINE = MergeTree ORDER BY k")
+    with pytest.raises(InputError, match="whose rows need not be records"):
+        prepare((db.con, "odd.sums"), "x", width=5)
+    assert prepare((db.con, "odd.plain"), "x", width=5).query()
 
 
 def test_what_is_refused(db: Database) -> None:

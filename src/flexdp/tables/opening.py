@@ -95,9 +95,12 @@ def open_table(
         return open_spark(source, rows_are_records=rows_are_records)
     _refuse_engine(engine, "a file, a frame or an array")
     library = _library_of(source)
-    if rows_are_records and not (library == "duckdb" or (library == "polars" and hasattr(source, "collect"))):
+    computed = library == "duckdb" or (library == "polars" and hasattr(source, "collect"))
+    computed = computed or (library is None and is_stream(source))
+    if rows_are_records and not computed:
         raise InputError(
-            "rows_are_records", "applies to relations, lazy frames, DataFrames of Spark, tables and views of databases",
+            "rows_are_records",
+            "applies to relations, lazy frames, DataFrames of Spark, Arrow streams, tables and views of databases",
             remedy="Leave it out.",
         )  # fmt: skip
     if isinstance(source, str | os.PathLike):

@@ -98,7 +98,7 @@ def _check_stored(ask: Ask, found: Described | None) -> None:
     )
     merged = {f"{CLICKHOUSE.identifier(row[0])}.{CLICKHOUSE.identifier(row[1])}" for row in engines}
     if found is not None and found[0] in merged:
-        raise not_records("a view of ClickHouse, or a table that merges rows, whose definition is not read")
+        raise not_records("a definition, or a way to merge rows, which is not read on ClickHouse")
 
 
 def describe(ask: Ask, table: str) -> Described:

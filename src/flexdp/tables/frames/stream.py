@@ -23,14 +23,14 @@ def is_stream(source: object) -> bool:
 
 def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
     """Open such an object: only its schema is read. What it computes on the way, nobody can tell."""
-    if not rows_are_records and type(source).__module__.split(".")[0] not in _STORED:
-        raise not_records("an Arrow stream, which may be computed")
     if hasattr(source, "iloc"):
         raise InputError(
             "source",
             "has types that were inferred from cells, as in pandas",
             remedy="Pass it as a pandas frame.",
         )
+    if not rows_are_records and type(source).__module__.split(".")[0] not in _STORED:
+        raise not_records("steps before its Arrow stream that cannot be seen")
     try:
         import pyarrow
     except ModuleNotFoundError:

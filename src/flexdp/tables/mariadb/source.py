@@ -110,7 +110,7 @@ def _check_stored(ask: Ask, table: str) -> None:
     for place, name in (("DATABASE()", table), (MARIADB.text(schema), rest)) if dot else (("DATABASE()", table),):
         same = f"CAST(table_schema AS BINARY) = {place} AND CAST(table_name AS BINARY) = {MARIADB.text(name)}"
         if ask(f"SELECT 1 FROM information_schema.tables WHERE {same} AND table_type LIKE '%VIEW'"):
-            raise not_records("a view of MariaDB, whose definition is not read")
+            raise not_records("a definition, which is not read on MariaDB")
 
 
 def describe(ask: Ask, table: str) -> Described:
