@@ -43,7 +43,7 @@ cli.main(["demo"], standalone_mode=False)
     [
         ("scipy", "flexdp.distances.lossy_winf([[0, 1.0]], [[2, 3.0]])", "needs scipy: run pip install 'flexdp[lab]'"),
         ("pymysql", "flexdp.query(('mariadb://h/d', 't'), 'x')", "needs PyMySQL. Run pip install 'flexdp[mariadb]'"),
-        ("pyarrow", "flexdp.query(Stream(), 'x')", "is an Arrow stream, which needs pyarrow"),
+        ("pyarrow", "flexdp.query(Stream(), 'x', rows_are_records=True)", "is an Arrow stream, which needs pyarrow"),
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
