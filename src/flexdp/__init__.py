@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flexdp._release.promises import Certificate
     from flexdp._release.published import Release
     from flexdp._release.several import Releases
+    from flexdp._release.summary import summary
     from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, UnavailableError
     from flexdp.guarantees import Accuracy, Privacy
     from flexdp.histogram import Histogram
@@ -39,6 +40,7 @@ __all__ = [
     "plan",
     "query",
     "release",
+    "summary",
 ]
 
 _NAMES = {  # where each public name is defined; loaded on first use, so that importing flexdp takes no time
@@ -57,6 +59,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "plan": "planning",
     "query": "_release.api",
     "release": "_release.api",
+    "summary": "_release.summary",
 }
 _ROOMS = (
     "baselines",

@@ -34,6 +34,7 @@ RIGHT = [
     "release t.csv x --also y --separately --split 1,2 --width 1,2 --relative 0.1 --edges 1,2 --beta 1 -e 1 -d 1e-6",
     "release t.csv x --per-unit max --unit p --zone UTC --table t --epsilon 1 --delta 1e-6",
     "release t.csv x --kind number --ask q0.9 --epsilon 1 --delta 0 --bounds 0:100 --by w --groups A,B",
+    "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
     "columns t.csv --delimiter , --format csv --table t",
     "query t.csv x --dialect postgres",
     "plan --epsilon 1 --delta 1e-6 --records-about 1000 --bounds 0:100 --width 5",

@@ -216,7 +216,30 @@ def releases(folder: Path) -> dict[str, Call]:
     return {
         "release": Call(
             flexdp.release,
-            {"source": one, **RIGHT, **shape, **rest, "outside": "clamp", "separately": False, "exact": False},
+            {
+                "source": one,
+                **RIGHT,
+                **shape,
+                **rest,
+                "outside": "clamp",
+                "separately": False,
+                "exact": False,
+                "rows_are_records": False,
+                **none("where", "derive"),
+            },
+        ),
+        "release of a part": Call(
+            flexdp.release,
+            {
+                "source": TABLE,
+                "column": "z",
+                **RIGHT,
+                "width": 1,
+                "where": "ward = 'A' AND x < 9",
+                "derive": {"z": "x + y"},
+                "rows_are_records": False,
+            },
+            ["column", "where", "derive", "rows_are_records"],
         ),
         "release of a frame": Call(flexdp.release, table, [name for name in table if name not in ("source", *RIGHT)]),
         "release of a file": Call(

@@ -288,7 +288,7 @@ def test_ctrl_c_cancels_on_the_server(visits: psycopg.Connection[Any], address: 
             return other.execute(question).fetchone() is not None
 
         for source in ((visits, "slow"), (address, "slow")):
-            prepared = prepare(source, "x", width=5).with_budget(**SPEND)
+            prepared = prepare(source, "x", width=5, rows_are_records=True).with_budget(**SPEND)
             with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
                 prepared.run()
             wait_for(lambda: not under_way())

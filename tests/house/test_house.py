@@ -67,7 +67,7 @@ def imports(path: Path) -> frozenset[str]:
 def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
         "Accuracy", "Answer", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram", "InputError",
-        "Privacy", "Release", "Releases", "UnavailableError", "__version__", "plan", "query", "release",
+        "Privacy", "Release", "Releases", "UnavailableError", "__version__", "plan", "query", "release", "summary",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 

@@ -282,7 +282,8 @@ def test_what_was_not_asked_is_read_off_buckets_or_refused() -> None:
     with pytest.raises(InputError, match=r"answers only what was asked for.*ask=\['median'\]"):
         alone.median()
     with pytest.raises(InputError, match=r"has no mean: it was not asked for.*ask=\['mean'\]"):
-        both.mean()
+        alone.mean()
+    assert both.mean().promise is None and both.mean().text.startswith("about ")
     assert both.median().accuracy is not None and both.max().promise is not None
     assert both.budget is not None and both.budget.epsilon == Fraction(3, 4)
     for query in ("mode", "support", "counts"):
@@ -330,6 +331,12 @@ def test_groups_that_are_not_known_are_listed_first() -> None:
         "levels": Fraction(1, 4),
         "mean": Fraction(1, 4),
     }
+
+
+def test_buckets_that_list_no_group() -> None:
+    found = flexdp.release(TABLE, "cost", by="pid", epsilon=1, delta=1e-6, width=100, ask="max")
+    assert not found.survived and found.groups == [] and found.answers() == []
+    assert Release.from_json(found.to_json()) == found and found.to_html()
 
 
 def test_a_group_counts_readable_values_only() -> None:

@@ -23,7 +23,7 @@ from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
 
-__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release"]
+__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release", "spelled_out"]
 
 _SCALARS = ("zone", "unit", "unit_kind", "engine", "format", "delimiter")
 _BUCKETS = ("width", "relative", "edges", "bounds", "outside", "kind", "beta")
@@ -73,7 +73,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def _spelled_out(function: _F) -> _F:
+def spelled_out(function: _F) -> _F:
     """Give a function that takes ``**options`` a signature in which every option is spelled out."""
     own = inspect.signature(function)
     kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -93,20 +93,6 @@ def _annotation(name: str) -> str:
 @overload
 def release(
     source: Any,
-    column: Sequence[str],
-    *,
-    epsilon: Number,
-    delta: Number,
-    certify: Number | None = None,
-    separately: Literal[True],
-    split: Sequence[Number] | None = None,
-    **options: Unpack[Options],
-) -> Releases: ...
-
-
-@overload
-def release(
-    source: Any,
     column: str | Sequence[str] | None = None,
     *,
     epsilon: Number,
@@ -118,7 +104,21 @@ def release(
 ) -> Release: ...
 
 
-@_spelled_out
+@overload
+def release(
+    source: Any,
+    column: Sequence[str],
+    *,
+    epsilon: Number,
+    delta: Number,
+    certify: Number | None = None,
+    separately: Literal[True],
+    split: Sequence[Number] | None = None,
+    **options: Unpack[Options],
+) -> Releases: ...
+
+
+@spelled_out
 def release(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -146,7 +146,8 @@ def release(
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
     epsilon, delta
-        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone.
+        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone,
+        unless groups have to be listed.
     certify
         The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
     separately, split
@@ -220,7 +221,7 @@ def release(
     return request.with_budget(epsilon, delta, certify=certify, split=split).run()
 
 
-@_spelled_out
+@spelled_out
 def query(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -268,7 +269,7 @@ def prepare(source: Any, column: Any = None, *, separately: object = False, **op
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
-    options["rows_are_records"] = flag("rows_are_records", options.get("rows_are_records", False))
+    options |= {name: flag(name, options.get(name, False)) for name in ("rows_are_records", "exact")}
     table = open_table(
         source,
         None if column is None else names,

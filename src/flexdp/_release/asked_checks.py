@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,9 @@ from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import DroppedBars
 
 if TYPE_CHECKING:
+    from flexdp.sharp.ranks import Ranks
     from flexdp.tables import Counting, Table
-    from flexdp.tables.ranks import GroupedRanks
+    from flexdp.tables.ranked import GroupedRanks
 
 __all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups"]
 
@@ -226,15 +227,26 @@ def asked_of(
                 listed: Mapping[tuple[Any, ...], int | None] = _listed(ranks, spec, budget.listing)
             else:
                 listed = dict.fromkeys([()] if groups is None else groups)
-            for group, left in listed.items():
-                own = ranks.group(group_index(group)) if spec.by else ranks
-                results[group] = answer(asked, parts, column, own, Bits(), listed=left)
+            for group, own in _groups_of(ranks, spec, list(listed)):
+                results[group] = answer(asked, parts, column, own, Bits(), listed=listed[group])
         done = True
     except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
         results.clear()
     if not done:
         raise DataError
-    return Asked(wanted=asked, budget=budget, column=column, results=results)
+    return Asked(wanted=asked, budget=budget, column=column, results={group: results[group] for group in listed})
+
+
+def _groups_of(
+    ranks: GroupedRanks, spec: Spec, groups: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
+    """Each group with its ranks; the whole column without groups."""
+    if not spec.by:
+        yield (), ranks
+        return
+    keys = {group_index(group): group for group in groups}
+    for key, own in ranks.together(list(keys)):
+        yield keys[key], own
 
 
 def _listed(ranks: GroupedRanks, spec: Spec, listing: DroppedBars) -> dict[tuple[Any, ...], int]:

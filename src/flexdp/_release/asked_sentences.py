@@ -157,7 +157,7 @@ class Telling:
             name=label(statistic),
             value=self.value(units),
             accuracy=None,
-            statement=f"{self.words._headline(statistic)}: {text}. {self._promised(statistic, promise)}{sure}",
+            statement=f"{self.words.headline(statistic)}: {text}. {self._promised(statistic, promise)}{sure}",
             text=text,
             interval=None if reading is None else reading.interval,
             promise=promise,
@@ -211,7 +211,7 @@ class Telling:
         told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
-        word = self.words._headline(statistic).partition(" (")[0]
+        word = self.words.headline(statistic).partition(" (")[0]
         reached = value_words(self.value(promise.reaches))
         return f"{told}; {_SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
 
@@ -241,7 +241,7 @@ class Telling:
         names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
-            f"{self.words._headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
+            f"{self.words.headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
         )
         return Answer(name=label(statistic), value=value, accuracy=None, statement=statement, text=text)
 
@@ -257,7 +257,7 @@ class Telling:
         value = to_double(number)
         shown = _rounded(number, promise, word)
         text = f"about {figure(shown)}"
-        head = f"{self.words._headline(statistic)}: {text}."
+        head = f"{self.words.headline(statistic)}: {text}."
         if found.tally is None or promise is None:
             told = "No bound on its error is stated."
         else:
@@ -284,7 +284,7 @@ class Telling:
         spec, budget = self.words.spec, self.asked.budget
         share = self.asked.parts[part]
         needed = math.ceil(few / share)
-        headline = self.words._headline(statistic)
+        headline = self.words.headline(statistic)
         told = (
             f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
             f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import pairs, text
-from flexdp._core.text import is_unicode, safe_repr
+from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class Named:
 
     def column(self, name: object) -> Column:
         """Return the column of that name."""
-        own = self.derived.get(name) if isinstance(name, str) else None
+        plain = plain_scalar(name)
+        own = self.derived.get(plain) if isinstance(plain, str) else None
         return self.table.column(name) if own is None else own
 
     def used(self, columns: list[Column]) -> tuple[tuple[str, str], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,8 @@ __all__ = [
     "all_of",
     "bounds_pair",
     "comma_separated",
+    "group_options",
+    "labels",
     "named_values",
     "pair_of",
     "prepared",
@@ -100,6 +102,48 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 IN_DATABASE = click.option(
     "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db, .sqlite or .duckdb file."
 )
+_LABELS = (
+    click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
+    click.option(
+        "--by-kind",
+        metavar="K,K,…",
+        callback=comma_separated,
+        help="Type of group columns that declare none: text (default), integer, date, boolean; one, or one for each.",
+    ),
+    click.option(
+        "--groups",
+        metavar="G,G,…",
+        callback=comma_separated,
+        help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
+    ),
+    click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
+    click.option(
+        "--unit-kind",
+        type=click.Choice(["text", "integer", "date"]),
+        help="Type of a unit column that declares none; default: text.",
+    ),
+    click.option(
+        "--max-buckets-per-unit",
+        metavar="K",
+        help="Maximum number of buckets one unit may count in; required with --unit.",
+    ),
+    click.option(
+        "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
+    ),
+    click.option(
+        "--derive",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=named_values,
+        help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
+    ),
+    click.option(
+        "--rows-are-records",
+        is_flag=True,
+        help="Vouch for a view: every record makes at most one row, and no row depends on two.",
+    ),
+    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
+)
 _TABLE = (
     click.argument("source", metavar="FILE...", nargs=-1),
     click.argument("column"),
@@ -134,51 +178,12 @@ _TABLE = (
         help="Type of a column that declares none.",
     ),
     click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin."),
-    click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
-    click.option(
-        "--by-kind",
-        metavar="K,K,…",
-        callback=comma_separated,
-        help="Type of group columns that declare none: text (default), integer, date, boolean; one, or one for each.",
-    ),
-    click.option(
-        "--groups",
-        metavar="G,G,…",
-        callback=comma_separated,
-        help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
-    ),
-    click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
-    click.option(
-        "--unit-kind",
-        type=click.Choice(["text", "integer", "date"]),
-        help="Type of a unit column that declares none; default: text.",
-    ),
-    click.option(
-        "--max-buckets-per-unit",
-        metavar="K",
-        help="Maximum number of buckets one unit may count in; required with --unit.",
-    ),
+    *_LABELS,
     click.option(
         "--ask",
         multiple=True,
         metavar="S",
         help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
-    ),
-    click.option(
-        "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
-    ),
-    click.option(
-        "--derive",
-        multiple=True,
-        metavar="NAME=VALUE",
-        callback=named_values,
-        help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
-    ),
-    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
-    click.option(
-        "--rows-are-records",
-        is_flag=True,
-        help="Vouch for a view: every record makes at most one row, and no row depends on two.",
     ),
     IN_DATABASE,
     DELIMITER,
@@ -193,6 +198,7 @@ def all_of(options: tuple[Callable[[_F], _F], ...]) -> Callable[[_F], _F]:
 
 
 table_options: Callable[[Any], Any] = all_of(_TABLE)
+labels: Callable[[Any], Any] = all_of(_LABELS)
 
 
 def source_of(files: tuple[str, ...], table: str | None) -> Any:
@@ -226,19 +232,22 @@ def prepared(source: tuple[str, ...], column: str, table: str | None, **options:
     if options["separately"] and not also:
         raise InputError("separately", "needs several columns", remedy=("Name the others with ", P("also"), "."))
     names = [column, *also]
-    if options["by_kind"] and len(options["by_kind"]) == 1:
-        (options["by_kind"],) = options["by_kind"]
-    if options["groups"] and len(by) > 1:
-        options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
     options["ask"] = list(options["ask"]) or None
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(
         source_of(source, table),
         names if also else column,
-        by=list(by) or None,
-        **options,
+        **{**options, **group_options(by, options["by_kind"], options["groups"])},
     )
+
+
+def group_options(by: Sequence[str], kinds: list[str] | None, groups: list[str] | None) -> dict[str, Any]:
+    """Return the columns of groups, their kinds and the declared groups as the library takes them."""
+    among: list[Any] | None = groups
+    if groups and len(by) > 1:
+        among = [tuple(part.strip() for part in group.split(":")) for group in groups]
+    return {"by": list(by) or None, "by_kind": kinds[0] if kinds and len(kinds) == 1 else kinds, "groups": among}
 
 
 def _each(name: str, value: Any, columns: list[str]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
@@ -15,10 +16,10 @@ from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import comma_separated, prepared, table_options
-from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers
+from flexdp.cli.output import AtomicFile, all_answers, json_document, print_answers, stats_of_each
 from flexdp.errors import InputError
 
-__all__ = ["release"]
+__all__ = ["publish", "release"]
 
 _LARGE_DELTA = Fraction(1, 100)  # warn from here
 _WRITTEN = {
@@ -78,7 +79,12 @@ def release(
     Every run spends (ε, δ) again.
     """
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
-    questions = parse_stats(stats, request)
+    return publish(run, request, stats, as_json=as_json, output=output, told=options["kind"] is not None)
+
+
+def publish(run: Run, request: Any, stats: Sequence[str], *, as_json: bool, output: str | None, told: bool) -> int:
+    """Run a request, write it to a file and print its answers; ``told`` if the caller said how cells are written."""
+    questions = stats_of_each(stats, request)
     _warn(request)
     unwritten = False
     try:
@@ -95,26 +101,28 @@ def release(
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
     each = list(published.values()) if request.separately else [published]
-    _tell_reading(request, asked=options["kind"] is not None and all(one.survived for one in each))
+    _tell_reading(request, asked=told and all(one.survived for one in each))
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
         from flexdp._release.json import SCHEMA_OF_SEVERAL
 
-        documents = [json_document(one, questions) for one in each]
+        documents = [json_document(one, own) for one, own in zip(each, questions, strict=True)]
         content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
-        for one in each:
+        for one, own in zip(each, questions, strict=True):
             if request.separately:
                 click.echo(f"{visible(str(one.column))}:")
-            print_answers(one, all_answers(one, questions))
+            print_answers(one, all_answers(one, own))
     if unwritten:
         raise InputError(
             "output",
             f": could not write {safe_repr(output)}; the release was printed to standard output instead, as JSON; "
             f"{run.cost}",
         )
+    for cause in () if any(one.survived for one in each) else each[0].likely_causes:
+        click.echo(f"Likely cause: {visible(cause)}", err=True)
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 

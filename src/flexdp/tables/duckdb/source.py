@@ -133,6 +133,7 @@ def open_relation(
     def opened(_columns: Sequence[str]) -> Iterator[Workspace]:
         mark = uuid.uuid4().hex
         rows, cells = f"flexdp_records_{mark}", f"flexdp_cells_{mark}"
+        kept: list[str] = []
 
         def ask(statement: str) -> Any:
             def work() -> Any:
@@ -144,12 +145,13 @@ def open_relation(
                 return run(work, interrupt)
 
         def keep(name: str, query: str) -> None:
+            kept.append(name)
             ask(f"CREATE TEMP TABLE {name} AS {query}")
 
         try:
             yield Workspace(DUCKDB, ask, keep, arrays, rows, cells)
         finally:
-            for name in (rows, cells):
+            for name in kept:
                 ask(f"DROP TABLE IF EXISTS temp.{name}")
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, opened, table=_RELATION)

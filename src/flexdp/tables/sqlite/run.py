@@ -73,6 +73,7 @@ def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspa
     """Open a workspace on the caller's connection, in the caller's thread; its copies are dropped at the end."""
     mark = uuid.uuid4().hex
     rows, cells = f"temp.flexdp_records_{mark}", f"temp.flexdp_cells_{mark}"
+    kept: list[str] = []
 
     def ask(statement: str) -> Any:
         return run_here(lambda: _borrowed(con, lambda fetch: fetch(statement)), con.interrupt)
@@ -80,6 +81,7 @@ def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspa
     def keep(name: str, query: str) -> None:
         def work(fetch: Ask) -> None:
             check(fetch)
+            kept.append(name)
             fetch(f"CREATE TEMP TABLE {name} AS {query}")
 
         run_here(lambda: _borrowed(con, work), con.interrupt)
@@ -87,7 +89,7 @@ def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspa
     try:
         yield Workspace(SQLITE, ask, keep, rows=rows, cells=cells)
     finally:
-        for name in (rows, cells):
+        for name in kept:
             _drop(con, name)
 
 
