@@ -88,6 +88,8 @@ SLOW = {
     "report/test_charts.py": ["test_maps_stay_small", "test_pictures_stay_small"],
     "report/test_page.py": ["test_the_same_file_from_everywhere"],
     "statistics/test_attainable.py": ["test_quantile_sets_at_any_level", "test_sets_are_those_of_the_enumeration"],
+    "tables/test_arrow_streams.py": ["test_streams_are_counted_as_their_table_is"],
+    "tables/test_duckdb_files.py": ["test_threads_take_turns_on_one_connection_and_its_cursors"],
     "tables/test_hostile.py": [
         "test_one_strange_integer",
         "test_one_strange_line_of_csv",

@@ -17,9 +17,9 @@ from _support.command import commands
 
 import flexdp
 from flexdp.cli.app import cli
-from flexdp.cli.errors import NOTHING_SURVIVED, guarded
+from flexdp.cli.errors import BAD_INPUT, NOTHING_SURVIVED, UNAVAILABLE, guarded
 
-DOCUMENTED = {0, 2, NOTHING_SURVIVED}
+DOCUMENTED = {0, BAD_INPUT, NOTHING_SURVIVED, UNAVAILABLE}
 WORDS = [
     "", " ", "\0", "a\0b", "a\nb", "\ud800", "\x1b[31m", "y" * 305, "y" * 100_000, "-1", "0", "1.5", "nan", "inf",
     "1e400", "9" * 500, ",", ":", "1:", ":2", "1:2:3", '"', "'", "=", "-", "--", "/", ".", "..", "*", "[", "{}", "%",
@@ -83,8 +83,13 @@ def test_every_wrong_word_is_one_line(
                 continue  # would do the real work, which for a page ends when it is told to
             code, said = _said([*right[:place], word, *right[place + 1 :]], monkeypatch, capsys)
             errors = [row for row in said.splitlines() if row.startswith("Error: ")]
-            refused = code == 2 and len(errors) == 1 and len(said) < 2000 and "an unexpected" not in said
-            if not (code in DOCUMENTED - {2} and not errors) and not refused:
+            refused = (
+                code in (BAD_INPUT, UNAVAILABLE)
+                and len(errors) == 1
+                and len(said) < 2000
+                and "an unexpected" not in said
+            )
+            if not (code in DOCUMENTED - {BAD_INPUT, UNAVAILABLE} and not errors) and not refused:
                 wrong.append(f"{right[place - 1 : place]} {word[:40]!r}: exit {code}, {said[:300]!r}")
     assert not wrong, "\n".join(wrong)
 

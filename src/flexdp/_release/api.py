@@ -263,7 +263,7 @@ def query(
     source, column, separately
         As for :func:`release`.
     dialect
-        Another dialect to show the query in, such as "bigquery" or "snowflake".
+        Another dialect to show the query in, such as "postgres" or "mariadb".
     width, relative, edges, beta, bounds, outside, kind, zone
         As for :func:`release`.
     by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
