@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
-	@echo "make test     set up everything and run all tests; as root, install Debian's chromium for the browser tests"
+	@echo "make test     set up everything and run all tests; as root, install Debian's chromium and MariaDB for them"
 	@echo "make quick    run the tests that are fast and need no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make floors   run the tests of quick with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
@@ -16,7 +16,7 @@ help:
 demo: .venv/core
 	$(BIN)/flexdp demo
 
-test: .venv/test .venv/browser
+test: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
 	$(BIN)/python -m pytest -n auto
 
 quick: .venv/test
@@ -63,6 +63,22 @@ bench: .venv/bench
 	fi; \
 	if command -v chromium > /dev/null; then touch $@; \
 	else echo "*** No chromium: the browser tests will be skipped. Install it, or run make test SUDO=sudo."; fi
+
+# A server for the tests of MariaDB: its programs alone, no service. Without it those tests are skipped, and say so.
+.venv/mariadb: .venv/bin/python
+	@export DEBIAN_FRONTEND=noninteractive; PATH="$$PATH:/usr/sbin"; \
+	get="apt-get install -qq -y --no-install-recommends mariadb-server-core mariadb-client-core"; \
+	if ! command -v mariadbd > /dev/null && { [ "$$(id -u)" = 0 ] || [ -n "$(SUDO)" ]; }; then \
+		echo "*** INSTALLING Debian's MariaDB on this machine for its tests: $(SUDO) $$get"; \
+		{ $(SUDO) $$get || { $(SUDO) apt-get update -qq && $(SUDO) $$get; }; } > /dev/null 2>&1 || true; \
+	fi; \
+	if command -v mariadbd > /dev/null; then touch $@; \
+	else echo "*** No MariaDB: its tests will be skipped. Install it, or run make test SUDO=sudo."; fi
+
+# ClickHouse for its tests: half a gigabyte, which the other commands do without.
+.venv/clickhouse: .venv/test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt chdb-core
+	touch $@
 
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flexdp._release.published import Release
     from flexdp._release.several import Releases
     from flexdp._release.summary import summary
-    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, ReadingWarning
+    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, ReadingWarning, UnavailableError
     from flexdp.guarantees import Accuracy, Privacy
     from flexdp.histogram import Histogram
     from flexdp.planning import plan
@@ -38,6 +38,7 @@ __all__ = [
     "ReadingWarning",
     "Release",
     "Releases",
+    "UnavailableError",
     "__version__",
     "check",
     "plan",
@@ -60,6 +61,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "ReadingWarning": "errors",
     "Release": "_release.published",
     "Releases": "_release.several",
+    "UnavailableError": "errors",
     "check": "tables.check",
     "plan": "planning",
     "query": "_release.api",

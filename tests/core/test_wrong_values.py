@@ -293,6 +293,16 @@ def releases(folder: Path) -> dict[str, Call]:
         "release between edges": Call(flexdp.release, {"source": one, **RIGHT, "edges": [0, 1, 5]}, ["edges"]),
         "release of relative buckets": Call(flexdp.release, {"source": one, **RIGHT, "relative": 0.1}, ["relative"]),
         "release of integers": Call(flexdp.release, {**whole, "edges": None}, ["width", "bounds", "edges"]),
+        "release of other groups": Call(
+            flexdp.release,
+            {"source": TABLE, "column": "x", **RIGHT, "width": 1, "by": "ward", "groups": ["A"], "other": "rest"},
+            ["by", "groups", "other"],
+        ),
+        "summary": Call(
+            flexdp.summary,
+            {"source": TABLE, "columns": ["x", "ward"], **RIGHT, "skip": None, "split": None, "width": {"x": 1}},
+            ["columns", "skip", "split"],
+        ),
         "query": Call(
             flexdp.query,
             {"source": path, "column": "x", "kind": "number", "width": 1, "dialect": "postgres"},
@@ -309,7 +319,8 @@ def planned() -> dict[str, Call]:
     solved = {**RIGHT, "records_at_least": 1000, "buckets": 10, "buckets_per_unit": 1}
     regime = {"name": "inverse-root", "records_at_least": 1000, "buckets": 3}
     return {
-        "plan": Call(flexdp.plan, {**known, **losses, **rest}),
+        "plan": Call(flexdp.plan, {**known, **losses, **rest, "ask": None, "seed": 0}),
+        "plan of answers": Call(flexdp.plan, {"epsilon": 1, "records_about": 1000, "ask": ["max"], "seed": 0}, ["ask"]),
         "plan of buckets": Call(
             flexdp.plan,
             {"delta": 1e-6, "records_about": 1000, "buckets": 10, "lose_share": 0.1},

@@ -53,6 +53,7 @@ class Options(TypedDict, total=False):
     by: str | Sequence[str] | None
     by_kind: PerColumn[GroupKind]
     groups: Sequence[Any] | None
+    other: str | None
     unit: str | None
     unit_kind: UnitKind | None
     max_buckets_per_unit: int | None
@@ -184,6 +185,8 @@ def release(
     by, groups
         Columns whose values make groups, found as they are, or declared, which makes all buckets public. A record lies
         in one bucket of one group, so the price is the same.
+    other
+        The name of one more group, for the records that none of the declared groups covers.
     by_kind, unit_kind
         How to read columns of groups and units that declare no type (default "text"), or whose type pandas has inferred
         (no default): "text", "integer", "date", and for groups "boolean". For several columns of groups, one for all, a
@@ -260,10 +263,10 @@ def query(
     source, column, separately
         As for :func:`release`.
     dialect
-        Another dialect to show the query in, such as "bigquery" or "snowflake".
+        Another dialect to show the query in, such as "postgres" or "mariadb".
     width, relative, edges, beta, bounds, outside, kind, zone
         As for :func:`release`.
-    by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
+    by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
     engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask, exact
         As for :func:`release`.

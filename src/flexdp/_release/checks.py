@@ -19,7 +19,7 @@ from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import Wanted
 from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_unread
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
-from flexdp._release.filters import named_columns, record_filter
+from flexdp._release.filters import named_columns, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -57,6 +57,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
     from flexdp.tables import Axis, Counting
 
     refuse_both(options)
+    options = with_other(options)
     named = named_columns(table, options.get("derive"), options.get("zone"))
     declared = [named.column(name) for name in columns]
     per_unit = options.get("per_unit")

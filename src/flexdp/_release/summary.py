@@ -53,7 +53,7 @@ def summary(
         equal shares unless given.
     width, relative, edges, exact, bounds, outside, kind
         As for :func:`flexdp.release`; by column name where they differ.
-    zone, by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
+    zone, by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`flexdp.release`, the same for every column. Columns of groups and units are not released.
     where, derive, rows_are_records, engine, format, delimiter
         As for :func:`flexdp.release`.

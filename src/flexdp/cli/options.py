@@ -122,7 +122,7 @@ ABOUT = (
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 IN_DATABASE = click.option(
-    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db or .sqlite file."
+    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db, .sqlite or .duckdb file."
 )
 _LABELS = (
     click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
@@ -138,6 +138,7 @@ _LABELS = (
         callback=comma_separated,
         help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
     ),
+    click.option("--other", metavar="NAME", help="One more group, for the records that --groups does not cover."),
     click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
     click.option(
         "--unit-kind",
@@ -244,7 +245,7 @@ def source_of(files: tuple[str, ...], table: str | None) -> Any:
         raise InputError(
             "table",
             "applies to databases only",
-            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.",
+            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite, .sqlite3, .duckdb or .ddb.",
         )
     return files[0], table
 

@@ -13,7 +13,7 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from gzip import BadGzipFile, GzipFile
@@ -38,7 +38,7 @@ __all__ = [
     "split_lines",
 ]
 
-STDIN = "/dev/stdin"
+STDIN = "\0standard input"  # in a list of files; no file has such a name
 LONGEST_LINE = 1 << 20  # bytes, without the line end
 _CHUNK = 1 << 20  # bytes read at a time
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
@@ -131,10 +131,14 @@ def _open_raw(file: str, stopped: threading.Event) -> Iterator[ReadInto]:
 
 def _read_stdin(stopped: threading.Event, buffer: memoryview) -> int:
     """Read, waiting in short steps, so that the wait can be stopped."""
-    while not select.select([0], [], [], _POLL_SECONDS)[0]:
-        if stopped.is_set():
-            raise InterruptedError
-    return os.readv(0, [buffer])
+    with suppress(OSError):  # on Windows, only sockets can be waited for
+        while not select.select([0], [], [], _POLL_SECONDS)[0] and not stopped.is_set():
+            pass
+    if stopped.is_set():
+        raise InterruptedError
+    found = os.read(0, len(buffer))
+    buffer[: len(found)] = found
+    return len(found)
 
 
 def _unpack(unpacked: GzipFile, buffer: memoryview) -> int:

@@ -53,10 +53,14 @@ def find_files(paths: Sequence[Any], *, echo: bool) -> list[str]:
     if not files:
         raise InputError("source", "must name at least one file", given="an empty list")
     # A file named twice would count every record twice, at twice the stated privacy loss.
-    identities = {(entry.st_dev, entry.st_ino) for entry in (os.stat(file) for file in files)}  # noqa: PTH116
+    identities = {(entry.st_dev, entry.st_ino) for entry in map(_entry, files)}
     if len(identities) < len(files):
         raise InputError("source", "names the same file more than once", remedy="Name each file once.")
     return files
+
+
+def _entry(file: str) -> os.stat_result:
+    return os.fstat(0) if file == STDIN else os.stat(file)  # noqa: PTH116
 
 
 def format_of(files: Sequence[str], asked: FileFormat | None) -> FileFormat:
@@ -69,7 +73,7 @@ def format_of(files: Sequence[str], asked: FileFormat | None) -> FileFormat:
 
 def shown_path(file: str) -> str:
     """Return a path as a message may repeat it."""
-    return safe_repr(file, _LONGEST_SHOWN)
+    return "standard input" if file == STDIN else safe_repr(file, _LONGEST_SHOWN)
 
 
 def _path(given: Any, item: str, *, echo: bool) -> str:
