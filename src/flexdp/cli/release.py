@@ -121,6 +121,8 @@ def publish(run: Run, request: Any, stats: Sequence[str], *, as_json: bool, outp
             f": could not write {safe_repr(output)}; the release was printed to standard output instead, as JSON; "
             f"{run.cost}",
         )
+    for cause in () if any(one.survived for one in each) else each[0].likely_causes:
+        click.echo(f"Likely cause: {visible(cause)}", err=True)
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 
