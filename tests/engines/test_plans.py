@@ -95,6 +95,7 @@ def test_one_record_moves_many_rows_of_a_view_of_postgres(psycopg_connection: An
     assert moved(before, bars((con, "moved"), rows_are_records=True)) > 10
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_frames_of_spark(spark: Any) -> None:
     from pyspark.sql import functions as f
 
