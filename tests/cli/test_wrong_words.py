@@ -35,6 +35,7 @@ RIGHT = [
     "release t.csv x --per-unit max --unit p --zone UTC --table t --epsilon 1 --delta 1e-6",
     "release t.csv x --kind number --ask q0.9 --epsilon 1 --delta 0 --bounds 0:100 --by w --groups A,B",
     "release t.csv x --kind number --width 5 -e 1 -d 1e-6 --title T --publisher P --dataset-name N --period P",
+    "release t.csv z --kind number --width 5 -e 1 -d 1e-6 --where 'y = 1' --derive 'z=x + y'",
     "check t.csv x y --kind number --decimal , --thousands . --currency € --date-format %d.%m.%Y --encoding cp1252",
     "check t.csv x --delimiter , --format csv --sheet S --zone UTC",
     "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
