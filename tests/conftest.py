@@ -11,6 +11,13 @@ from hypothesis import HealthCheck, settings
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
 # Tests that take seconds of processor time: ``make quick`` leaves them to ``make test``.
 SLOW = {
+    "accounting/test_composition.py": [
+        "test_calibrated_releases_fit_and_lose_no_more",
+        "test_dp_accounting_agrees",
+        "test_masses_are_proved_pessimistic_and_the_proof_can_fail",
+        "test_more_points_than_fit_are_made_coarser",
+        "test_never_worse_than_basic_composition",
+    ],
     "baselines/test_baselines.py": [
         "test_jump_costs_are_those_of_all_histograms",
         "test_so_they_are_under_the_other_rules_for_ties",

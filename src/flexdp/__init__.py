@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from flexdp._release.promises import Certificate
     from flexdp._release.published import Release
     from flexdp._release.several import Releases
-    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError
+    from flexdp.accounting import Ledger, compose, privacy_curve
+    from flexdp.errors import BudgetError, CertificateError, DataError, FlexdpError, InputError, LedgerError
     from flexdp.guarantees import Accuracy, Privacy
     from flexdp.histogram import Histogram
     from flexdp.planning import plan
@@ -25,17 +26,22 @@ if TYPE_CHECKING:
 __all__ = [
     "Accuracy",
     "Answer",
+    "BudgetError",
     "Certificate",
     "CertificateError",
     "DataError",
     "FlexdpError",
     "Histogram",
     "InputError",
+    "Ledger",
+    "LedgerError",
     "Privacy",
     "Release",
     "Releases",
     "__version__",
+    "compose",
     "plan",
+    "privacy_curve",
     "query",
     "release",
 ]
@@ -43,20 +49,26 @@ __all__ = [
 _NAMES = {  # where each public name is defined; loaded on first use, so that importing flexdp takes no time
     "Accuracy": "guarantees",
     "Answer": "_release.answers",
+    "BudgetError": "errors",
     "Certificate": "_release.promises",
     "CertificateError": "errors",
     "DataError": "errors",
     "FlexdpError": "errors",
     "Histogram": "histogram",
     "InputError": "errors",
+    "Ledger": "accounting",
+    "LedgerError": "errors",
     "Privacy": "guarantees",
     "Release": "_release.published",
     "Releases": "_release.several",
+    "compose": "accounting",
     "plan": "planning",
+    "privacy_curve": "accounting",
     "query": "_release.api",
     "release": "_release.api",
 }
 _ROOMS = (
+    "accounting",
     "baselines",
     "calculus",
     "distances",

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 PUBLIC = (
-    "flexdp", "flexdp.baselines", "flexdp.calculus", "flexdp.distances", "flexdp.distortions", "flexdp.errors",
-    "flexdp.experiments", "flexdp.guarantees", "flexdp.histogram", "flexdp.measure", "flexdp.mechanisms",
+    "flexdp", "flexdp.accounting", "flexdp.baselines", "flexdp.calculus", "flexdp.distances", "flexdp.distortions",
+    "flexdp.errors", "flexdp.experiments", "flexdp.guarantees", "flexdp.histogram", "flexdp.measure", "flexdp.mechanisms",
     "flexdp.noise", "flexdp.planning", "flexdp.report", "flexdp.statistics", "flexdp.tables",
 )  # fmt: skip
 _ITSELF = ("self", "cls")

@@ -22,13 +22,14 @@ ROOMS = [  # imports point upwards only: a room may import those above it
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files.parquet"},
     "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow"},
-    "sqlite3": {"tables.sqlite.run"},
-    "psycopg": {"tables.postgres.run"},
+    "sqlite3": {"tables.sqlite.run", "accounting.sqlite_store"},
+    "psycopg": {"tables.postgres.run", "accounting.postgres_store"},
     "pyspark": {"tables.spark.run"},
     "sqlglot": {"tables.sql.translate"},
     "scipy": {"distances.transport", "experiments.checks"},
     "numba": {"distances.line"},
     "matplotlib": {"experiments.figure"},
+    "dp_accounting": {"accounting.exported", "accounting.composition"},  # the latter names a type
     "starlette": {"web.server"},
     "uvicorn": {"web.server"},
 }
@@ -62,8 +63,8 @@ def imports(path: Path) -> frozenset[str]:
 
 def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
-        "Accuracy", "Answer", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram", "InputError",
-        "Privacy", "Release", "Releases", "__version__", "plan", "query", "release",
+        "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram",
+        "InputError", "Ledger", "LedgerError", "Privacy", "Release", "Releases", "__version__", "compose", "plan", "privacy_curve", "query", "release",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 
@@ -158,6 +159,7 @@ def test_importing_flexdp_loads_no_engine() -> None:
         "matplotlib",
         "starlette",
         "uvicorn",
+        "dp_accounting",
         "flexdp.experiments",
     )
     code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"
