@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flexdp._release.api import query, release
     from flexdp._release.promises import Certificate
     from flexdp._release.published import Release
+    from flexdp._release.session import Session
     from flexdp._release.several import Releases
     from flexdp.accounting import Ledger, compose, privacy_curve
     from flexdp.errors import BudgetError, CertificateError, DataError, FlexdpError, InputError, LedgerError
@@ -38,6 +39,7 @@ __all__ = [
     "Privacy",
     "Release",
     "Releases",
+    "Session",
     "__version__",
     "compose",
     "plan",
@@ -61,6 +63,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "Privacy": "guarantees",
     "Release": "_release.published",
     "Releases": "_release.several",
+    "Session": "_release.session",
     "compose": "accounting",
     "plan": "planning",
     "privacy_curve": "accounting",

@@ -17,6 +17,7 @@ from flexdp._release.frames import Library, bar_columns, frame_of
 from flexdp._release.json import json_text
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
+from flexdp.accounting.payment import Payment
 from flexdp.errors import InputError
 from flexdp.histogram import KeyedHistogram
 
@@ -30,6 +31,11 @@ class Exported(ABC):
     budget: Budget | None
     cells: KeyedHistogram
     asked: Asked | None
+
+    @property
+    def payment(self) -> Payment | None:
+        """What this release cost, where a ledger paid for it; it is no part of the published document."""
+        return self.__dict__.get("_payment")
 
     @abstractmethod
     def _document(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from flexdp.accounting.composition import PrivacyCurve, compose, privacy_curve
 from flexdp.accounting.entries import Account, Entry, Receipt
 from flexdp.accounting.ledger import Ledger, Verdict
 from flexdp.accounting.losses import LossDistribution
+from flexdp.accounting.payment import Payment
 
 __all__ = [
     "Account",
@@ -12,6 +13,7 @@ __all__ = [
     "Entry",
     "Ledger",
     "LossDistribution",
+    "Payment",
     "PrivacyCurve",
     "Receipt",
     "Verdict",

@@ -17,9 +17,20 @@ from typing import Any, Literal, TypeAlias
 
 from flexdp._core.domains import text
 from flexdp._core.text import safe_repr
-from flexdp.errors import InputError
+from flexdp.errors import InputError, LedgerError
 
-__all__ = ["FIRST", "Account", "Entry", "Kind", "Receipt", "canonical", "checked_name", "checked_unit", "digest"]
+__all__ = [
+    "FIRST",
+    "Account",
+    "Entry",
+    "Kind",
+    "Receipt",
+    "account_of",
+    "canonical",
+    "checked_name",
+    "checked_unit",
+    "digest",
+]
 
 Kind: TypeAlias = Literal["create", "charge", "store"]
 FIRST = "0" * 64  # what the first row of a chain refers to
@@ -113,6 +124,20 @@ class Account:
         return self.delta - self.spent_delta
 
 
+def account_of(row: Iterable[Any]) -> Account:
+    """Return the account that a row of the database holds; :class:`LedgerError` if it holds none."""
+    name, unit, *numbers, entries, head = row
+    try:
+        epsilon, delta, spent_epsilon, spent_delta = map(Fraction, numbers)
+        count = int(entries)
+    except (ValueError, TypeError, ArithmeticError):
+        raise LedgerError(f"the account of {safe_repr(name)} in the ledger was changed; nothing was read") from None
+    return Account(
+        name=name, unit=unit, epsilon=epsilon, delta=delta, spent_epsilon=spent_epsilon, spent_delta=spent_delta,
+        entries=count, head=head,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One row of a data set's chain.
@@ -154,16 +179,22 @@ class Entry:
 
     @classmethod
     def of_row(cls, row: Iterable[Any]) -> Entry:
-        """Return the entry that a row of the database holds."""
+        """Return the entry that a row of the database holds; :class:`LedgerError` if it holds none."""
         dataset, number, kind, epsilon, delta, request, details, at, previous, own = row
+        try:
+            numbers, described = (int(number), Fraction(epsilon), Fraction(delta)), json.loads(details)
+            if not isinstance(described, dict):
+                raise TypeError("no description")
+        except (ValueError, TypeError, ArithmeticError, RecursionError):
+            raise LedgerError(f"a row of {safe_repr(dataset)} in the ledger was changed; nothing was read") from None
         return cls(
             dataset=dataset,
-            number=int(number),
+            number=numbers[0],
             kind=kind,
-            epsilon=Fraction(epsilon),
-            delta=Fraction(delta),
+            epsilon=numbers[1],
+            delta=numbers[2],
             request=request,
-            details=json.loads(details),
+            details=described,
             at=at,
             previous=previous,
             hash=own,

@@ -18,7 +18,17 @@ from typing import Any
 from flexdp._core.domains import EPSILON, PURE_DELTA, instance, path_text
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr
-from flexdp.accounting.entries import FIRST, Account, Entry, Receipt, canonical, checked_name, checked_unit, digest
+from flexdp.accounting.entries import (
+    FIRST,
+    Account,
+    Entry,
+    Receipt,
+    account_of,
+    canonical,
+    checked_name,
+    checked_unit,
+    digest,
+)
 from flexdp.accounting.postgres_store import PostgresStore
 from flexdp.accounting.sqlite_store import SqliteStore
 from flexdp.errors import BudgetError, InputError, LedgerError
@@ -153,17 +163,18 @@ Nothing was read.
             (last,), (count,) = run("locked_meta", "registry")[0], run("locked_meta", "datasets")[0]
             if run("account", name):
                 raise InputError("dataset", f": {safe_repr(name)} has been declared already", remedy="Choose another.")
-            details = {"unit": kind, "flexdp": __version__, "registry": int(count)}
-            row = _entry(name, 0, "create", whole, chance, "", details, last)
+            details = {"flexdp": __version__, "registry": int(count)}
+            new = Account(
+                name=name, unit=kind, epsilon=whole, delta=chance, spent_epsilon=Fraction(0), spent_delta=Fraction(0),
+                entries=0, head=last,
+            )  # fmt: skip
+            row = _entry(new, "create", whole, chance, "", details)
             run("new_account", name, kind, str(whole), str(chance), "0", "0", 1, row.hash)
             run("new_entry", *_cells(row))
             run("set_meta", row.hash, "registry", last)
             run("set_meta", str(int(count) + 1), "datasets", count)
         self._seen[name] = 1
-        return Account(
-            name=name, unit=kind, epsilon=whole, delta=chance, spent_epsilon=Fraction(0), spent_delta=Fraction(0),
-            entries=1, head=row.hash,
-        )  # fmt: skip
+        return replace(new, entries=1, head=row.hash)
 
     def account(self, dataset: str) -> Account:
         """Return the budget of a data set, and what is left of it.
@@ -196,7 +207,7 @@ Nothing was read.
             By name.
         """
         with self._store.transaction(write=False) as run:
-            return [_account(row) for row in run("accounts")]
+            return [account_of(row) for row in run("accounts")]
 
     def charge(
         self, dataset: str, privacy: Privacy, *, unit: str = "record", request: str = "", details: Any = None
@@ -374,9 +385,10 @@ Nothing was read.
                 f": no data set {safe_repr(name)} in the ledger",
                 remedy="Declare it with Ledger.create, or flexdp ledger create.",
             )
-        account = _account(rows[0])
+        account = account_of(rows[0])
         last = run("entry", name, account.entries - 1)
-        if not last or Entry.of_row(last[0]).expected != account.head or Entry.of_row(last[0]).hash != account.head:
+        row = Entry.of_row(last[0]) if last else None
+        if row is None or not row.expected == row.hash == account.head or row.details.get("account") != _state(account):
             raise LedgerError(
                 f"the rows of {name!r} in the ledger were changed; nothing was read. See flexdp ledger verify"
             )
@@ -394,13 +406,19 @@ Nothing was read.
         return accounts_card(self.accounts())
 
 
-def _entry(
-    name: str, number: int, kind: str, epsilon: Fraction, delta: Fraction, request: str, details: Any, previous: str
-) -> Entry:
+def _state(account: Account) -> list[str]:
+    """What every row repeats of the account, so that the next charge can trust it."""
+    numbers = (account.epsilon, account.delta, account.spent_epsilon, account.spent_delta)
+    return [account.unit, *map(str, numbers)]
+
+
+def _entry(account: Account, kind: str, epsilon: Fraction, delta: Fraction, request: str, details: Any) -> Entry:
+    """The next row of an account, which already includes what this row spends."""
     at = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
     draft = Entry(
-        dataset=name, number=number, kind=kind, epsilon=epsilon, delta=delta, request=request,
-        details=json.loads(canonical(details)), at=at, previous=previous, hash=FIRST,
+        dataset=account.name, number=account.entries, kind=kind, epsilon=epsilon, delta=delta, request=request,
+        details=json.loads(canonical({**details, "account": _state(account)})), at=at, previous=account.head,
+        hash=FIRST,
     )  # fmt: skip
     return replace(draft, hash=draft.expected)
 
@@ -423,16 +441,9 @@ def _cells(row: Entry) -> tuple[Any, ...]:
 def _append(
     run: Any, account: Account, kind: str, epsilon: Fraction, delta: Fraction, request: str, details: Any
 ) -> Receipt:
-    row = _entry(account.name, account.entries, kind, epsilon, delta, request, details, account.head)
+    after = replace(account, spent_epsilon=account.spent_epsilon + epsilon, spent_delta=account.spent_delta + delta)
+    row = _entry(after, kind, epsilon, delta, request, details)
     run("new_entry", *_cells(row))
-    spent = (str(account.spent_epsilon + epsilon), str(account.spent_delta + delta))
+    spent = (str(after.spent_epsilon), str(after.spent_delta))
     run("set_account", *spent, account.entries + 1, row.hash, account.name, account.head)
     return Receipt(account.name, row.number, row.hash)
-
-
-def _account(row: Any) -> Account:
-    name, unit, epsilon, delta, spent_epsilon, spent_delta, entries, head = row
-    return Account(
-        name=name, unit=unit, epsilon=Fraction(epsilon), delta=Fraction(delta), spent_epsilon=Fraction(spent_epsilon),
-        spent_delta=Fraction(spent_delta), entries=int(entries), head=head,
-    )  # fmt: skip

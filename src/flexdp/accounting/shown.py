@@ -17,7 +17,7 @@ from flexdp.accounting.entries import Account, Entry
 if TYPE_CHECKING:
     from flexdp.accounting.ledger import Ledger
 
-__all__ = ["accounts_card", "as_csv", "as_json", "bar", "registry"]
+__all__ = ["accounts_card", "as_csv", "as_json", "bar", "registry", "row_of", "share_spent"]
 
 _BAR = 24  # characters
 _COLUMNS = ("dataset", "number", "kind", "epsilon", "delta", "at", "request", "details", "previous", "hash")
@@ -78,7 +78,8 @@ def _drawn(account: Account) -> str:
     )
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def row_of(entry: Entry) -> dict[str, Any]:
+    """Return a row as JSON values."""
     cells = {name: getattr(entry, name) for name in _COLUMNS}
     return cells | {"epsilon": str(entry.epsilon), "delta": str(entry.delta)}
 
@@ -95,7 +96,7 @@ def _dataset(ledger: Ledger, account: Account) -> dict[str, Any]:
         "budget": {"epsilon": str(account.epsilon), "delta": str(account.delta)},
         "spent": {"epsilon": str(account.spent_epsilon), "delta": str(account.spent_delta)},
         "left": {"epsilon": str(account.remaining_epsilon), "delta": str(account.remaining_delta)},
-        "history": [_row(entry) for entry in ledger.history(account.name)],
+        "history": [row_of(entry) for entry in ledger.history(account.name)],
     }
 
 
@@ -106,16 +107,17 @@ def as_csv(ledger: Ledger) -> str:
     writer.writerow(_COLUMNS)
     for account in ledger.accounts():
         for entry in ledger.history(account.name):
-            cells = _row(entry) | {"details": json.dumps(entry.details, ensure_ascii=True, sort_keys=True)}
+            cells = row_of(entry) | {"details": json.dumps(entry.details, ensure_ascii=True, sort_keys=True)}
             writer.writerow([for_spreadsheet(cells[name]) for name in _COLUMNS])
     return out.getvalue()
 
 
-def registry(ledger: Ledger) -> dict[str, Any]:
+def registry(ledger: Ledger, *, date: str | None = None) -> dict[str, Any]:
     """Return what deployment registries ask for: one record for each release that was charged.
 
     The fields follow what NIST SP 800-226 and OpenDP's registry of deployments ask of a publisher: the unit, ε, δ, the
-    mechanism, how releases compose, the data set and the date.
+    mechanism, how releases compose, the data set and the date, which the publisher declares; ``charged_at`` is the time
+    of the charge by the machine's clock.
     """
     out = []
     for account in ledger.accounts():
@@ -133,7 +135,8 @@ def registry(ledger: Ledger) -> dict[str, Any]:
                     "total_epsilon": str(account.epsilon),
                     "total_delta": str(account.delta),
                     "deployment_model": "central",
-                    "date": entry.at[:10],
+                    "date": date,
+                        "charged_at": entry.at,
                     "software": f"flexdp {entry.details.get('flexdp', '')}".strip(),
                 })  # fmt: skip
     return {"schema": "flexdp.deployments/1", "deployments": out}

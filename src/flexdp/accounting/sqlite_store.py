@@ -1,4 +1,10 @@
-"""The ledger in a SQLite file: write-ahead log, one immediate transaction a charge, synced before it returns."""
+"""The ledger in a SQLite file: write-ahead log, one immediate transaction a charge, synced before it returns.
+
+A commit writes the log without waiting for the disk (``synchronous = NORMAL``); the log is then synced here, after the
+lock is released, and only then does the transaction return. So charges of several processes wait for the disk at the
+same time, not one after another, and each of them is on disk when it returns. SQLite itself syncs the log before it
+moves anything from there to the database, and the database before it reuses the log.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +41,7 @@ class SqliteStore:
         self._open: tuple[int, sqlite3.Connection, tuple[int, int]] | None = None
 
     def __str__(self) -> str:
-        return safe_repr(str(self.path))
+        return repr(str(self.path))  # checked to be printable
 
     def exists(self) -> bool:
         """Return True if there is something at the path, a dangling link too."""
@@ -94,9 +100,16 @@ class SqliteStore:
                     with suppress(sqlite3.Error):
                         con.execute("ROLLBACK")
                     raise
-            except sqlite3.Error as failure:
+                if write:
+                    _sync(f"{self.path}-wal")  # holds no locks, so that opening it loses none
+            except (sqlite3.Error, UnicodeDecodeError) as failure:  # texts that are none, in a damaged file
                 self.close()
                 raise self._told(failure) from None
+            except OSError:
+                self.close()
+                raise LedgerError(
+                    f"the ledger {self} could not be written to disk; nothing was read", retry=True
+                ) from None
 
     def check(self) -> bool:
         """Return True if the pages of the file are consistent."""
@@ -107,7 +120,7 @@ class SqliteStore:
                 return bool(self._connection().execute("PRAGMA integrity_check").fetchall() == [("ok",)])
             except sqlite3.OperationalError as failure:
                 raise self._told(failure) from None
-            except sqlite3.DatabaseError:
+            except (sqlite3.DatabaseError, UnicodeDecodeError):
                 return False
 
     def close(self) -> None:
@@ -137,7 +150,7 @@ class SqliteStore:
             check_same_thread=False,
         )
         try:
-            con.execute("PRAGMA synchronous = FULL")
+            con.execute("PRAGMA synchronous = NORMAL")
             con.execute("PRAGMA foreign_keys = ON")
             ours = con.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
             version = con.execute(SQLITE["meta"], ("schema",)).fetchone() if ours else None
@@ -190,7 +203,7 @@ class SqliteStore:
                 remedy="Say chmod o-w on the folder.",
             )
 
-    def _told(self, failure: sqlite3.Error) -> LedgerError:
+    def _told(self, failure: Exception) -> LedgerError:
         """Return our error for one of SQLite's, whose text is dropped."""
         code = getattr(failure, "sqlite_errorcode", 0) & 0xFF
         nothing = "nothing was charged and nothing was read"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from flexdp.accounting.entries import FIRST, Entry, Receipt, digest
+from flexdp.accounting.entries import FIRST, Entry, Receipt, account_of, digest
 from flexdp.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -45,14 +44,17 @@ def verified(store: SqliteStore | PostgresStore, receipts: Sequence[Receipt]) ->
 
 def _chain(run: Any, account: Any, rows: list[Any], registered: dict[int, tuple[str, Entry]]) -> list[str]:
     """What is wrong with the rows of one data set."""
-    name, unit, epsilon, delta, spent_epsilon, spent_delta, entries, head = account
+    found = account_of(account)
+    name, unit, epsilon, delta, entries, head = (
+        found.name, found.unit, found.epsilon, found.delta, found.entries, found.head,
+    )  # fmt: skip
     wrong: list[str] = []
     previous, spent = FIRST, [Fraction(0), Fraction(0)]
     for place, cells in enumerate(rows):
         try:
             row = Entry.of_row(cells)
             whole = row.expected == row.hash
-        except (ValueError, TypeError, ZeroDivisionError):
+        except LedgerError:
             whole = False
         if not whole:
             return [f"Row {place} of {name!r} was changed."]
@@ -63,8 +65,8 @@ def _chain(run: Any, account: Any, rows: list[Any], registered: dict[int, tuple[
         if (row.kind == "create") != (place == 0):
             return [f"Row {place} of {name!r} is of the wrong kind."]
         if place == 0:
-            registered[int(row.details.get("registry", -1))] = (name, row)
-            if (row.epsilon, row.delta, row.details.get("unit")) != (Fraction(epsilon), Fraction(delta), unit):
+            registered[row.details.get("registry", -1)] = (name, row)
+            if (row.epsilon, row.delta, (row.details.get("account") or [None])[0]) != (epsilon, delta, unit):
                 wrong.append(f"The budget or the unit of {name!r} was changed.")
         else:
             spent = [spent[0] + row.epsilon, spent[1] + row.delta]
@@ -73,23 +75,23 @@ def _chain(run: Any, account: Any, rows: list[Any], registered: dict[int, tuple[
             if not document or digest(document[0][0]) != row.details.get("sha256"):
                 wrong.append(f"The release stored in row {place} of {name!r} was changed.")
         previous = row.hash
-    if int(entries) != len(rows) or previous != head:
+    if entries != len(rows) or previous != head:
         wrong.append(f"Rows of {name!r} are missing at the end.")
-    if spent != [Fraction(spent_epsilon), Fraction(spent_delta)]:
+    if spent != [found.spent_epsilon, found.spent_delta]:
         wrong.append(f"The sum of the charges to {name!r} was changed.")
-    if spent[0] > Fraction(epsilon) or spent[1] > Fraction(delta):
+    if spent[0] > epsilon or spent[1] > delta:
         wrong.append(f"The charges to {name!r} exceed its budget.")
     return wrong
 
 
 def _registry(run: Any, registered: dict[int, tuple[str, Entry]], count: int) -> list[str]:
     """What is wrong with the chain of the declarations."""
-    (last,), (declared,) = run("meta", "registry")[0], run("meta", "datasets")[0]
+    last, declared = (next(iter(run("meta", key)), ("",))[0] for key in ("registry", "datasets"))
     previous = FIRST
     for place in range(len(registered)):
         if place not in registered or registered[place][1].previous != previous:
             return ["A data set was removed from the ledger, or its declaration was changed."]
         previous = registered[place][1].hash
-    if previous != last or json.loads(declared) != count:
+    if previous != last or declared != str(count):
         return ["A data set was removed from the ledger, or its declaration was changed."]
     return []

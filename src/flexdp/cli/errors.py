@@ -5,8 +5,11 @@ code  meaning
 ====  =====================================================================
 0     success
 1     an unexpected failure, named by its kind only: a traceback may quote a record
-2     invalid input, or output that could not be written
+2     invalid input, output that could not be written, or a damaged ledger
+3     the budget in the ledger does not suffice; nothing was read
 4     nothing survived
+5     a ledger was changed (flexdp ledger verify)
+6     the ledger is locked or out of reach, or its disk is full: trying again makes sense
 129   terminated by SIGHUP
 130   interrupted
 143   terminated by SIGTERM
@@ -33,13 +36,27 @@ import click
 
 from flexdp._core.text import visible
 from flexdp.cli.wording import speller
-from flexdp.errors import FlexdpError, InputError, P
+from flexdp.errors import BudgetError, FlexdpError, InputError, LedgerError, P
 
-__all__ = ["BAD_INPUT", "NOTHING_SURVIVED", "UNEXPECTED", "Commands", "Run", "guarded", "run_and_exit"]
+__all__ = [
+    "BAD_INPUT",
+    "BUDGET_REFUSED",
+    "NOTHING_SURVIVED",
+    "UNAVAILABLE",
+    "UNEXPECTED",
+    "VIOLATION",
+    "Commands",
+    "Run",
+    "guarded",
+    "run_and_exit",
+]
 
 UNEXPECTED = 1
 BAD_INPUT = 2
+BUDGET_REFUSED = 3
 NOTHING_SURVIVED = 4
+VIOLATION = 5
+UNAVAILABLE = 6
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -129,6 +146,10 @@ def guarded(group: click.Group) -> int:
         return _complain(refusal.format_message(), BAD_INPUT)
     except InputError as refusal:
         return _complain(refusal.message(run.spell), BAD_INPUT)
+    except BudgetError as refusal:
+        return _complain(str(refusal), BUDGET_REFUSED)
+    except LedgerError as refusal:
+        return _complain(f"{refusal}.", UNAVAILABLE if refusal.retry else BAD_INPUT)
     except FlexdpError as refusal:
         return _complain(str(refusal), BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):

@@ -6,6 +6,7 @@ import json
 import sys
 from contextlib import nullcontext
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import click
@@ -56,6 +57,9 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
     callback=comma_separated,
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
+@click.option("--ledger", metavar="FILE", help="Ledger that pays: a file, or postgresql://…")
+@click.option("--dataset", metavar="NAME", help="Declared data set in the ledger, e.g. payroll-2026.")
+@click.option("--fresh", is_flag=True, help="Pay again, although the same release was made before.")
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -71,29 +75,45 @@ def release(
     certify: str | None,
     split: list[str] | None,
     table: str | None,
+    ledger: str | None,
+    dataset: str | None,
+    fresh: bool,
     **options: Any,
 ) -> int:
     """Publish COLUMN of one or more FILEs ('-' reads standard input), or of a database table.
 
-    Every run spends (ε, δ) again.
+    Every run spends (ε, δ) again, unless --ledger finds that the same release was made before.
     """
+    from flexdp._release.charged import ledger_given, run_charged
+
+    payer = ledger_given(ledger, dataset, fresh)
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
     questions = parse_stats(stats, request)
     _warn(request)
+    published: Any = None
     unwritten = False
     try:
         with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
-                published = request.run()
-            run.spent = True
+                if payer is None:
+                    published = request.run()
+                else:
+                    budget: Any = {"epsilon": epsilon, "delta": delta, "certify": certify, "split": split}
+                    published = run_charged(
+                        request,
+                        payer[0],
+                        payer[1],
+                        fresh=payer[2],
+                        charged=partial(setattr, run, "spent", True),
+                        **budget,
+                    )
+            run.spent = published.payment is None or not published.payment.free
             target.write(published)
     except OSError:  # what has been paid for is printed all the same
-        if not run.spent:
+        if published is None:
             raise
         unwritten = True
-    click.echo(
-        f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
-    )
+    _tell_cost(published, payer)
     each = list(published.values()) if request.separately else [published]
     _tell_reading(request, asked=options["kind"] is not None and all(one.survived for one in each))
     if unwritten and not as_json:
@@ -133,6 +153,30 @@ def _warn(request: Any) -> None:
             "it should be far below one in the number of records.",
             err=True,
         )
+
+
+def _tell_cost(published: Any, payer: Any) -> None:
+    """Say what was spent and, with a ledger, what is left."""
+    payment = published.payment
+    if payment is None:
+        click.echo(
+            f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
+        )
+        return
+    from flexdp.accounting.shown import bar
+
+    click.echo(str(payment) if payment.free else f"Spent: {published.privacy} {payment}", err=True)
+    click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
+    click.echo(f"Receipt: {payment.receipt}", err=True)
+
+
+def _draws(stream: Any) -> bool:
+    """Return True if a stream can show the blocks of a bar."""
+    try:
+        "█░".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _tell_reading(request: Any, *, asked: bool) -> None:
