@@ -30,6 +30,10 @@ class PostgresStore:
         self._lock = threading.RLock()
         self._open: tuple[int, Any] | None = None
 
+    def __del__(self) -> None:
+        if getattr(self, "_open", None) is not None:
+            self.close()
+
     def __str__(self) -> str:
         return safe_repr(re.sub(r"//[^@/]*@", "//", self.address).partition("?")[0])  # without user and password
 

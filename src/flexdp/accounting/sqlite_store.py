@@ -40,6 +40,10 @@ class SqliteStore:
         self._lock = threading.RLock()
         self._open: tuple[int, sqlite3.Connection, tuple[int, int]] | None = None
 
+    def __del__(self) -> None:
+        if getattr(self, "_open", None) is not None:
+            self.close()
+
     def __str__(self) -> str:
         return repr(str(self.path))  # checked to be printable
 
