@@ -8,6 +8,7 @@ import signal
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from flexdp import BudgetError, Ledger, LedgerError, Privacy, release
 from flexdp.accounting import postgres_store, sqlite_store
@@ -57,6 +58,7 @@ def _child(address: str, published: Path, way: str, at_statement: int, at_sync: 
     die = lambda: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
     counts = {"statement": 0, "sync": 0}
     if way == "statement":
+        module: Any
         for module in (sqlite_store, postgres_store):
             module._rows = _counted(module._rows, counts, "statement", at_statement, die)
     if way == "sync":

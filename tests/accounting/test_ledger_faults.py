@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import random
 import resource
@@ -12,11 +13,12 @@ import sys
 import tempfile
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from flexdp import BudgetError, InputError, Ledger, LedgerError, Privacy
-from flexdp.accounting import ledger as ledger_module
 
 TESTS = Path(__file__).parent.parent
 ONE = Privacy(epsilon=1, delta=0)
@@ -192,17 +194,15 @@ def test_no_flipped_byte_gives_budget_back(path: Path) -> None:
 
 
 def test_a_clock_that_jumps_back_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = ledger_module.dt.datetime
-
-    class Clock(real):
+    class Clock(dt.datetime):
         hours = 0
 
         @classmethod
-        def now(cls, tz=None):
+        def now(cls, tz: Any = None) -> Any:
             cls.hours += 1
-            return real(2030, 1, 20, tzinfo=tz) - ledger_module.dt.timedelta(hours=cls.hours)
+            return dt.datetime(2030, 1, 20, tzinfo=tz) - dt.timedelta(hours=cls.hours)
 
-    monkeypatch.setattr(ledger_module.dt, "datetime", Clock)
+    monkeypatch.setattr("flexdp.accounting.ledger.dt", SimpleNamespace(datetime=Clock, UTC=dt.UTC))
     ledger = Ledger(path)
     for _ in range(3):
         ledger.charge("a", ONE)

@@ -164,7 +164,7 @@ def run_charged(
     return _paid(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, left_epsilon, left_delta))
 
 
-def _paid(release: Any, payment: Payment) -> Any:
+def _paid(release: Release | Releases, payment: Payment) -> Release | Releases:
     """Note on a release what it cost; it is no part of what is published."""
     object.__setattr__(release, "_payment", payment)
     return release

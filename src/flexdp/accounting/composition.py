@@ -257,7 +257,7 @@ def privacy_curve(releases: Sequence[Any]) -> PrivacyCurve:
 
 def _basic(guarantees: Mapping[Privacy, int]) -> Privacy:
     """Sum of all guarantees, of which many may be the same; δ of 1 or more says nothing and is kept just below."""
-    each = [replace(one, delta=0, delta_real=None) for one in guarantees]
+    each = [replace(one, delta=Fraction(0), delta_real=None) for one in guarantees]
     common = total(each)  # refuses different units
     delta = sum((one.delta * many for one, many in guarantees.items()), Fraction(0))
     epsilon = sum((one.epsilon * many for one, many in guarantees.items()), Fraction(0))

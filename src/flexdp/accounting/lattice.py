@@ -18,13 +18,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.exact import root_up
 from flexdp.accounting.losses import LossDistribution
 
 __all__ = ["MOST_STEPS", "Lattice", "Sum", "sum_of", "sum_on"]
 
-MOST_STEPS = 2**14  # of the largest finite loss; a finer lattice is made coarser, with the masses spread
+MOST_STEPS = 2**13  # of losses that have mass, on either side; a finer lattice is made coarser
 _FEW = 64  # masses of which each is worth a pass of its own
 _UNIT = 2.0**-53
+_LONG = 512  # masses beyond which negligible ends are cut off
+_CUT = 1e-50  # mass of an end that is cut off; at most so much is added to δ by each sum
 _TINY = 1e-290  # more than everything that can underflow
 
 
@@ -36,15 +39,18 @@ class Lattice:
 
     @classmethod
     def of(cls, parts: Mapping[LossDistribution, int]) -> Lattice:
-        """Return the exact lattice of these losses, or a coarser one if that has too many points."""
+        """Return the exact lattice of these losses, or a coarser one if too many of its points would have mass."""
         epsilons = [each.epsilon for each in parts]
         total = sum((each.epsilon * copies for each, copies in parts.items()), Fraction(0))
+        square = sum((each.epsilon**2 * copies for each, copies in parts.items()), Fraction(0))
+        # Masses further than sixteen deviations from the mean are cut off anyway.
+        spread = min(total, 16 * root_up(square, decimals=12))
         common = Fraction(math.gcd(*(e.numerator for e in epsilons)), math.lcm(*(e.denominator for e in epsilons)))
-        if total / common <= MOST_STEPS:
+        if spread / common <= MOST_STEPS:
             return cls(common)
         smallest = min(epsilons)
-        pieces = int(MOST_STEPS * smallest / total)  # the smallest ε stays on the lattice, if it can
-        return cls(smallest / pieces if pieces else total / MOST_STEPS)
+        pieces = int(MOST_STEPS * smallest / spread)  # the smallest ε stays on the lattice, if it can
+        return cls(smallest / pieces if pieces else spread / MOST_STEPS)
 
     def place(self, losses: LossDistribution) -> Sum:
         """Return one distribution on this lattice."""
@@ -69,22 +75,27 @@ class Lattice:
 class Sum:
     """Masses of a sum of losses on a lattice, from ``low`` upwards; each right up to the relative ``error``.
 
-    ``finite`` is the logarithm of the chance that no loss of the sum is infinite.
+    ``finite`` is the logarithm of the chance that no loss of the sum is infinite. ``cut`` bounds the mass of large
+    losses that were counted as infinite because they are so unlikely; that of small ones was moved up to the smallest
+    kept.
     """
 
     low: int
     masses: NDArray[np.float64]
     error: float
     finite: float
+    cut: float = 0.0
 
     def __add__(self, other: Sum) -> Sum:
         """Return the distribution of the sum of two independent losses."""
         terms = min(len(self.masses), len(other.masses)) + 1
+        masses, below, cut = _trimmed(_convolved(self.masses, other.masses))
         return Sum(
-            low=self.low + other.low,
-            masses=_convolved(self.masses, other.masses),
-            error=self.error + other.error + 2 * terms * _UNIT,  # twice, for products of errors
+            low=self.low + other.low + below,
+            masses=masses,
+            error=self.error + other.error + 2 * (terms + below) * _UNIT,  # twice, for products of errors
             finite=self.finite + other.finite,
+            cut=(self.cut + other.cut) * (1 + 2.0**-20) + cut,  # masses add up to one, but for rounding
         )
 
     def times(self, copies: int) -> Sum:
@@ -102,7 +113,8 @@ class Sum:
     @property
     def infinite(self) -> float:
         """Chance of an infinite loss, rounded up."""
-        return -math.expm1(self.finite) * (1 + 64 * _UNIT * (1 + len(self.masses))) + _TINY
+        # The logarithms of copies are doubled and added up: their relative error stays below that of the masses.
+        return -math.expm1(self.finite) * (1 + self.error + 64 * _UNIT) + self.cut + _TINY
 
     def delta(self, epsilon: float, step: Fraction) -> float:
         """Return an upper bound of δ at ε: E[max(0, 1 − e^{ε − loss})]."""
@@ -128,9 +140,21 @@ def _convolved(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArr
     return out
 
 
+def _trimmed(masses: NDArray[np.float64]) -> tuple[NDArray[np.float64], int, float]:
+    """Cut off ends that have next to no mass: return what is left, how many small losses and how much mass went."""
+    if len(masses) <= _LONG:
+        return masses, 0, 0.0
+    last = len(masses) - int(np.searchsorted(np.cumsum(masses[::-1]), _CUT / 2))
+    first = int(np.searchsorted(np.cumsum(masses), _CUT / 2))
+    first = min(first, last - 1)
+    kept = masses[first:last].copy()
+    kept[0] += float(np.sum(masses[:first]))
+    return kept, first, _CUT if last < len(masses) else 0.0
+
+
 def sum_on(lattice: Lattice, parts: Mapping[LossDistribution, int]) -> Sum:
     """Add up independent copies of several losses, the shortest sums first."""
-    heap = []
+    heap: list[tuple[int, int, Sum]] = []
     for number, (losses, copies) in enumerate(parts.items()):
         found = lattice.place(losses).times(copies)
         heapq.heappush(heap, (len(found.masses), number, found))

@@ -74,7 +74,8 @@ class PostgresStore:
 
     def check(self) -> bool:
         """Return True: the server looks after its own pages."""
-        self._connection()
+        with self._errors():
+            self._connection()
         return True
 
     def close(self) -> None:
@@ -113,12 +114,12 @@ class PostgresStore:
         if self._open is not None and (self._open[0] != os.getpid() or self._open[1].closed):
             self.close()
         if self._open is None:
-            con = psycopg.connect(self.address, autocommit=False, connect_timeout=10)
+            con: Any = psycopg.connect(self.address, autocommit=False, connect_timeout=10)
             milliseconds = str(int(self.patience * 1000))
             con.execute("SELECT set_config('lock_timeout', %s, false)", (milliseconds,))
             con.commit()
             self._open = (os.getpid(), con)
-        con = self._open[1]
+        con = self._open[1]  # the one that was open, or is now
         if checked:
             found = con.execute("SELECT to_regclass('flexdp_meta') IS NOT NULL").fetchone()[0]
             version = con.execute(POSTGRES["meta"], ("schema",)).fetchone() if found else None
