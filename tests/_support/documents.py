@@ -89,5 +89,5 @@ def texts(keys: tuple[str, ...] = ("ward a", "ward b", "ward c")) -> dict[str, A
 
 def units() -> dict[str, Any]:
     base = ages()
-    privacy = {**base["privacy"], "unit": "patient_id", "max_buckets_per_unit": 2}
+    privacy = {**base["privacy"], "unit": "patient_id", "max_buckets_per_unit": 1}
     return {**base, "privacy": privacy}

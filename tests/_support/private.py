@@ -11,7 +11,9 @@ from flexdp.tables import count
 
 
 def private_counts(source: Any, column: str | None = None, **parameters: Any) -> dict[Any, int]:
-    """What a release would count, keyed by the buckets' centres."""
+    """What a release would count, keyed by the buckets' centres; without buckets, value by value."""
+    if not {"width", "relative", "edges", "beta"} & set(parameters):
+        parameters = {"exact": True, **parameters}
     request = prepare(source, column, **parameters)
     private = private_bars(request)
     keys = request.partition.centres(private.parts[0]).tolist()

@@ -20,6 +20,7 @@ from typing import IO
 
 import duckdb
 import pytest
+from _support.bits import seed
 from _support.command import flexdp, process
 from _support.waiting import HANG, wait_for
 
@@ -28,6 +29,7 @@ from flexdp._release.api import prepare
 from flexdp.cli.output import AtomicFile
 
 SPEND = ["--epsilon", "1", "--delta", "1e-6"]
+EXACT = [*SPEND, "--exact"]
 
 
 @pytest.fixture
@@ -78,7 +80,7 @@ def test_every_statistic_has_a_word(ages: Path) -> None:
 
 
 def test_json_on_stdout_is_a_release(ages: Path) -> None:
-    out = flexdp("release", ages, "ward", *SPEND, "--json")
+    out = flexdp("release", ages, "ward", *SPEND, "--kind", "text", "--json")
     assert out.returncode == 0
     assert set(Release.from_json(out.stdout).support().value) == {"w0", "w1", "w2"}
 
@@ -112,11 +114,21 @@ def test_gzip_globs_delimiters_and_json_lines(tmp_path: Path) -> None:
     (tmp_path / "a1.csv.gz").write_bytes(gzip.compress(b"x;y\n" + b"1;5\n" * 100))
     (tmp_path / "a2.csv.gz").write_bytes(gzip.compress(b"x;y\n" + b"1;9\n" * 100))
     out = flexdp(
-        "release", tmp_path / "a*.csv.gz", "y", *SPEND, "--kind", "integer", "--delimiter", ";", "-s", "support"
+        "release",
+        tmp_path / "a*.csv.gz",
+        "y",
+        *SPEND,
+        "--kind",
+        "integer",
+        "--delimiter",
+        ";",
+        "-s",
+        "support",
+        "--exact",
     )
     assert out.stdout.splitlines()[2:] == ["5", "9"]
     (tmp_path / "b.jsonl").write_text('{"y": 7}\n' * 100)
-    out = flexdp("release", tmp_path / "b.jsonl", "y", *SPEND, "--kind", "integer", "-s", "max")
+    out = flexdp("release", tmp_path / "b.jsonl", "y", *SPEND, "--kind", "integer", "-s", "max", "--exact")
     assert "\nHighest y: 7. " in out.stdout
 
 
@@ -164,11 +176,12 @@ def test_demo_runs_without_network_or_file() -> None:
         "99th percentile",
         "Values of carrier that occur: ",
         "histogram",
-        "Proof:",
+        "Buckets were chosen privately",
+        "Proof for each bucket:",
         "73.2%",
     ):
         assert word in out.stdout
-    assert Release.from_json(flexdp("demo", "--json").stdout).max().value > 300
+    assert Release.from_json(flexdp("demo", "--json").stdout).quantile("0.99").value in range(150, 250)
 
 
 def test_nothing_survived_is_exit_4(tmp_path: Path) -> None:
@@ -216,6 +229,7 @@ def test_bad_input_is_one_line_exit_2_and_nothing_spent(ages: Path, arguments: l
     before = sorted(ages.parent.iterdir())
     given = [] if "--epsilon" in arguments else ["--epsilon", "1"]
     given += [] if "--delta" in arguments else ["--delta", "1e-6"]
+    given += [] if set(arguments) & {"--width", "--relative", "--edges", "--bounds"} else ["--exact"]
     out = flexdp("release", ages, "age", *given, *arguments, cwd=ages.parent)
     assert out.returncode == 2
     assert out.stdout == ""
@@ -296,16 +310,16 @@ def test_an_unreadable_file_is_refused() -> None:
 def test_hostile_names_and_keys_cannot_steer_a_terminal(tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
     path.write_text("a\x1b[31mb,c\n" + "\x1b]0;owned\x07\u202etext,1\n" * 100)
-    for command in (["columns", path], ["release", path, "a\x1b[31mb", *SPEND], ["release", path, "a\x1b", *SPEND]):
+    for command in (["columns", path], ["release", path, "a\x1b[31mb", *EXACT], ["release", path, "a\x1b", *EXACT]):
         out = flexdp(*command)
         assert "\x1b" not in out.stdout + out.stderr and "\x07" not in out.stdout and "\u202e" not in out.stdout
-    assert "\\u001b]0;owned" in flexdp("release", path, "a\x1b[31mb", *SPEND).stdout
+    assert "\\u001b]0;owned" in flexdp("release", path, "a\x1b[31mb", *EXACT).stdout
 
 
 def test_spreadsheets_get_no_formulas(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text("a\n" + "=1+1\n" * 100)
-    flexdp("release", path, "a", *SPEND, "-o", tmp_path / "o.csv")
+    flexdp("release", path, "a", *EXACT, "-o", tmp_path / "o.csv")
     assert "'=1+1" in (tmp_path / "o.csv").read_text()
 
 
@@ -314,8 +328,8 @@ def test_a_csv_file_cannot_steer_what_shows_it(tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
     hostile = "\x1b]0;owned\x07\u202etxt\x9b2J"
     path.write_text("a\u202eb,c\n" + f"{hostile},=1+1\n" * 100 + f"=2+{hostile},x\n" * 100)
-    flexdp("release", path, "a\u202eb", "--by", "c", *SPEND, "-o", tmp_path / "o.csv")
-    flexdp("release", path, "a\u202eb", "--by", "c", *SPEND, "-o", tmp_path / "o.json")
+    flexdp("release", path, "a\u202eb", "--by", "c", *EXACT, "-o", tmp_path / "o.csv")
+    flexdp("release", path, "a\u202eb", "--by", "c", *EXACT, "-o", tmp_path / "o.json")
     written = (tmp_path / "o.csv").read_text(encoding="utf-8")
     assert all(char.isprintable() or char == "\n" for char in written)
     shown = "\\u001b]0;owned\\u0007\\u202etxt\\u009b2J"
@@ -332,7 +346,7 @@ def counting(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A release that counts records as fast as they come, which never end; its scratch files are in the folder."""
     scratch = folder / "scratch"
     scratch.mkdir()
-    command = [sys.executable, "-m", "flexdp", "release", "-", "x", *SPEND, "--kind", "number", "-o", "o.json"]
+    command = [sys.executable, "-m", "flexdp", "release", "-", "x", *EXACT, "--kind", "number", "-o", "o.json"]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -381,7 +395,7 @@ def test_a_count_that_is_told_to_end_does_and_leaves_nothing(
 
 def test_a_terminal_gets_a_table(ages: Path) -> None:
     reader, writer = pty.openpty()
-    command = [sys.executable, "-m", "flexdp.cli", "release", str(ages), "ward", *SPEND]
+    command = [sys.executable, "-m", "flexdp.cli", "release", str(ages), "ward", *EXACT]
     with subprocess.Popen(
         command, stdout=writer, stderr=writer, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     ) as process:
@@ -471,7 +485,7 @@ def test_closed_streams(ages: Path) -> None:
 
 def test_interrupt_while_nothing_comes_through_the_pipe(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-m", "flexdp", "release", "-", "x", *SPEND]
+    command = [sys.executable, "-m", "flexdp", "release", "-", "x", *EXACT]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
@@ -490,10 +504,10 @@ def test_interrupt_while_nothing_comes_through_the_pipe(tmp_path: Path) -> None:
 def test_several_files_on_one_line(tmp_path: Path) -> None:
     for i in range(3):
         (tmp_path / f"p{i}.csv").write_text("v\n" + f"{i}\n" * 100)
-    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(3)), "v", *SPEND, "-s", "support")
+    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(3)), "v", *EXACT, "-s", "support")
     assert out.stdout.splitlines()[2:] == ["0", "1", "2"]
     (tmp_path / "p3.csv").write_text("w\n1\n")
-    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(4)), "v", *SPEND)
+    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(4)), "v", *EXACT)
     assert out.returncode == 2 and "missing from some of the files" in out.stderr
 
 
@@ -502,7 +516,7 @@ def test_line_ends_through_a_pipe(tmp_path: Path) -> None:
         path = tmp_path / "e.csv"
         path.write_bytes(raw)
         with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as cat:
-            piped = process("release", "-", "a", "--epsilon", 20, "--delta", "0.4", "--json", stdin=cat.stdout)
+            piped = process("release", "-", "a", "-e", 20, "-d", "0.4", "--exact", "--json", stdin=cat.stdout)
         assert 97 <= Release.from_json(piped.stdout).histogram.size <= 100
 
 
@@ -590,3 +604,49 @@ def test_protected_files_are_not_replaced(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(InputError, match="is write-protected"), AtomicFile(str(tmp_path / "a.json")):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and (tmp_path / "a.json").read_text() == "paid for"
+
+
+# --- automatic buckets --------------------------------------------------------------------------------------------
+
+
+def test_a_release_needs_nothing_but_epsilon_and_delta(
+    ages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed(monkeypatch, 3)
+    duckdb.sql(f"COPY (SELECT age, ward FROM '{ages}') TO '{tmp_path / 'a.parquet'}'")
+    out = flexdp("release", tmp_path / "a.parquet", "age", "-e", 1, "-d", "1e-6")
+    assert out.returncode == 0
+    assert "Buckets were chosen privately with 28% of ε; 72% went into the counts." in out.stdout
+    assert "Median age: " in out.stdout and "Spent: ε = 1, δ = 1e-06" in out.stderr
+    for ending in ("json", "csv", "html"):
+        saved = flexdp("release", ages, "age", *SPEND, "--kind", "integer", "-o", tmp_path / f"o.{ending}")
+        assert saved.returncode == 0
+    released = Release.from_json((tmp_path / "o.json").read_text())
+    assert released.auto is not None and released.auto.levels == 5
+    with (tmp_path / "o.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows[0]["lower"] == "" or rows[-1]["upper"] == ""  # open ends are empty cells
+    assert "Buckets were chosen first" in (tmp_path / "o.html").read_text()
+    document = json.loads(flexdp("release", ages, "age", *SPEND, "--kind", "integer", "--json").stdout)
+    assert document["auto"]["share"] == "7/25" and len(document["answers"]) == 4
+
+
+def test_text_cells_without_a_kind_are_refused_before_reading(ages: Path) -> None:
+    out = flexdp("release", ages, "age", *SPEND)
+    assert out.returncode == 2 and "Spent" not in out.stderr
+    assert "--kind is missing" in out.stderr and "--kind number" in out.stderr and "--exact" in out.stderr
+    assert flexdp("release", ages, "ward", *SPEND, "--exact").returncode == 0
+
+
+def test_too_few_records_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed(monkeypatch, 3)
+    for rows, code, words in ((250, 0, "five answers instead"), (20, 4, "too few for any answer at ε = 1")):
+        path = tmp_path / "few.csv"
+        path.write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(rows)))
+        out = flexdp("release", path, "age", *SPEND, "--kind", "integer", "-s", "q0.99")
+        assert out.returncode == code and words in out.stdout
+        assert out.stdout.count("Too few for the") == (5 if code else 0)
+        assert (
+            len(json.loads(flexdp("release", path, "age", *SPEND, "--kind", "integer", "--json").stdout)["answers"])
+            == 5
+        )

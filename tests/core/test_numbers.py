@@ -142,8 +142,7 @@ def check(values: list[Any], **question: Any) -> None:
             assert high - low <= 2 * margin(answer, value) + max(abs(low), abs(high)) / 10**15, str(answer)
     for answer, level in ((made.median(), Fraction(1, 2)), (made.quantile("0.99"), Fraction(99, 100))):
         truth = true[math.ceil(level * len(true)) - 1]
-        low, high = span(told(answer))
-        assert low <= truth <= high, str(answer)  # every value occurs as often, and none is lost
+        _check_quantile(answer, truth)
         if answer.interval is not None:
             _check_interval(made, answer, truth)
     support, mode = made.support(), made.mode()
@@ -160,17 +159,35 @@ def check(values: list[Any], **question: Any) -> None:
     _check_page(made, true, keys)
 
 
+def _check_quantile(answer: flexdp.Answer, truth: Fraction) -> None:
+    """Every value occurs as often, and none is lost: the quantile is in the bucket that the accuracy refers to."""
+    words, value = told(answer), Fraction(value_text(answer.value))
+    assert Fraction(json.dumps(json_answer("", answer)["value"]).strip('"')) == value
+    if words.startswith("about "):
+        assert number(words.removeprefix("about ")) == value
+        low, high = -math.inf, math.inf
+    else:
+        low, high = span(words)
+    assert low <= truth <= high and low <= value <= high, str(answer)
+    if answer.accuracy is not None:
+        assert abs(value - truth) <= margin(answer, value), str(answer)
+    if found := re.search(r"; among the rest it (?:lies in|is) (.+?)\.(?: |$)", str(answer)):
+        low, high = span(found[1])
+        assert low <= truth <= high, str(answer)
+
+
 def _check_interval(made: flexdp.Release, answer: flexdp.Answer, truth: Fraction) -> None:
     """The interval in numbers, and as far as it is printed; where it is all that there can be, it is not."""
     assert answer.interval is not None
     low, high = (Fraction(value_text(end)) for end in answer.interval)
-    assert low <= truth <= high
+    assert low <= truth <= high and low <= Fraction(value_text(answer.value)) <= high
     found = re.search(
         rf"is guaranteed to (?:lie between ({NUMBER}) and ({NUMBER})|be at least ({NUMBER})|be at most ({NUMBER})|"
         rf"be ({NUMBER}))\.$", str(answer)
     )  # fmt: skip
     if found is None:
-        assert "guaranteed" not in str(answer) and made.partition.outside == "clamp"
+        sure = str(answer).endswith(" This is exact.") and low == truth == high
+        assert "guaranteed" not in str(answer) and (sure or made.partition.outside == "clamp")
         return
     printed = {number(group) for group in found.groups() if group is not None}
     below, above, least, most, single = (None if group is None else number(group) for group in found.groups())
@@ -205,7 +222,13 @@ def _check_page(made: flexdp.Release, true: list[Fraction], keys: list[Fraction]
     found = re.search(r"left, from (.+?) to (.+?); the fullest holds", page)
     assert found is not None and (cells[0], cells[-1]) in _halves(f"{found[1]} to {found[2]}")
     for words, text in re.findall(r">((?:(?:min|median|99th percentile|max)(?:, )?)+) ([^<]+)</text>", page):
-        assert text in cells, words
+        answers = {
+            "min": made.min(),
+            "median": made.median(),
+            "99th percentile": made.quantile("0.99"),
+            "max": made.max(),
+        }
+        assert {answers[word].text for word in words.split(", ")} == {unescape(text)}, words
 
 
 def _halves(words: str) -> list[tuple[str, str]]:

@@ -8,11 +8,12 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from flexdp._release.checks import Prepared
-from flexdp.buckets import Edges, Exact, Months, RelativeWidth, Width
+from flexdp.buckets import Edges, Exact, Months, OpenEdges, RelativeWidth, Width
 from flexdp.tables import Axis
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -103,7 +104,7 @@ def bar_of(value: Any, axis: Axis) -> Any:
     buckets = axis.buckets
     if axis.kind in ("text", "boolean"):
         return value
-    assert isinstance(buckets, Exact | Width | Edges | RelativeWidth | Months)
+    assert isinstance(buckets, Exact | Width | Edges | OpenEdges | RelativeWidth | Months)
     bounds = buckets.bounds
     if bounds is not None:
         low, high = (float(b) for b in bounds) if axis.kind == "number" else (int(b) for b in bounds)
@@ -114,6 +115,11 @@ def bar_of(value: Any, axis: Axis) -> Any:
         return value + 0.0 if axis.kind == "number" else value
     if isinstance(buckets, Edges):
         return bisect_right([float(e) if axis.kind == "number" else int(e) for e in buckets.edges[1:-1]], value)
+    if isinstance(buckets, OpenEdges):
+        number = Fraction(repr(value)) if axis.kind == "number" else Fraction(value)
+        if axis.kind == "number" and abs(value) < 1e-30:  # counts as 0
+            number = Fraction(0)
+        return sum(number > cut.value or (number == cut.value and not cut.after) for cut in buckets.cuts)
     if isinstance(buckets, RelativeWidth):
         size = abs(float(value))
         rung = min(bisect_right(buckets.ladder.tolist(), size), len(buckets.ladder) - 1)

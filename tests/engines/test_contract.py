@@ -19,6 +19,7 @@ from engines.conftest import ARROW_TYPES, ENGINES, Cells, Engine
 from engines.oracle import expected
 from flexdp import InputError
 from flexdp._release.api import prepare
+from flexdp.buckets import make_buckets
 from flexdp.tables import count
 
 ROWS = 120
@@ -71,25 +72,25 @@ CASES: dict[str, dict[str, Any]] = {
     "edges": {"column": "x", "edges": ["-2.5", 0, "0.3", 5, 120]},
     "relative": {"column": "x", "relative": "0.05"},
     "relative bounded": {"column": "x", "relative": "0.2", "bounds": (-10, 120)},
-    "exact numbers": {"column": "x"},
-    "exact clamped": {"column": "x", "bounds": (-5, 120)},
-    "exact integers": {"column": "i"},
+    "exact numbers": {"column": "x", "exact": True},
+    "exact clamped": {"column": "x", "bounds": (-5, 120), "exact": True},
+    "exact integers": {"column": "i", "exact": True},
     "integers": {"column": "i", "width": 5},
     "integers bounded": {"column": "i", "width": 7, "bounds": (-6, 120)},
     "integers dropped": {"column": "i", "width": 7, "bounds": (-6, 120), "outside": "drop"},
     "integer edges": {"column": "i", "edges": [-6, 0, 5, 121]},
     "integers relative": {"column": "i", "relative": "0.01"},
     "integers as numbers": {"column": "i", "kind": "number", "width": 10},
-    "wide": {"column": "w"},
+    "wide": {"column": "w", "exact": True},
     "wide bounded": {"column": "w", "width": 3, "bounds": (-7, 100)},
     "wide edges": {"column": "w", "edges": [-7, 0, 5, 10**30]},
     "wide, one by one": {"column": "w", "width": 1},
     "wide, one by one, bounded": {"column": "w", "width": 1, "bounds": (2**64 - 50, 2**64 + 50)},
     "decimals": {"column": "m", "width": "0.1"},
-    "decimals exact": {"column": "m"},
+    "decimals exact": {"column": "m", "exact": True},
     "texts": {"column": "t"},
     "booleans": {"column": "b"},
-    "days": {"column": "d"},
+    "days": {"column": "d", "exact": True},
     "weeks": {"column": "d", "width": "1 week"},
     "months": {"column": "d", "width": "1 month"},
     "quarters bounded": {"column": "d", "width": "1 quarter", "bounds": ("1900-01-01", "2024-12-31")},
@@ -98,18 +99,18 @@ CASES: dict[str, dict[str, Any]] = {
     "datetimes by month": {"column": "s", "width": "1 month"},
     "days of datetimes": {"column": "s", "kind": "date", "width": "1 day"},
     "zoned": {"column": "z", "width": "1 hour", "zone": "Europe/Berlin"},
-    "zoned days": {"column": "z", "kind": "date", "zone": "America/New_York"},
+    "zoned days": {"column": "z", "kind": "date", "zone": "America/New_York", "exact": True},
     "grid": {"column": ["x", "i"], "width": [5, 7], "bounds": [(0, 120), (-6, 120)]},
     "groups": {"column": "x", "width": 5, "by": ["t", "b"]},
     "days as groups": {"column": "i", "width": 50, "by": "d"},
     "declared": {"column": "x", "width": 5, "by": "t",
                  "groups": ["a", "A", "o'brien", "back\\slash", "50%", "${x}", "`q`"]},
     "units": {"column": "x", "width": 5, "unit": "u", "max_buckets_per_unit": 2},
-    "units exact": {"column": "x", "unit": "n", "max_buckets_per_unit": 3},
+    "units exact": {"column": "x", "unit": "n", "max_buckets_per_unit": 3, "exact": True},
     "units of texts": {"column": "t", "by": "b", "unit": "n", "max_buckets_per_unit": 2},
     "units by days": {"column": "i", "width": 5, "unit": "d", "max_buckets_per_unit": 1, "bounds": (-7, 200)},
     "largest": {"column": "x", "width": 5, "unit": "u", "per_unit": "max", "bounds": (0, 120)},
-    "smallest by group": {"column": "i", "by": "b", "unit": "n", "per_unit": "min"},
+    "smallest by group": {"column": "i", "by": "b", "unit": "n", "per_unit": "min", "exact": True},
     "mean": {"column": "x", "width": "0.5", "bounds": (-9, 200), "unit": "u", "per_unit": "mean"},
     "mean dropped": {"column": "x", "width": "0.5", "bounds": (-9, 200), "unit": "u", "per_unit": "mean",
                      "outside": "drop"},
@@ -165,6 +166,46 @@ def test_every_engine_counts_alike(engine: Engine, case: str, loaded: dict[str, 
         return
     prepared = prepare(source, **parameters, **engine.parameters)
     assert bars_of(prepared) == expected(prepared.questions[0], TABLE)
+
+
+OPEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "numbers": ({"column": "x"}, {"edges": ["-2.5", "0", ">0", "0.3", ">0.3", "5", "1e39"]}),
+    "numbers from a point": ({"column": "x"}, {"edges": [">120"]}),
+    "numbers, one bucket": ({"column": "x"}, {"edges": []}),
+    "numbers bounded": ({"column": "x"}, {"edges": ["0", ">0", "17.3"], "bounds": (-5, 120)}),
+    "numbers dropped": ({"column": "x"}, {"edges": ["0", ">0", "17.3"], "bounds": (-5, 120), "outside": "drop"}),
+    "numbers by group": ({"column": "x", "by": "t"}, {"edges": ["0", ">0", "5"]}),
+    "numbers of units": ({"column": "x", "unit": "u", "max_buckets_per_unit": 2}, {"edges": ["0", ">0", "5"]}),
+    "integers": ({"column": "i"}, {"edges": ["-6", "0", "1", "5", str(2**53 + 1), str(2**63 - 1)]}),
+    "integers beyond the type": ({"column": "i"}, {"edges": [str(-(10**36)), "0", str(10**36)]}),
+    "integers of units": ({"column": "i", "unit": "n", "max_buckets_per_unit": 2}, {"edges": ["0", "1", "5"]}),
+    "wide": ({"column": "w"}, {"edges": ["-7", "0", "5", str(2**64 + 1), str(10**36)]}),
+    "decimals": ({"column": "m"}, {"edges": ["-0.01", "0", ">0", "0.1", ">0.1"]}),
+    "days": ({"column": "d"}, {"edges": ["1582-10-15", "1970-01-01", "2024-03-01"]}),
+    "datetimes": ({"column": "s"}, {"edges": ["1970-01-01T00:00:00", "2024-02-29T23:59:59.000001"]}),
+    "largest": ({"column": "x", "unit": "u", "per_unit": "max"}, {"edges": ["0", ">0", "5", "1e17", "1e39"]}),
+}
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
+@pytest.mark.parametrize("case", OPEN)
+def test_every_engine_counts_in_open_buckets_alike(engine: Engine, case: str, loaded: dict[str, Any]) -> None:
+    parameters, buckets = OPEN[case]
+    if refused(engine, parameters):
+        return
+    prepared = opened(prepare(source_of(engine, loaded), **parameters, **engine.parameters), buckets)
+    found = expected(prepared.questions[0], TABLE)
+    assert bars_of(prepared) == found
+    assert len(found) > 1 or not buckets["edges"]
+
+
+def opened(request: Any, buckets: dict[str, Any]) -> Any:
+    """The same count in buckets with open ends, which no parameter of a release gives."""
+    (question,) = request.questions
+    (axis,) = question.counting.values
+    own = make_buckets(axis.kind, open=True, **buckets)
+    counting = replace(question.counting, values=(replace(axis, buckets=own),))
+    return replace(request, questions=(replace(question, counting=counting),))
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)

@@ -32,7 +32,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"column": "i", "width": 7, "by": "t"},
     {"column": "w", "by": ["t", "d"]},
     {"column": "d", "width": "1 month", "by": "t", "unit": "u", "max_buckets_per_unit": 2},
-    {"column": "x", "by": "t", "unit": "u", "max_buckets_per_unit": 3},
+    {"column": "x", "by": "t", "unit": "u", "max_buckets_per_unit": 3, "exact": True},
 ]
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from engines.conftest import ENGINES, Cells, Engine, make_engine
-from engines.oracle import expected
+from engines.oracle import bar_of, expected
 from engines.test_contract import TABLE, loaded, refused, source_of  # noqa: F401
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
+from flexdp.buckets import Cut, OpenEdges
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Tally
 from flexdp.sharp.rungs import ladder_rungs
@@ -185,6 +186,7 @@ def test_every_engine_ranks_alike(engine: Engine, way: str, case: str, loaded: d
     with opened(source_of(engine, loaded), parameters, engine) as (ranks, question):
         bars = expected(question, TABLE)
         assert bars  # the oracle is not vacuous
+        check_bars(ranks, question, bars)
         if not question.counting.groups:
             check(ranks, by_units(((bar[0], m) for bar, m in bars.items()), ranks.scale))
             return
@@ -196,6 +198,21 @@ def test_every_engine_ranks_alike(engine: Engine, way: str, case: str, loaded: d
         for group in [*groups[:4], *(question.counting.declared or ())[-1:]]:
             own = by_units(((bar[-1], m) for bar, m in bars.items() if bar[:count] == group), ranks.scale)
             check(ranks.group(group), own)
+        check(ranks.whole(), by_units(((bar[-1], m) for bar, m in bars.items()), ranks.scale))
+
+
+def check_bars(ranks: Any, question: Any, bars: dict[Any, int]) -> None:
+    """Counts in buckets with open ends, by group, are those of the values that count."""
+    axis = question.counting.values[0]
+    numbers = axis.kind == "number"
+    cuts = [Cut(Fraction(value)) for value in (-6, 0, 5, 120, 10**17)]
+    cuts += [Cut(Fraction(0), after=True), Cut(Fraction("0.3"), after=True)] if numbers else [Cut(Fraction(1))]
+    own = replace(axis, buckets=OpenEdges.of(axis.kind, cuts))
+    counts: Counter[Any] = Counter()
+    for bar, records in bars.items():
+        counts[(*bar[:-1], bar_of(bar[-1], own))] += records
+    found = ranks.bars(own.buckets)
+    assert dict(zip(found.rows(slice(None)), found.counts.tolist(), strict=True)) == dict(counts)
 
 
 HARD: list[float] = [

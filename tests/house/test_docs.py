@@ -47,8 +47,15 @@ def test_the_numbers_in_the_text() -> None:
 
 def test_the_picture_is_of_the_release_described() -> None:
     picture = (DOCS / "delays.svg").read_text()
-    assert "at most 27 more in each bucket" in picture
-    assert "max 420–434" in picture and "Highest departure_delay: 420–434. " in READING
+    assert "at most 31 more in each bucket" in picture and "at most 31 records per bucket here" in READING
+    assert "max 450 or more" in picture and "Highest departure_delay: 450 or more. " in READING
+    (percentile,) = re.findall(r">99th percentile (about [0-9]+)<", picture)
+    assert f"99th percentile of departure_delay: {percentile}. " in READING
+    assert "records per 5: areas are counts" in picture
+
+
+def test_the_answer_in_a_bucket_is_as_shown() -> None:
+    assert "Highest departure_delay: 420–434. " in READING
     with_bounds = flexdp.release([427] * 100, epsilon=1, delta="1e-6", width=15, bounds=(-60, 1440), kind="integer")
     assert with_bounds.max().accuracy is not None and with_bounds.max().accuracy.beta == 7
     assert isinstance(with_bounds, Release) and with_bounds.max().value == 427 and with_bounds.max().text == "420–434"

@@ -158,10 +158,12 @@ def test_the_error_of_the_support_is_that_of_the_widest_bucket_there(there: list
     assert released.support().accuracy.beta == beta == furthest
 
 
-def test_the_error_of_a_quantile_is_that_of_its_own_bucket() -> None:
-    """Edges 0, 10, 100, 1000: half-widths 5, 45, 450, and the quantiles lie in one bucket each."""
+def test_the_error_of_a_quantile_reaches_to_the_ends_of_the_bucket_among_the_rest() -> None:
+    """Edges 0, 10, 100, 1000, equal counts: at these levels the value is 3/10, 1/2 and 7/10 of its bucket."""
     released = published({(0,): 100, (1,): 100, (2,): 100}, epsilon=1, edges=[0, 10, 100, 1000])
-    assert [released.quantile(level).accuracy.beta for level in ("0.1", "0.5", "0.9")] == [5, 45, 450]
+    levels = ("0.1", "0.5", "0.9")
+    assert [released.quantile(level).value for level in levels] == [3, 55, 730]
+    assert [released.quantile(level).accuracy.beta for level in levels] == [7, 45, 630]
 
 
 def test_a_paid_bound_and_the_buckets_bound_what_was_lost_and_the_better_one_counts() -> None:

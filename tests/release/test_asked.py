@@ -26,6 +26,7 @@ from flexdp._release import asked_checks
 from flexdp._release.asked import Asked, Column, answer
 from flexdp._release.asked_promises import RankPromise, rank_promises
 from flexdp._release.asking import AskedBudget, Wanted
+from flexdp.noise import DropNoise
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column as Values
@@ -63,6 +64,13 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     "dates": ("day", {"ask": ["max", "median", "range"]}),
     "datetimes": ("seen", {"ask": ["q0.1", "q0.95"]}),
     "groups": ("cost", {"ask": ["median", "max"], "by": "ward", "groups": ["A", "B", "C"]}),
+    "listed groups": ("cost", {"ask": ["median", "max"], "by": "ward", "delta": 1e-6}),
+    "listed groups, counted": ("visits", {"ask": ["count", "mean"], "by": ["ward", "day"], "delta": "1e-3"}),
+    "listed groups of units": (
+        "cost", {"ask": ["q0.9"], "by": "ward", "delta": 1e-6, "unit": "pid", "max_buckets_per_unit": 2}
+    ),
+    "no group listed": ("cost", {"ask": ["max"], "by": "pid", "delta": 1e-6}),
+    "buckets list groups": ("cost", {"ask": ["max", "mean"], "by": "ward", "width": 100, "delta": 1e-6}),
     "one value": ("cost", {"ask": ["median"], "unit": "pid", "per_unit": "max"}),
     "two records": ("visits", {"ask": ["median", "count"], "unit": "pid", "max_buckets_per_unit": 2}),
     "too few": ("cost", {"ask": ["max", "mean"], "by": "ward", "groups": ["none"]}),
@@ -115,6 +123,8 @@ def test_the_account_adds_up(shape: str) -> None:
     for result in asked.results.values():
         cost = spent(step.cost for step in asked.steps(result))
         assert cost <= asked.budget.of_each and asked.budget.of_each * asked.budget.most == asked.budget.epsilon
+        deltas = [step.cost.delta for step in asked.steps(result)]
+        assert (deltas[0] > 0) == (asked.budget.listing is not None) and not any(deltas[1:])
         if result.answered:
             assert cost == asked.budget.of_each
 
@@ -132,7 +142,9 @@ def test_pages_cards_frames_and_certificates_tell_all_answers(shape: str, tmp_pa
     if found.budget is None:
         assert found.to_frame("polars").height == len(found.answers())
     certificate = found.certificate()
-    assert any("together they spend ε = " in line for line in certificate.proof)
+    assert any("together they spend ε = " in line for line in certificate.proof) or not found.asked.results
+    listed = any("List of groups: " in line for line in certificate.proof)
+    assert listed == (found.asked.budget.listing is not None) == any("Listed: " in text for text in said)
     assert (certificate.evidence is None) == (found.budget is None)
     place = tmp_path / "r.json"
     place.write_text(found.to_json())
@@ -291,6 +303,39 @@ def test_groups_are_columns_of_their_own() -> None:
     assert both.by_group().median()["B"].promise is not None
 
 
+def test_groups_that_are_not_known_are_listed_first() -> None:
+    found = released("listed groups")
+    assert found.groups == ["A", "B"] and found.privacy.delta == Fraction("1e-6")
+    assert found.asked.parts == {"levels": Fraction(3, 4)} and found.asked.count_epsilon is None
+    noise = DropNoise(Fraction(1, 4), "1e-6")
+    for name, exact in (("A", ROWS // 3), ("B", ROWS * 2 // 3)):
+        seen = found.by_group()[name].records_about
+        assert (
+            seen.interval == (seen.value, seen.value + noise.max_drop) and seen.interval[0] <= exact <= seen.interval[1]
+        )
+        result = found.asked.results[name,]
+        assert result.levels.records_about == result.listed == seen.value  # no step of its own
+        assert "The exact number is guaranteed to lie between " in str(seen)
+    nothing = released("no group listed")
+    assert nothing.groups == [] and not nothing.survived and nothing.answers() == []
+    assert "None is listed." in nothing.conditions[1]
+    units = released("listed groups of units").asked.budget
+    assert units.listing.epsilon == Fraction(1, 8) and units.listing.noise.delta < Fraction("0.48e-6")
+    both = released("buckets list groups")
+    assert both.asked.budget.listing is None and list(both.asked.results) == [("A",), ("B",)] == [
+        (group,) for group in both.groups
+    ]
+    assert both.budget.delta == Fraction("1e-6") and both.asked.parts == {
+        "levels": Fraction(1, 4),
+        "mean": Fraction(1, 4),
+    }
+
+
+def test_a_group_counts_readable_values_only() -> None:
+    table = pl.DataFrame({"x": [1.5] * 900 + [None] * 900 + [float("nan")] * 900, "g": ["a"] * 900 + ["b"] * 1800})
+    assert flexdp.release(table, "x", by="g", epsilon=2, delta=1e-6, ask="median").groups == ["a"]
+
+
 def test_too_few_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_checks, "Bits", seeded(1))
     found = flexdp.release([3.5] * 20, kind="number", epsilon=1, delta=0, ask=["max"])
@@ -317,7 +362,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ask": ["max"], "width": 5, "delta": 1e-6, "split": [1]}, "split must be two shares"),
     ({"ask": ["max"], "epsilon": "0.000001"}, "epsilon is too small: an exact answer would need a table of more than"),
     ({"ask": ["max"], "epsilon": 0}, "epsilon must be"),
-    ({"ask": ["max"], "by": "ward"}, "ask needs groups with by"),
+    ({"ask": ["max"], "by": "ward"}, "delta must be positive with by and no groups.*Declare them with groups="),
+    ({"ask": ["max"], "by": "ward", "delta": 1e-6, "split": [1, 1]}, "split needs buckets beside ask"),
+    ({"ask": ["max"], "by": "ward", "groups": ["A"], "delta": 1e-6}, "delta must be 0 with ask alone"),
+    ({"ask": ["max"], "by": "ward", "delta": 1}, "delta must"),
     ({"ask": ["max"], "bounds": (1e50, 1e60)}, "bounds must differ within"),
 ]
 
@@ -354,7 +402,19 @@ def test_statistics_and_names_are_the_same_and_asked_once() -> None:
     assert found.asked.wanted.words == ("q0.99", "max", "iqr")
 
 
-@pytest.mark.parametrize("shape", ["five", "mean", "groups", "too few", "buckets", "only a bounded mean"])
+TAMPERED = [
+    "five",
+    "mean",
+    "groups",
+    "too few",
+    "buckets",
+    "only a bounded mean",
+    "listed groups",
+    "buckets list groups",
+]
+
+
+@pytest.mark.parametrize("shape", TAMPERED)
 def test_tampered_documents_are_refused(shape: str) -> None:
     document = json.loads(released(shape).to_json())
     asked = document["asked"]
@@ -370,6 +430,19 @@ def test_tampered_documents_are_refused(shape: str) -> None:
         lambda d: d["asked"]["results"][0].update(records_about=10**30),
         lambda d: d["asked"].pop("statistics"),
     ]
+    if shape == "listed groups":
+        del changes[5]  # a shorter list may be that of another release
+        changes += [
+            lambda d: d["asked"].pop("listing"),
+            lambda d: d["asked"]["listing"].update(delta="1/3"),
+            lambda d: d["asked"]["listing"].update(q=10**8),
+            lambda d: d["asked"]["listing"].update(max_drop=1),
+            lambda d: d["asked"]["results"].reverse(),
+            lambda d: d["asked"]["results"][0].update(listed=0),
+            lambda d: d["asked"]["results"][0].pop("listed"),
+            lambda d: d["asked"]["results"][0].update(group=["B"]),
+            lambda d: d["asked"]["results"][0].update(group=[7]),
+        ]
     answers = asked["results"][0].get("answers") or []
     for place, told in enumerate(answers):
         for name, value in (("value", "1e400"), ("value", "0.50"), ("way", "guess"), ("epsilon", "9"), ("target", -1),
@@ -421,6 +494,14 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong.returncode == 2 and "--delta must be 0 with --ask alone" in wrong.stderr
     grouped = command("release", place, "cost", *spend, "--ask", "mean", "--by", "ward", "--groups", "A,B")
     assert grouped.returncode == 0 and "(ward A): about " in grouped.stdout
+    listed = command("release", place, "cost", "-e", 1, "-d", "1e-6", "--ask", "max", "--by", "ward")
+    assert listed.returncode == 0 and "(ward B): about " in listed.stdout and "Listed: groups (ward)" in listed.stdout
+    none = command("release", place, "cost", "-e", 1, "-d", "1e-6", "--ask", "max", "--by", "pid")
+    assert none.returncode == 4 and "None is listed." in none.stdout
+    wrong = command("release", place, "cost", *spend, "--ask", "max", "--by", "ward")
+    assert wrong.returncode == 2 and "--delta must be positive with --by and no --groups" in wrong.stderr
+    text = command("query", place, "cost", "--ask", "max", "--by", "ward").stdout
+    assert "AS records FROM flexdp_cells GROUP BY b0" in text
     both = command(
         "release",
         place,

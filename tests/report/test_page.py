@@ -43,7 +43,8 @@ def test_the_same_file_from_everywhere(tmp_path: Path) -> None:
     Release.from_json((tmp_path / "r.json").read_text()).report(tmp_path / "c.html")
     assert (tmp_path / "c.html").read_bytes() == html
     # Also through the JSON that release writes, indented or with answers.
-    spent = run("release", "t.csv", "age", "--epsilon", 1, "--delta", "1e-6", "-o", "s.json", "--json", cwd=tmp_path)
+    spend = ("--epsilon", 1, "--delta", "1e-6", "--exact")
+    spent = run("release", "t.csv", "age", *spend, "-o", "s.json", "--json", cwd=tmp_path)
     (tmp_path / "with-answers.json").write_text(spent.stdout)
     pages = [run("report", name, cwd=tmp_path).stdout for name in ("s.json", "with-answers.json")]
     pages.append(run("report", "-", cwd=tmp_path, typed=spent.stdout).stdout)
@@ -338,12 +339,14 @@ def test_groups_without_buckets_are_exact_in_the_table_as_in_the_answers() -> No
         {"x": [1.5, 2.5] * 200, "g": ["a", "b"] * 200, "company": list(range(400)), "company_half": [1, 2] * 200}
     )
     spend = {"epsilon": 1, "delta": "1e-6", "by": "g"}
-    exact = flexdp.release(frame, "x", **spend).to_html()
+    exact = flexdp.release(frame, "x", exact=True, **spend).to_html()
     note = "Each group by itself: at most 27 {} per bucket were left out; among the rest this is exact."
     assert note.format("records") in exact and "1.5" in exact and "half a bucket" not in exact
     bucketed = flexdp.release(frame, "x", width=1, **spend).to_html()
-    assert note.format("records") in bucketed and "1–2" in bucketed and "half a bucket" not in bucketed
-    by_unit = flexdp.release(frame, "x", unit="company", max_buckets_per_unit=1, **spend).to_html()
+    ends = note.format("records").replace("this is exact", "the highest and the lowest are exact")
+    assert f"{ends} “About” marks an estimate" in bucketed
+    assert "1–2" in bucketed and "half a bucket" not in bucketed
+    by_unit = flexdp.release(frame, "x", exact=True, unit="company", max_buckets_per_unit=1, **spend).to_html()
     assert note.format("units (company)") in by_unit and "companys" not in by_unit
     texts = flexdp.release(frame, "g", epsilon=1, delta="1e-6", by="company_half").to_html()
     assert note.format("records") in texts

@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -133,7 +134,22 @@ def test_edges_are_ascending_few_and_public(tree: tuple[list[Span], list[int]], 
     assert edges and all(a < b for a, b in pairwise(edges))
     assert len(edges) + 1 <= most
     assert leaves[0].high is not None and leaves[-1].low is not None
-    assert leaves[0].high <= edges[0] and edges[-1] <= leaves[-1].low
+    beyond = max(leaves[0].high - edges[0], edges[-1] - leaves[-1].low)  # rounded, by a twentieth of a bucket
+    assert 20 * beyond <= (max(edges[1] - edges[0], edges[-1] - edges[-2]) if len(edges) > 1 else 0)
+
+
+def test_the_outermost_edges_are_rounded() -> None:
+    """They come from leaves, with many digits; those of a bucket of one value stay."""
+    scale, ends = NUMBERS, ("-31.41592653", "72.147980126")
+    low, high = (scale.exactly(Fraction(end)) for end in ends)
+    middle = scale.exactly(Fraction(20))
+    leaves = [Span(None, low), Span(low, middle), Span(middle, high), Span(high, None)]
+    parameters: dict[str, Any] = {"reach": 20, "most": 9, "thin": Fraction(3), "steps": decimal_steps(scale)}
+    edges = edges_of(leaves, [60, 500, 480, 70], **parameters)
+    assert [scale.text(edge) for edge in (edges[0], edges[-1])] == ["-31", "72"]
+    point = [Span(None, low), Span(low, low + 1), *leaves[2:]]
+    point[2] = Span(low + 1, high)
+    assert edges_of(point, [60, 900, 480, 70], **parameters)[:2] == (low, low + 1)
 
 
 def test_a_heavy_value_gets_a_bucket_of_its_own() -> None:

@@ -5,7 +5,7 @@ Every control plants a fault that the enumeration must find.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -17,7 +17,7 @@ import pytest
 from _neighbours import INFINITE, SLACK, Law, cell_law, column, hockey_stick, multisets, path_law, ratio, worst
 
 from flexdp import DataError
-from flexdp.noise import DropNoise
+from flexdp._release.asking import AskedBudget, Wanted
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import decay
 from flexdp.sharp.answers import ask, ask_one, ask_several
@@ -197,39 +197,76 @@ def test_declared_groups_are_parallel() -> None:
     assert Fraction(1, 2) < found <= SLACK
 
 
+Records = tuple[tuple[str, int], ...]  # of a group and a value
+MAXIMUM = Wanted(("max",))
+LISTED = AskedBudget(TWO, delta=Fraction(1, 10))
+
+
+def _group_law(budget: AskedBudget, data: tuple[int, ...], *, answers: Fraction = ONE) -> Law:
+    """What one group publishes that is not known: nothing, or what is left of it and the answers about it."""
+    assert budget.listing is not None
+    (epsilon,) = budget.parts(MAXIMUM).values()
+    found: dict[Hashable, Fraction] = {}
+    for (left,), chance in budget.listing.law([len(data)]).items():
+        if not left:
+            found[()] = found.get((), Fraction(0)) + chance
+            continue
+        program = path_law(
+            lambda left=left: ask_one(  # type: ignore[misc]
+                ONE, epsilon * answers, INTEGERS, rules=replace(TINY, few=0), records_about=left
+            ),
+            (),
+            epsilon * answers,
+        )
+        for outcome, p in program(data).items():
+            found[left, outcome] = found.get((left, outcome), Fraction(0)) + chance * p
+    assert abs(sum(found.values()) - 1) < Fraction(1, 10**30)
+    return found
+
+
+def _worst_delta(group_law: Callable[[tuple[int, ...]], Law], budget: AskedBudget, most: int) -> Fraction:
+    """The smallest δ at the whole ε, both ways, of two groups and one unit more: up to ``budget.most`` records."""
+    known = cache(group_law)
+
+    def law(data: Records) -> Law:
+        parts = [known(tuple(value for group, value in data if group == name)) for name in "ab"]
+        return {(a, b): p * q for (a, p), (b, q) in product(parts[0].items(), parts[1].items())}
+
+    whole = cache(law)
+    records = [(group, value) for group in "ab" for value in (0, 2)]
+    return max(
+        hockey_stick(whole(data), whole(tuple(sorted((*data, *more)))), budget.epsilon)
+        for data in multisets(records, most)
+        for more in multisets(records, budget.most)
+    )
+
+
 def test_unknown_groups_cost_epsilon_and_delta() -> None:
-    """Bars of the groups first, dropped with (ε/4, δ); the surviving count takes the place of n̂; then 3ε/4."""
-    epsilon, delta = TWO, Fraction(1, 10)
-    noise = DropNoise(epsilon / 4, delta)
-    rules = replace(TINY, few=0)
+    """Numbers of records first, dropped with (ε/4, δ); what is left takes the place of n̂; then 3ε/4. Two groups."""
+    assert 0 < _worst_delta(lambda data: _group_law(LISTED, data), LISTED, 3) <= LISTED.delta
 
-    def group_law(data: tuple[int, ...]) -> Law:
-        found: dict[Hashable, Fraction] = {}
-        for drop, weight in enumerate(noise.weights):
-            left = max(0, len(data) - drop)
-            chance = Fraction(weight, 1 << noise.bits)
-            if not left:
-                found[()] = found.get((), Fraction(0)) + chance
-                continue
-            program = path_law(
-                lambda left=left: ask_one(  # type: ignore[misc]
-                    Fraction(1), epsilon * Fraction(3, 4), INTEGERS, rules=rules, records_about=left
-                ),
-                (),
-                epsilon * Fraction(3, 4),
-            )
-            for outcome, p in program(data).items():
-                found[left, outcome] = found.get((left, outcome), Fraction(0)) + chance * p
-        assert abs(sum(found.values()) - 1) < Fraction(1, 10**30)
-        return found
 
-    laws = {data: group_law(data) for data in multisets((0, 2), 5)}
-    deltas = [
-        hockey_stick(laws[data], laws[tuple(sorted((*data, more)))], epsilon)
-        for data in multisets((0, 2), 4)
-        for more in (0, 2)
-    ]
-    assert 0 < max(deltas) <= delta
+def test_unknown_groups_of_units_with_two_records() -> None:
+    """A unit may have records in two groups, or two in one: δ is divided as by two steps of one."""
+    units = AskedBudget(TWO, most=2, delta=Fraction(1, 10))
+    assert units.listing is not None and units.listing.delta < units.delta / 2
+    assert 0 < _worst_delta(lambda data: _group_law(units, data), units, 2) <= units.delta
+
+
+@pytest.mark.parametrize("fault", ["true counts decide", "an undropped count beside", "undivided", "dear answers"])
+def test_control_unknown_groups_listed_wrongly_are_caught(fault: str) -> None:
+    budget = AskedBudget(TWO, most=2, delta=Fraction(1, 10)) if fault == "undivided" else LISTED
+
+    def law(data: tuple[int, ...]) -> Law:
+        if fault == "true counts decide":
+            return {(): ONE} if len(data) < 3 else {("listed", len(data)): ONE}
+        if fault == "undivided":  # each record of a unit at the budget of the whole unit
+            return _group_law(LISTED, data)
+        if fault == "dear answers":
+            return _group_law(LISTED, data, answers=Fraction(3))
+        return {(outcome, len(data) if outcome else 0): p for outcome, p in _group_law(LISTED, data).items()}
+
+    assert _worst_delta(law, budget, 3 if budget.most == 1 else 2) > budget.delta
 
 
 def test_units_with_two_records_get_half_the_budget() -> None:

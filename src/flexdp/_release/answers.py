@@ -7,8 +7,9 @@ The words are those of :mod:`flexdp._release.sentences`.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,10 +21,13 @@ from numpy.typing import NDArray
 from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
 from flexdp._release.asked_promises import MeanPromise, RankPromise
+from flexdp._release.interpolation import Profile, difference, on_line
 from flexdp._release.ranges import bucket_ends
-from flexdp.buckets.base import Kind
+from flexdp.buckets.base import MEASURES, Kind
+from flexdp.buckets.edges import Edges
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
+from flexdp.buckets.width import Width
 from flexdp.calculus import drop_move_accuracy
 from flexdp.calculus.loss import (
     alpha_after,
@@ -39,7 +43,7 @@ from flexdp.guarantees import DIFFERENCE, Accuracy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
-from flexdp.statistics import Max, Range, Statistic, Top, to_python
+from flexdp.statistics import Max, Quantile, Range, Statistic, Top, to_python
 
 __all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "check_order"]
 
@@ -53,17 +57,18 @@ class Answer:
     name
         Name of the statistic, such as "maximum" or "99th percentile".
     value
-        The value: a bucket's centre where values were bucketed; None, or empty for collections, where nothing survived.
+        The value: a bucket's centre where values were bucketed, or, for quantiles, an estimate inside a bucket; None,
+        or empty for collections, where nothing survived.
     accuracy
         The guarantee; None where none is given.
     statement
         The sentence that ``str()`` prints. The conditions it shares with the other answers are
         :attr:`Release.conditions`.
     text
-        The value as the statement shows it: a range where a bucket is meant.
+        The value as the statement shows it: a range where a bucket is meant, "about" before an estimate.
     interval
-        Ends between which the quantile of the data, nothing left out, is guaranteed to lie; known only where the
-        buckets were public in advance.
+        Ends between which the quantile of the data, nothing left out, is guaranteed to lie, as the value does; known
+        only where the buckets were public in advance.
     promise
         For an answer that was asked for: how many records it may be off by, and with which probability.
 
@@ -118,7 +123,8 @@ class Reading:
     """An answer in numbers.
 
     ``index`` holds the buckets that the value names, in its order; ``hull`` the buckets between which a quantile lies
-    for certain. ``too_large`` marks a value, ``too_wide`` an error, that no double holds.
+    for certain. ``too_large`` marks a value, ``too_wide`` an error, that no double holds; ``empty`` that nothing
+    survived. ``parts`` are the quantiles that a difference is made of.
     """
 
     question: Statistic | Counts | Applied
@@ -129,6 +135,8 @@ class Reading:
     hull: tuple[int, int] | None = None
     too_large: bool = False
     too_wide: bool = False
+    empty: bool = False
+    parts: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +145,8 @@ class Reader:
 
     ``index`` has the counts by bucket index, ``centres`` by bucket centre. ``summed`` is the number of buckets, each
     with a loss of its own, that one count adds up, None where it is not public; ``public`` tells that no group was
-    found in the data; ``paid`` is a certified bound on all missing contributions.
+    found in the data; ``paid`` is a certified bound on all missing contributions. ``cells`` is the number of released
+    buckets that each count adds up, None where that is one.
     """
 
     partition: Partition
@@ -147,6 +156,7 @@ class Reader:
     summed: int | None = 1
     public: bool = True
     paid: int | None = None
+    cells: NDArray[np.int64] | None = None
 
     @property
     def shortfall(self) -> int | None:
@@ -164,7 +174,7 @@ class Reader:
             return nothing
         top = isinstance(statistic, Max)
         index = self.index.keys[-1:] if top else self.index.keys[:1]
-        accuracy = self._accuracy(statistic, self._beyond(top), self.partition.beta_at(to_python(index[0])))
+        accuracy = self._accuracy(statistic, self._beyond(top), index)
         return Reading(question=statistic, value=statistic(self.centres), accuracy=accuracy, index=index)
 
     def spread(self, statistic: Range) -> Reading:
@@ -172,7 +182,10 @@ class Reader:
         if (nothing := self._unanswerable(statistic)) is not None:
             return nothing
         places = self.index.keys[[0, -1]]
-        errors = [self.partition.beta_at(to_python(place)) for place in places]
+        found = [self.partition.beta_at(to_python(place)) for place in places]
+        errors = [error for error in found if error is not None]
+        if len(errors) < len(found):
+            return self._least_spread(statistic, places)
         ends = [to_python(self.centres.keys[end]) for end in (0, -1)]
         if self.partition.relative:  # each end's error is a fraction of its own size
             errors = [error * abs(_number(end)) for error, end in zip(errors, ends, strict=True)]
@@ -193,21 +206,67 @@ class Reader:
         return Reading(question=statistic, value=value, accuracy=accuracy, index=places)
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Reading:
-        """A quantile, with the interval that certainly holds it where the buckets are public."""
+        """A quantile, corrected and interpolated, with the interval that certainly holds it where buckets are public.
+
+        ``index`` is the bucket of the quantile of the records that are left, to which the accuracy refers.
+        """
         if (nothing := self._unanswerable(statistic)) is not None:
             return nothing
-        value = statistic(self.centres)
-        place = int(np.flatnonzero(self.centres.keys == value)[0])
+        place = int(np.flatnonzero(self.centres.keys == statistic(self.centres))[0])
         index = self.index.keys[place : place + 1]
-        accuracy = self._accuracy(statistic, self.partition.count, self.partition.beta_at(to_python(index[0])))
+        value = self.profile.quantile(level).value
+        accuracy = self._accuracy(statistic, self.partition.count, index)
+        if accuracy is not None:
+            apart = self._apart(value, to_python(index[0]))
+            finite = math.isfinite(float_up(apart))
+            accuracy = accuracy.but(alpha=accuracy.alpha, beta=apart, relative=False) if finite else None
         hull = self._hull(level)
         interval = None if hull is None else self._interval(*hull)
         return Reading(question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, hull=hull)
 
+    def quartiles(self, statistic: Statistic) -> Reading:
+        """The interquartile range: the difference of two quantiles."""
+        if (nothing := self._unanswerable(statistic)) is not None:
+            return nothing
+        low, high = (self.quantile(Quantile(level), level) for level in (Fraction(1, 4), Fraction(3, 4)))
+        value = None if low.value is None or high.value is None else difference(high.value, low.value)
+        accuracy, interval = None, None
+        if low.accuracy is not None and high.accuracy is not None and value is not None:
+            rounded = Fraction(0)
+            if isinstance(value, float):
+                rounded = abs(said(value) - (on_line(high.value) - on_line(low.value)))
+            beta = float_up(said(low.accuracy.beta) + said(high.accuracy.beta) + rounded)
+            accuracy = high.accuracy.but(alpha=high.accuracy.alpha, beta=beta) if math.isfinite(beta) else None
+        if low.interval is not None and high.interval is not None:
+            least, most = (difference(high.interval[side], low.interval[1 - side]) for side in (0, 1))
+            nothing_apart = 0.0 if value is None else value - value
+            interval = nothing_apart if least == -math.inf else max(least, nothing_apart), most
+        index = np.concatenate([low.index, high.index])  # type: ignore[list-item]
+        return Reading(
+            question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, parts=(low, high)
+        )
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The counts corrected for their mean loss, and spread over their buckets."""
+        assert not isinstance(self.partition, Grid)  # of which no quantile is asked
+        return Profile(self.partition, self.index.keys, self.index.counts, self.noise.mean_drop(), self.cells)
+
+    def _apart(self, value: Any, index: Any) -> Fraction:
+        """The furthest that anything in a bucket can be from a value, in the unit of errors."""
+        assert not isinstance(self.partition, Grid)
+        ends: Iterable[Fraction]
+        if self.partition.kind == "number" and isinstance(self.partition, Width | Edges):
+            ends = self.partition.extent(index)
+        else:
+            ends = map(on_line, bucket_ends(self.partition, index))
+        furthest = max(abs(end - on_line(value)) for end in ends)
+        return furthest / MEASURES[self.partition.unit] if self.partition.kind == "datetime" else furthest
+
     def support(self, statistic: Statistic) -> Reading:
         """The support, in the Hausdorff sense: nothing is listed that is not there."""
         if not len(self.index):
-            return Reading(question=statistic, value=())
+            return Reading(question=statistic, value=(), empty=True)
         accuracy = self._accuracy(statistic, self.partition.count)
         return Reading(question=statistic, value=statistic(self.centres), accuracy=accuracy, index=self.index.keys)
 
@@ -215,7 +274,7 @@ class Reader:
         """Statistics that jump when values move: exact for data with records left out and values moved."""
         self._check_order(statistic)
         if not len(self.index):
-            return Reading(question=statistic, value=() if isinstance(statistic, Top) else None)
+            return Reading(question=statistic, value=() if isinstance(statistic, Top) else None, empty=True)
         value = statistic(self.centres)
         accuracy = self._accuracy(statistic, self.partition.count)
         chosen = statistic(self.index)
@@ -229,10 +288,10 @@ class Reader:
     def counts(self, *, debias: bool) -> Reading:
         """All released counts, with the mean loss added back where asked."""
         if not len(self.index):
-            return Reading(question=Counts(), value={})
+            return Reading(question=Counts(), value={}, empty=True)
         if not debias:
             histogram = self._histogram_accuracy(self.partition.count)
-            accuracy = drop_move_accuracy(histogram, metric=DIFFERENCE)
+            accuracy = None if histogram is None else drop_move_accuracy(histogram, metric=DIFFERENCE)
             value: dict[Any, Any] = dict(self.centres.items())
             return Reading(question=Counts(), value=value, accuracy=accuracy, index=self.index.keys)
         if self.summed is None:
@@ -248,8 +307,9 @@ class Reader:
     def function(self, name: str, work: Callable[[Histogram], Any], sensitivity: Callable[[float], float]) -> Reading:
         """Any function of the released histogram: with the error its sensitivity allows, or the drop-move guarantee."""
         if not len(self.index):
-            return Reading(question=Applied(name), value=None)
-        accuracy = function_accuracy(self._histogram_accuracy(self.partition.count), sensitivity)
+            return Reading(question=Applied(name), value=None, empty=True)
+        histogram = self._histogram_accuracy(self.partition.count)
+        accuracy = None if histogram is None else function_accuracy(histogram, sensitivity)
         return Reading(question=Applied(name), value=work(self.centres), accuracy=accuracy)
 
     def _beyond(self, above: bool) -> int | None:
@@ -265,22 +325,36 @@ class Reader:
         lost = most_lost(self.noise.max_drop, buckets, paid=self.paid)
         return None if lost is None else alpha_after(lost, self.index.size)
 
-    def _histogram_accuracy(self, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
+    def _histogram_accuracy(self, hidden: int | None, index: NDArray[Any] | None = None) -> Accuracy | None:
+        """The accuracy of all released buckets, or of one; None where one in question is open, which has no β."""
+        beta = self._widest if index is None else self.partition.beta_at(to_python(index[0]))
+        if beta is None:
+            return None
         return histogram_accuracy(
             alpha=self._share(hidden),
-            beta=self._widest if beta is None else beta,
+            beta=beta,
             max_drop=self.noise.max_drop,
             relative=self.partition.relative,
             unit=self.partition.unit,
         )
 
     @cached_property
-    def _widest(self) -> Fraction:
+    def _widest(self) -> Fraction | None:
         """β of all released buckets together; records of the others were left out."""
         return self.partition.beta_of(self.index.keys)
 
-    def _accuracy(self, statistic: Statistic, hidden: int | None, beta: Fraction | None = None) -> Accuracy:
-        return read_accuracy(self._histogram_accuracy(hidden, beta), statistic)
+    def _accuracy(self, statistic: Statistic, hidden: int | None, index: NDArray[Any] | None = None) -> Accuracy | None:
+        histogram = self._histogram_accuracy(hidden, index)
+        return None if histogram is None else read_accuracy(histogram, statistic)
+
+    def _least_spread(self, statistic: Range, places: NDArray[Any]) -> Reading:
+        """The range between open ends: at least the distance of their edges."""
+        lower, upper = self.partition.edges_of(places)
+        if lower.upper == math.inf or upper.lower == -math.inf or upper.lower <= lower.upper:
+            value: Any = 0 if self.partition.kind in ("integer", "number") else dt.timedelta(0)
+        else:
+            value = upper.lower - lower.upper
+        return Reading(question=statistic, value=value, index=places)
 
     def _check_order(self, statistic: Statistic) -> None:
         if isinstance(self.partition, Grid) and statistic.ordered:
@@ -293,7 +367,7 @@ class Reader:
 
     def _unanswerable(self, statistic: Statistic) -> Reading | None:
         self._check_order(statistic)
-        return None if len(self.index) else Reading(question=statistic, value=None)
+        return None if len(self.index) else Reading(question=statistic, value=None, empty=True)
 
     def _hull(self, level: Fraction) -> tuple[int, int] | None:
         """The buckets between which the quantile of the data certainly lies."""

@@ -61,9 +61,10 @@ class Options(TypedDict, total=False):
     format: Literal["csv", "jsonl", "parquet"] | None
     delimiter: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
+    exact: bool
 
 
-_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp"}
+_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp", "exact": False}
 
 
 def _spelled_out(function: _F) -> _F:
@@ -159,8 +160,9 @@ def release(
         before a record is read. An identical request returns the stored release, free, unless ``fresh``.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
-        or between given edges. Without any of them every value is its own bucket. For several columns, one for all, a
-        list, or a dictionary by name.
+        or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
+        and without ``ask`` and ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately
+        (docs/automatic-buckets.md); every text, and every point of several columns, is its own bucket.
     beta
         For several columns: cells in which no point is further than β from the middle.
     bounds
@@ -188,6 +190,8 @@ def release(
         For files, where the name and the header line do not tell.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
+    exact
+        Make every value its own bucket, instead of choosing buckets.
 
     Returns
     -------
@@ -244,7 +248,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter, ask
+    engine, format, delimiter, ask, exact
         As for :func:`release`.
 
     Returns

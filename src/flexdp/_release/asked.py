@@ -27,7 +27,9 @@ from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import Scale
 from flexdp.sharp.tails import SharpAnswer
 
-__all__ = ["Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
+__all__ = ["GAMMA", "Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
+
+GAMMA = Fraction(1, 20)  # the chance that a promise fails
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,16 +69,19 @@ class Result:
         The answers at all levels; None where none was asked.
     mean
         The noisy sums with their ends; None where neither mean nor sum was asked.
+    listed
+        The number of records that was left of the group when groups were listed; None where they were known.
     """
 
     count: int | None = None
     levels: Answered | None = None
     mean: Averaged | None = None
+    listed: int | None = None
 
     @property
     def records_about(self) -> int | None:
         """The noisy number of records, never below 0; None where none was drawn."""
-        seen = self.count
+        seen = self.count if self.count is not None else self.listed
         if seen is None and self.levels is not None:
             seen = self.levels.records_about
         if seen is None and self.mean is not None:
@@ -104,11 +109,11 @@ class Asked:
     wanted
         The statistics.
     budget
-        ε of all of them together.
+        The budget of all of them together.
     column
         The column.
     results
-        The outcomes by group; of the group () without groups.
+        The outcomes by group, of those that were declared or listed; of the group () without groups.
     """
 
     wanted: Wanted
@@ -126,17 +131,30 @@ class Asked:
         """ε of the number of records; None where none is drawn by itself."""
         if "count" in self.parts:
             return self.parts["count"]
+        if self.budget.listing is not None:
+            return None
         first = next(iter(self.parts))
         return None if first == "mean" and self.column.bounded else self.parts[first] * RULES.count_share
 
     @property
     def answered(self) -> bool:
         """True if some group has an answer."""
-        return any(result.answered for result in self.results.values())
+        return any(self._answered(result) for result in self.results.values())
+
+    def _answered(self, result: Result) -> bool:
+        alone = result.count is None and result.levels is None and "sum" not in self.wanted.words
+        return result.answered and not (alone and result.mean is not None and not self.has_mean(result.mean))
+
+    def has_mean(self, averaged: Averaged) -> bool:
+        """Return True if there are enough records to speak of a mean."""
+        gamma = GAMMA if self.column.bounded else GAMMA / 2
+        return not averaged.too_few and averaged.holds_records(gamma)
 
     def steps(self, result: Result) -> list[Draw]:
         """Return the private steps behind the outcomes of one group, without their data."""
-        return rehearsed(self, result)
+        listing = self.budget.listing
+        first = [] if listing is None else [Draw(listing, None, "list of groups", stage="groups")]
+        return first + rehearsed(self, result)
 
 
 def _programs(column: Column, part: str, levels: tuple[Fraction, ...], epsilon: Fraction, seen: int | None) -> Any:
@@ -147,7 +165,15 @@ def _programs(column: Column, part: str, levels: tuple[Fraction, ...], epsilon: 
     return ask_mean(epsilon, column.scale, records_about=seen)
 
 
-def answer(wanted: Wanted, parts: Mapping[str, Fraction], column: Column, ranks: Ranks, bits: Bits) -> Result:
+def answer(
+    wanted: Wanted,
+    parts: Mapping[str, Fraction],
+    column: Column,
+    ranks: Ranks,
+    bits: Bits,
+    *,
+    listed: int | None = None,
+) -> Result:
     """Draw all answers about a private column: the one step from private to public.
 
     Parameters
@@ -162,17 +188,20 @@ def answer(wanted: Wanted, parts: Mapping[str, Fraction], column: Column, ranks:
         The private column.
     bits
         The source of randomness.
+    listed
+        The public number of records with which the group was listed; it takes the place of n̂.
 
     Returns
     -------
     Result
         What may be published. A number of records that one part has drawn serves the parts after it.
     """
-    seen: int | None = None
-    found: dict[str, Any] = {}
+    seen = listed
+    found: dict[str, Any] = {"listed": listed}
     for part, epsilon in parts.items():
         if part == "count":
-            seen = found["count"] = run(_counted(epsilon), ranks, bits).value
+            found["count"] = run(_counted(epsilon), ranks, bits).value
+            seen = found["count"] if seen is None else seen
             continue
         found[part] = run(_programs(column, part, wanted.levels, epsilon, seen), ranks, bits).value
         seen = found[part].records_about if seen is None else seen
@@ -201,11 +230,11 @@ def rehearsed(asked: Asked, result: Result) -> list[Draw]:
         Each step with its mechanism; its data is empty.
     """
     drawn: list[Draw] = []
-    seen: int | None = None
+    seen = result.listed
     for part, epsilon in asked.parts.items():
         if part == "count":
-            seen = result.count
-            drawn += _replayed(_counted(epsilon), Outcomes(records=seen))[0]
+            drawn += _replayed(_counted(epsilon), Outcomes(records=result.count))[0]
+            seen = result.count if seen is None else seen
             continue
         published = result.levels if part == "levels" else result.mean
         assert published is not None
@@ -223,6 +252,7 @@ def rebuilt(
     records_about: int | None,
     levels: Outcomes | None = None,
     mean: Outcomes | None = None,
+    listed: int | None = None,
 ) -> Result:
     """Return the result that led to published outcomes: the ways, budgets and targets follow from them.
 
@@ -234,6 +264,8 @@ def rebuilt(
         The published number of records, where one was drawn.
     levels, mean
         The outcomes of the two programs.
+    listed
+        The published number of records with which the group was listed.
 
     Returns
     -------
@@ -245,11 +277,12 @@ def rebuilt(
     ValueError, KeyError
         If no run of the programs has these outcomes.
     """
-    found: dict[str, Any] = {}
-    seen: int | None = None
+    found: dict[str, Any] = {"listed": listed}
+    seen = listed
     for part, epsilon in parts.items():
         if part == "count":
-            seen = found["count"] = records_about
+            found["count"] = records_about
+            seen = records_about if seen is None else seen
             continue
         outcomes = replace(levels if part == "levels" and levels else mean or Outcomes(), records=records_about)
         value = _replayed(_programs(column, part, wanted.levels, epsilon, seen), outcomes)[1]

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
 from flexdp._core.text import safe_repr
-from flexdp._release.asked import Asked, Column, answer
+from flexdp._release.asked import Asked, Column, Result, answer
 from flexdp._release.asking import AskedBudget, Wanted, ends_of, scale_of, wanted
-from flexdp._release.spec import Spec, group_index
+from flexdp._release.columns import sorted_groups
+from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp.errors import DataError, InputError, P
 from flexdp.noise.bits import Bits
+from flexdp.sharp.automatic import DroppedBars
 
 if TYPE_CHECKING:
     from flexdp.tables import Counting, Table
+    from flexdp.tables.ranks import GroupedRanks
 
-__all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask"]
+__all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups"]
 
-_BUCKETS = ("width", "relative", "edges", "beta")
+_BUCKETS = ("width", "relative", "edges", "beta", "exact")
 _SHARE = Domain(name="split", low=Fraction(0), remedy=("Give the share of each, for example ", P("split", [1, 1]), "."))
 
 
@@ -48,10 +51,8 @@ def check_ask(table: Table, counting: Counting, spec: Spec, options: Mapping[str
         return None, True
     found = wanted(options["ask"], spec.kinds)
     ends_of(spec.partitions[0])
-    if spec.by and spec.groups is None:
-        raise InputError("ask", ("needs ", P("groups"), " with ", P("by"), ": the groups must be public"))
     _check_engine(table, counting)
-    return found, any(options.get(name) is not None for name in _BUCKETS)
+    return found, any(options.get(name) not in (None, False) for name in _BUCKETS)
 
 
 def _check_engine(table: Table, counting: Counting) -> None:
@@ -97,17 +98,20 @@ def budgets_of(
     Returns
     -------
     tuple
-        (ε, δ) of the buckets, None where there are none; and the budget of the answers, which need no δ.
+        (ε, δ) of the buckets, None where there are none; and the budget of the answers, which need δ only to list
+        groups that are not known, where no buckets list them.
 
     Raises
     ------
     InputError
         If δ does not fit, or ε is too small for exact answers.
     """
-    whole = EPSILON.check(epsilon)
+    whole, chance = EPSILON.check(epsilon), Fraction(0)
     if not bucketed:
         small = PURE_DELTA.check(delta)
-        if small:
+        if lists_groups(spec, bucketed=False):
+            chance = _listing_delta(small)
+        elif small:
             raise InputError(
                 "delta",
                 ("must be 0 with ", P("ask"), " alone: the answers need none"),
@@ -129,9 +133,25 @@ def budgets_of(
             )  # fmt: skip
         first, second = _shares(split)
         bars, own = (whole * first, DELTA.check(delta)), whole * second
-    budget = AskedBudget(own, spec.max_buckets_per_unit)
+    budget = AskedBudget(own, spec.max_buckets_per_unit, chance)
     budget.check(asked, bounded=ends_of(spec.partitions[0]).low is not None)
     return bars, budget
+
+
+def lists_groups(spec: Spec, *, bucketed: bool) -> bool:
+    """Return True if groups are not known, and no buckets list them."""
+    return bool(spec.by) and spec.groups is None and not bucketed
+
+
+def _listing_delta(small: Fraction) -> Fraction:
+    if small:
+        return DELTA.check(small)
+    raise InputError(
+        "delta",
+        ("must be positive with ", P("by"), " and no ", P("groups"), ": listing groups that are not known needs it"),
+        given="0",
+        remedy=("Declare them with ", P("groups", ["A", "B"]), ", or say ", P("delta", 1e-6), "."),
+    )
 
 
 def _shares(split: Sequence[Number] | None) -> tuple[Fraction, Fraction]:
@@ -154,7 +174,7 @@ def asked_column(spec: Spec) -> Column:
     return Column(scale=scale_of(spec.kinds[0]), ends=ends_of(spec.partitions[0]), decades=decades)
 
 
-def asked_query(table: Table, counting: Counting, dialect: str | None, *, bucketed: bool) -> str:
+def asked_query(table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool) -> str:
     """Return the statements that asked answers run, after that of the buckets; nothing is run."""
     from flexdp.tables import query_of
     from flexdp.tables.ranks import rank_query_of
@@ -162,10 +182,18 @@ def asked_query(table: Table, counting: Counting, dialect: str | None, *, bucket
     if dialect is not None:
         raise InputError("dialect", ("does not fit ", P("ask")), remedy="Leave it out.")
     bars = [query_of(table, [counting])] if bucketed else []
-    return ";\n\n".join([*bars, rank_query_of(table, counting)])
+    lists = lists_groups(spec, bucketed=bucketed)
+    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists)])
 
 
-def asked_of(table: Table, counting: Counting, spec: Spec, asked: Wanted, budget: AskedBudget) -> Asked:
+def asked_of(
+    table: Table,
+    counting: Counting,
+    spec: Spec,
+    asked: Wanted,
+    budget: AskedBudget,
+    groups: Sequence[tuple[Any, ...]] | None = None,
+) -> Asked:
     """Read the ranks and draw every answer; with groups, of each by itself.
 
     Parameters
@@ -175,7 +203,9 @@ def asked_of(table: Table, counting: Counting, spec: Spec, asked: Wanted, budget
     spec
         The public description of the release.
     asked, budget
-        The statistics and their ε.
+        The statistics and their budget.
+    groups
+        Public groups, declared or those of released buckets; None where there are none, or they must be listed.
 
     Returns
     -------
@@ -190,14 +220,30 @@ def asked_of(table: Table, counting: Counting, spec: Spec, asked: Wanted, budget
     from flexdp.tables.ranks import open_ranks
 
     column, parts = asked_column(spec), budget.parts(asked)
-    results = {}
+    results: dict[tuple[Any, ...], Result] = {}
+    done = False
     try:
         with open_ranks(table, counting) as ranks:
-            for group in [()] if spec.groups is None else spec.groups:
+            if budget.listing is not None:
+                listed: Mapping[tuple[Any, ...], int | None] = _listed(ranks, spec, budget.listing)
+            else:
+                listed = dict.fromkeys([()] if groups is None else groups)
+            for group, left in listed.items():
                 own = ranks.group(group_index(group)) if spec.by else ranks
-                results[group] = answer(asked, parts, column, own, Bits())
+                results[group] = answer(asked, parts, column, own, Bits(), listed=left)
+        done = True
     except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        results = {}
-    if not results:
+        results.clear()
+    if not done:
         raise DataError
     return Asked(wanted=asked, budget=budget, column=column, results=results)
+
+
+def _listed(ranks: GroupedRanks, spec: Spec, listing: DroppedBars) -> dict[tuple[Any, ...], int]:
+    """Drop records from every group and return those of which some are left, sorted, with their numbers."""
+    counted = ranks.group_counts()
+    left = listing.draw(counted.counts.tolist(), Bits())
+    parts = [part.tolist() for part in counted.parts]
+    names = zip(*map(group_labels, spec.by_kinds, parts), strict=True)
+    kept = {group: records for group, records in zip(names, left, strict=True) if records}
+    return {group: kept[group] for group in sorted_groups(list(kept), spec.by_kinds)}

@@ -6,16 +6,21 @@ checked by writing it again: ways, budgets, targets and promises must come out t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from flexdp._core.domains import DELTA
 from flexdp._core.exact import json_value, number_text
 from flexdp._release.asked import Asked, Column, Outcomes, Result, rebuilt
-from flexdp._release.asked_checks import asked_column
+from flexdp._release.asked_checks import asked_column, lists_groups
 from flexdp._release.asked_promises import mean_promise, rank_promises
 from flexdp._release.asking import AskedBudget, wanted
+from flexdp._release.columns import sorted_groups
+from flexdp._release.groups import group_places
 from flexdp._release.spec import Spec
 from flexdp.guarantees import Privacy
+from flexdp.histogram import KeyedHistogram
 from flexdp.sharp.scale import Scale
 
 __all__ = ["asked_in", "read_asked", "write_asked"]
@@ -34,13 +39,21 @@ def write_asked(document: dict[str, Any], spec: Spec, asked: Asked | None, priva
         ({"group": json_value(list(group))} if spec.by else {}) | _written(asked, result)
         for group, result in asked.results.items()
     ]
-    part = {"statistics": list(asked.wanted.words), "epsilon": str(asked.budget.epsilon), "results": results}
-    return {**document, "privacy": told, "asked": part}
+    part: dict[str, Any] = {"statistics": list(asked.wanted.words), "epsilon": str(asked.budget.epsilon)}
+    if asked.budget.listing is not None:
+        part["listing"] = {
+            "delta": str(asked.budget.delta),
+            "q": asked.budget.listing.noise.q,
+            "max_drop": asked.budget.listing.noise.max_drop,
+        }
+    return {**document, "privacy": told, "asked": {**part, "results": results}}
 
 
 def _written(asked: Asked, result: Result) -> dict[str, Any]:
     out: dict[str, Any] = {}
     scale = asked.column.scale
+    if result.listed is not None:
+        out["listed"] = result.listed
     if asked.count_epsilon is not None:
         seen = result.count
         if seen is None:
@@ -77,9 +90,9 @@ def _written(asked: Asked, result: Result) -> dict[str, Any]:
             "cells": None if mean.tally is None else mean.tally.cells,
             "sums": None if mean.sums is None else list(mean.sums),
             "epsilon": str(mean.epsilon),
-            "value": None if mean.too_few else number_text(mean.mean),
+            "value": number_text(mean.mean) if asked.has_mean(mean) else None,
             "gamma": None if promise is None else str(promise.gamma),
-            "off": None if promise is None else str(promise.mean),
+            "off": None if promise is None or promise.mean is None else str(promise.mean),
             "outside": None if promise is None else promise.outside,
         }
     return out
@@ -96,7 +109,7 @@ def read_asked(document: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     return {**document, "privacy": {**privacy, "epsilon": str(own)}}, part
 
 
-def asked_in(part: dict[str, Any], spec: Spec) -> Asked:
+def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> Asked:
     """Return the asked answers of a document, after refusing what no program publishes.
 
     Parameters
@@ -105,6 +118,8 @@ def asked_in(part: dict[str, Any], spec: Spec) -> Asked:
         The part ``asked`` of a document.
     spec
         The public description of the release.
+    cells
+        The counts of its buckets; None where it has none.
 
     Returns
     -------
@@ -122,29 +137,43 @@ def asked_in(part: dict[str, Any], spec: Spec) -> Asked:
     asked = wanted(words, spec.kinds)
     if asked.words != tuple(words):
         raise ValueError("statistics in other words")
-    if spec.by and spec.groups is None:
-        raise ValueError("groups that were not declared")
-    budget, column = AskedBudget(_number(part["epsilon"]), spec.max_buckets_per_unit), asked_column(spec)
+    lists = lists_groups(spec, bucketed=cells is not None)
+    if lists != ("listing" in part):
+        raise ValueError("groups that were listed though known, or not listed")
+    delta = DELTA.check(_number(part["listing"]["delta"])) if lists else Fraction(0)
+    budget, column = AskedBudget(_number(part["epsilon"]), spec.max_buckets_per_unit, delta), asked_column(spec)
     if budget.epsilon <= 0:
         raise ValueError("no budget")
+    if budget.listing is not None and not budget.listing.has_reach(part["listing"]["q"]):
+        raise ValueError("noise of another reach, whose table may be long in the making")
     budget.check(asked, bounded=column.bounded)
-    groups = [()] if spec.groups is None else list(spec.groups)
+    groups: Sequence[tuple[Any, ...]] = [()]
+    if lists:
+        groups = sorted_groups([told["group"] for told in part["results"]], spec.by_kinds)
+    elif spec.by:
+        groups = list(spec.groups or ()) if cells is None else list(group_places(spec, cells))
     if len(part["results"]) != len(groups):
         raise ValueError("groups without results")
     parts = budget.parts(asked)
     results = {}
     for group, told in zip(groups, part["results"], strict=True):
-        seen = told.get("records_about")
-        if seen is not None and (type(seen) is not int or abs(seen) >= _LARGEST_COUNT):
+        seen, listed = told.get("records_about"), told.get("listed")
+        if any(number is not None and not _is_count(number) for number in (seen, listed)):
             raise TypeError("no number of records")
+        if lists != (listed is not None) or (listed is not None and listed <= 0):
+            raise ValueError("a group that was listed without records")
         levels = None if "answers" not in told else _levels(told, column.scale)
         mean = None if "mean" not in told else _mean(told["mean"], column)
         if ("levels" in parts) != (levels is not None) or ("mean" in parts) != (mean is not None):
             raise ValueError("answers that were not asked for, or asked for and missing")
-        if seen is None and not (column.bounded and set(parts) == {"mean"}):
+        if seen is None and (not lists or "count" in parts) and not (column.bounded and set(parts) == {"mean"}):
             raise ValueError("no number of records")
-        results[group] = rebuilt(asked, parts, column, records_about=seen, levels=levels, mean=mean)
+        results[group] = rebuilt(asked, parts, column, records_about=seen, levels=levels, mean=mean, listed=listed)
     return Asked(wanted=asked, budget=budget, column=column, results=results)
+
+
+def _is_count(number: Any) -> bool:
+    return type(number) is int and abs(number) < _LARGEST_COUNT
 
 
 def _levels(told: dict[str, Any], scale: Scale) -> Outcomes:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flexdp._release.asked import Asked, Result
+from flexdp._release.asked import GAMMA, Asked, Result
 from flexdp.noise.exponential import decay
 from flexdp.sharp.exponentials import log_above
 from flexdp.sharp.goal import Goal
@@ -32,7 +32,6 @@ from flexdp.sharp.tails import SharpAnswer
 
 __all__ = ["GAMMA", "MeanPromise", "RankPromise", "count_promise", "mean_promise", "rank_promises"]
 
-GAMMA = Fraction(1, 20)
 _HALF = Fraction(1, 2)
 _DIGITS = 15  # an anchor is rounded to so many
 _MOST_RUNGS = 400
@@ -79,13 +78,14 @@ class MeanPromise:
     gamma
         The chance that they fail.
     mean, total
-        Greatest distance from the mean and the sum of the values limited to the ends.
+        Greatest distance from the mean and the sum of the values limited to the ends; of no mean, where it is not
+        certain enough that there are records.
     outside
         Most records beyond each end, where the ends were found privately.
     """
 
     gamma: Fraction
-    mean: Fraction
+    mean: Fraction | None
     total: Fraction
     outside: int | None = None
 
@@ -125,10 +125,13 @@ class _Promises:
         self.scale, self.whole = asked.column.scale, asked.parts["levels"]
         seen = result.levels.records_about
         self.seen = seen
-        share = asked.count_epsilon
-        assert share is not None
-        self.count_off = count_error(share, GAMMA / 8)
-        self.least = max(0, seen - self.count_off)  # records, except with probability γ/8
+        if asked.budget.listing is not None:  # the group has as many records as were left of it, or up to D more
+            self.count_off, self.least = asked.budget.listing.noise.max_drop, seen
+        else:
+            share = asked.count_epsilon
+            assert share is not None
+            self.count_off = count_error(share, GAMMA / 8)
+            self.least = max(0, seen - self.count_off)  # records, except with probability γ/8
         self.each = GAMMA * Fraction(3, 4) / len(self.answers)  # and γ/8 for finer steps
         self.decimals = 0 if self.scale.integral else _LEAST_DECIMALS
         self.decades = asked.column.decades
@@ -331,4 +334,5 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
         assert averaged.anchor is not None
         rungs = max(len(RULES.rungs(scale, averaged.anchor, side, asked.column.ends)) for side in (-1, 1))
         outside = ladder_records(ends, math.ceil(1 / ends), rungs, GAMMA / 4)
-    return MeanPromise(gamma=GAMMA, mean=off + rounding, total=total, outside=outside)
+    mean = off + rounding if asked.has_mean(averaged) else None
+    return MeanPromise(gamma=GAMMA, mean=mean, total=total, outside=outside)

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from flexdp._core.exact import number_text, upper_text
+from flexdp._core.text import thousands
 from flexdp._release.answers import Answer
 from flexdp._release.asked import Asked
 from flexdp._release.asked_promises import RankPromise
-from flexdp._release.asked_sentences import Telling
+from flexdp._release.asked_sentences import Telling, counted
 from flexdp._release.asking import level_of
 from flexdp._release.frames import group_column
 from flexdp._release.promises import not_promised
-from flexdp._release.ranges import value_words
+from flexdp._release.ranges import joined, value_words
 from flexdp._release.sentences import Words, short_name
 from flexdp._release.spec import Part, Spec
+from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import TwoSums
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.program import Draw, spent
@@ -29,6 +31,7 @@ __all__ = [
     "asked_certainties",
     "asked_proof",
     "how_it_was_answered",
+    "listing_conditions",
     "not_promised_of_answers",
     "tellings",
 ]
@@ -122,6 +125,18 @@ def asked_certainties(asked: Asked) -> tuple[str, ...]:
     return tuple(told)
 
 
+def listing_conditions(spec: Spec, asked: Asked) -> tuple[str, ...]:
+    """Return which groups are listed, where they were not known; nothing where they were."""
+    if asked.budget.listing is None:
+        return ()
+    noise, named = asked.budget.listing.noise, joined([short_name(name) for name in spec.by])
+    none = "" if asked.results else " None is listed."
+    return (
+        f"Listed: groups ({named}), each after leaving out at most {counted(spec, noise.max_drop)}. A group with at "
+        f"least {thousands(noise.q)} is certain to be listed; smaller ones may be missing.{none}",
+    )
+
+
 def asked_proof(spec: Spec, asked: Asked) -> tuple[str, ...]:
     """Return the account of the budget of asked answers, and the integers that prove each of their tables.
 
@@ -138,11 +153,17 @@ def asked_proof(spec: Spec, asked: Asked) -> tuple[str, ...]:
         For each group its steps with their ε, and that they add up; then one proof for each table.
     """
     lines, tables = [], {}
+    listing = asked.budget.listing
+    if listing is not None:
+        lines.append(
+            f"List of groups: numbers of records, dropped with ε = {upper_text(listing.epsilon, 6)} and "
+            f"δ = {upper_text(listing.delta)}{_each(asked)}. Proof: {listing.noise.certify()}"
+        )
     for group, result in asked.results.items():
         steps = asked.steps(result)
         own = spent(step.cost for step in steps)
         told = "; ".join(_step(step) for step in steps)
-        each = "" if asked.budget.most == 1 else f" for each of {asked.budget.most} records of a unit"
+        each = _each(asked)
         whole = number_text(asked.budget.of_each)
         lines.append(
             f"Asked answers{_of_group(spec, group)}: {told}. Steps on disjoint records, above and below the anchor, "
@@ -159,6 +180,10 @@ def asked_proof(spec: Spec, asked: Asked) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _each(asked: Asked) -> str:
+    return "" if asked.budget.most == 1 else f" for each of {asked.budget.most} records of a unit"
+
+
 def _of_group(spec: Spec, group: tuple[Any, ...]) -> str:
     named = [f"{short_name(name)} {value_words(part)}" for name, part in zip(spec.by, group, strict=True)]
     return f" ({', '.join(named)})" if named else ""
@@ -170,6 +195,8 @@ def _step(step: Draw) -> str:
         kind = "exponential mechanism"
     elif isinstance(step.mechanism, Ladder):
         kind = f"ladder {'up' if step.mechanism.side > 0 else 'down'} to {step.mechanism.target} beyond"
+    elif isinstance(step.mechanism, DroppedBars):
+        kind = "dropping"
     elif isinstance(step.mechanism, TwoSums):
         kind = "two sums with geometric noise"
     return f"{step.name} by {kind}, ε = {upper_text(step.mechanism.epsilon, 6)}"

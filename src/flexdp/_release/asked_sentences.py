@@ -22,7 +22,7 @@ from flexdp._release.asked_promises import (
     rank_promises,
 )
 from flexdp._release.asking import level_of
-from flexdp._release.ranges import figure, outward, value_words
+from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
@@ -91,6 +91,8 @@ class Telling:
     def records_about(self) -> Answer:
         """Return the noisy number of records, which every asked release has."""
         seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
+        if self.result.listed is not None:
+            return self._listed_records(self.result.listed, epsilon)
         text = f"about {counted(self.words.spec, seen)}"
         if epsilon is not None:
             off = count_promise(epsilon)
@@ -100,6 +102,31 @@ class Telling:
             off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
         statement = f"{_capital(text)} were counted. {_SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
+
+    def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
+        """The number of records of a listed group: at least what was left of it, and at most D more."""
+        listing, spec = self.asked.budget.listing, self.words.spec
+        assert listing is not None
+        most = left + listing.noise.max_drop
+        sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
+        if self.result.count is None or epsilon is None:
+            text = f"at least {counted(spec, left)}"
+            statement = f"{_capital(text)} were counted. {sure}"
+            return Answer(
+                name="number of records",
+                value=left,
+                accuracy=None,
+                statement=statement,
+                text=text,
+                interval=(left, most),
+            )
+        seen = min(max(self.result.count, left), most)
+        text = f"about {counted(spec, seen)}"
+        off = f"{_SURE} this is off by at most {thousands(count_promise(epsilon))}."
+        statement = f"{_capital(text)} were counted. {off} {sure}"
+        return Answer(
+            name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
+        )
 
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         found = self.result.at(level)
@@ -163,7 +190,7 @@ class Telling:
         scale = self.asked.column.scale
         number = scale.value(high.value - low.value)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
-        text = f"about {_length(value) if isinstance(value, dt.timedelta) else figure(number)}"
+        text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
@@ -176,6 +203,8 @@ class Telling:
         assert found is not None
         if found.too_few:
             return self._too_few(statistic, "mean", found.records_about)
+        if word == "mean" and not self.asked.has_mean(found):
+            return self._too_few(statistic, "mean", found.records_about, math.ceil(4 * log_above(4 / GAMMA)))
         number = found.mean if word == "mean" else found.total
         promise = mean_promise(self.asked, found)
         value = to_double(number)
@@ -192,7 +221,9 @@ class Telling:
         )
 
     def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int, rounded: Fraction) -> str:
-        error = outward((promise.mean if word == "mean" else promise.total) + rounded, 3, up=True)
+        bound = promise.mean if word == "mean" else promise.total
+        assert bound is not None
+        error = outward(bound + rounded, 3, up=True)
         scale = self.asked.column.scale
         ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
         kept = "within" if getattr(self.words.spec.partitions[0], "outside", "clamp") == "drop" else "limited to"
@@ -201,18 +232,18 @@ class Telling:
             return f"{told}."
         return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
 
-    def _too_few(self, statistic: Statistic, part: str, seen: int) -> Answer:
+    def _too_few(self, statistic: Statistic, part: str, seen: int, few: int = RULES.few) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
         spec, budget = self.words.spec, self.asked.budget
         share = self.asked.parts[part]
-        needed = math.ceil(RULES.few / share)
+        needed = math.ceil(few / share)
         headline = self.words._headline(statistic)
         told = (
             f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
             f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
         )
         if seen > 0:
-            told += f" As many would need about ε = {outward(budget.epsilon * RULES.few / (seen * share), 2, up=True)}."
+            told += f" As many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
         return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
 
     def value(self, units: int) -> Any:
@@ -253,18 +284,12 @@ def _ends(word: str) -> tuple[Fraction, Fraction]:
 
 def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fraction:
     """A mean or a sum to about a hundredth of its error, since further digits say nothing."""
-    error = Fraction(0) if promise is None else promise.mean if word == "mean" else promise.total
+    error = None if promise is None else promise.mean if word == "mean" else promise.total
     if not error:
         return Fraction(repr(to_double(number)))
     power = math.floor(math.log10(to_double(error))) - 2
     grain = Fraction(10) ** power
     return round(number / grain) * grain
-
-
-def _length(span: dt.timedelta) -> str:
-    days, rest = span.days, span - dt.timedelta(days=span.days)
-    told = f"{thousands(days)} day{'' if days == 1 else 's'}"
-    return told if not rest else f"{told} {rest}" if days else str(rest)
 
 
 def _capital(words: str) -> str:

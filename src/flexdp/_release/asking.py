@@ -3,6 +3,8 @@
 All quantiles are answered by one program out of one part of the budget, the mean and the sum by another, the count by
 a third. A part's share is its number of units: one for the count, one for mean and sum together, and for the quantiles
 as many as their program divides its budget by, since the two tails run in parallel.
+
+Groups that are not known are listed first, by their numbers of records, dropped with a quarter of ε and all of δ.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from flexdp.errors import InputError, P
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.exponential import LARGEST_DECAY, Decay
 from flexdp.sharp.answers import deepest_table
+from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.ranks import Span
 from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
@@ -41,6 +44,7 @@ _LEVELS: dict[str, tuple[Fraction, ...]] = {
 _STATISTICS = (*_WORDS, Quantile)
 _MOST = 50  # levels in one release
 _INNER = (Fraction(1, 20), Fraction(19, 20))
+_LISTING = (Fraction(1, 4), Fraction(3, 4))  # shares of ε: of the list of groups, and of the answers
 _EXAMPLE = ("For example, ", P("ask", ["max", "q0.99", "median"]), ".")
 
 
@@ -182,7 +186,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class AskedBudget:
-    """ε of all asked answers for one unit, and how it is divided.
+    """The budget of all asked answers for one unit, and how it is divided.
 
     Parameters
     ----------
@@ -190,34 +194,56 @@ class AskedBudget:
         ε of one unit.
     most
         Most records that one unit counts with.
+    delta
+        δ of one unit, which the list of groups needs where they are not known; otherwise 0.
 
     Examples
     --------
     >>> from flexdp._release.asking import Wanted
     >>> AskedBudget(Fraction(1), 2).parts(Wanted(("max", "mean")))
     {'levels': Fraction(1, 4), 'mean': Fraction(1, 4)}
+    >>> unknown = AskedBudget(Fraction(1), delta=Fraction(1, 10**6))
+    >>> unknown.listing.epsilon, unknown.listing.noise.max_drop, unknown.parts(Wanted(("max",)))
+    (Fraction(1, 4), 94, {'levels': Fraction(3, 4)})
     """
 
     epsilon: Fraction
     most: int = 1
+    delta: Fraction = Fraction(0)
 
     def privacy(self, unit: str = "record") -> Privacy:
-        """Return what is promised to each unit: pure differential privacy."""
-        return Privacy(epsilon=self.epsilon, delta=0, neighbours=AddRemove(unit, self.most))
+        """Return what is promised to each unit: pure differential privacy, unless groups had to be listed."""
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AddRemove(unit, self.most))
 
     @property
     def of_each(self) -> Fraction:
         """ε of one record of a unit."""
         return of_each_member(Privacy(epsilon=self.epsilon, delta=0), self.most).epsilon
 
+    @cached_property
+    def listing(self) -> DroppedBars | None:
+        """The step that lists the groups, for one record; None where they are known.
+
+        A unit changes the numbers of records of all groups by k in total: k steps of one, by
+        :func:`flexdp.calculus.of_each_member`.
+        """
+        if not self.delta:
+            return None
+        share = Privacy(epsilon=self.epsilon * _LISTING[0], delta=self.delta)
+        each = of_each_member(share, self.most)
+        return DroppedBars(epsilon=each.epsilon, delta=each.delta)
+
     def parts(self, asked: Wanted) -> dict[str, Fraction]:
         """Return ε of each part, for one record."""
         units = asked.units
-        shares = split(Privacy(epsilon=self.of_each, delta=0), list(units.values()))
+        whole = self.of_each * (_LISTING[1] if self.delta else 1)
+        shares = split(Privacy(epsilon=whole, delta=0), list(units.values()))
         return {part: share.epsilon for part, share in zip(units, shares, strict=True)}
 
     def check(self, asked: Wanted, *, bounded: bool) -> None:
         """Refuse a budget whose tables would be larger than a public limit, before anything is read."""
+        if self.listing is not None:
+            _ = self.listing.noise  # refused where no noise can meet its share
         parts, deepest = self.parts(asked), 0
         if "levels" in parts:
             deepest = deepest_table(asked.levels, parts["levels"])

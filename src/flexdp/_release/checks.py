@@ -16,6 +16,7 @@ from flexdp._core.domains import Domain, choice
 from flexdp._core.exact import root_up
 from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import Wanted
+from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_unread
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
@@ -46,12 +47,14 @@ class Prepared:
     spec: Spec
     wanted: Wanted | None = None
     bucketed: bool = True
+    automatic: bool = False
 
 
 def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str, Any]) -> Prepared:
     """Check one count, of one column or of several together, against everything declared."""
     from flexdp.tables import Axis, Counting
 
+    refuse_both(options)
     declared = [table.column(name) for name in columns]
     per_unit = options.get("per_unit")
     chosen: Any = None if per_unit is None else choice("per_unit", per_unit, _PER_UNIT)
@@ -82,7 +85,10 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         per_unit=None if units is None or units.per_unit == "random" else units.per_unit,
     )
     asked, bucketed = check_ask(table, counting, spec, options)
-    return Prepared(table=table, counting=counting, spec=spec, wanted=asked, bucketed=bucketed)
+    automatic = chooses_buckets(spec, options)
+    if automatic:
+        check_automatic(table, counting, spec)
+    return Prepared(table=table, counting=counting, spec=spec, wanted=asked, bucketed=bucketed, automatic=automatic)
 
 
 def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool) -> list[Axis]:
@@ -103,6 +109,7 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
         own = {name: values[place] for name, values in given.items()}
         asked = own.pop("kind")
         needs_order = options.get("ask") is not None or any(value is not None for value in own.values())
+        refuse_unread(column, asked, options, bucketed=needs_order, several=len(declared) > 1)
         kind = reading(column, asked, bucketed=needs_order)
         if beta is not None and kind == "integer":  # as many as fit; one alone is not moved at all
             own["width"] = max(1, math.floor(own["width"]))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flexdp.tables import Axis, Column, Table, Units
     from flexdp.tables.counting import PerUnit
 
-__all__ = ["column_names", "declared_groups", "group_columns", "per_column", "privacy_units"]
+__all__ = ["column_names", "declared_groups", "group_columns", "per_column", "privacy_units", "sorted_groups"]
 
 _GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "date": dt.date}
 _UNIT_KINDS = ("text", "integer", "date")
@@ -135,6 +135,11 @@ def declared_groups(groups: object, kinds: Sequence[Kind]) -> tuple[tuple[Any, .
         raise InputError(
             "groups", f"must be at most {_MOST_GROUPS}", remedy="Leave it out, and groups are found as they are."
         )
+    return sorted_groups(listed, kinds)
+
+
+def sorted_groups(listed: Sequence[Any], kinds: Sequence[Kind]) -> tuple[tuple[Any, ...], ...]:
+    """Return groups, sorted, each a tuple with a value for each column; refuse what does not fit."""
     out = []
     for group in listed:
         parts = sequence(group) if isinstance(group, tuple | list) else [group]

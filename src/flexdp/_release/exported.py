@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ class Exported(ABC):
         return from_report("html.notebook.release_card")(self._document(), self)
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """Return the counts as a frame with the columns key, lower, upper and count; without buckets, the answers.
+        """Return the counts as a frame with columns key, lower, upper, count and about; without buckets, the answers.
 
         With groups there is a column for each of them, and of several columns a key, lower and upper for each. A column
         with numbers that neither a 64-bit integer nor a double holds is one of decimals.
@@ -113,14 +114,18 @@ class Exported(ABC):
         return {} if self.asked is None else answer_columns(self.spec, self.asked)
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
-        """Return the counts column by column: the groups, key, lower and upper of each column, then the count.
+        """Return the counts column by column: the groups, key, lower and upper of each column, then count and about.
+
+        ``count`` is never too high. ``about`` has the mean loss added back: unbiased for buckets of at least
+        :attr:`max_drop` + 1 records, too high on average for smaller ones that survived.
 
         Returns
         -------
         dict
             Lists of equal length.
         """
-        return bar_columns(self.spec, self.cells)
+        mean = Fraction(0) if self.budget is None else self.budget.bars.mean_drop()
+        return bar_columns(self.spec, self.cells, mean)
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from flexdp._core.domains import choice
 from flexdp._core.exact import number_text, value_text
@@ -20,11 +23,14 @@ __all__ = ["Library", "bar_columns", "frame_of", "group_column", "stacked"]
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
-_OWN = (["key"], ["lower"], ["upper"], ["count"])  # first words of columns that are not groups
+_OWN = (["key"], ["lower"], ["upper"], ["count"], ["about"])  # first words of columns that are not groups
 
 
-def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
-    """Return the counts column by column: the groups, then key, lower and upper of each column, then the count."""
+def bar_columns(spec: Spec, cells: KeyedHistogram, mean_drop: Fraction) -> dict[str, list[Any]]:
+    """Return the counts column by column: the groups, then key, lower and upper of each column, then the counts.
+
+    ``lower`` and ``upper`` are None where a bucket is open. ``about`` is the count with the mean loss added back.
+    """
     columns: dict[str, list[Any]] = {}
     for name, values in zip(spec.by, group_columns(spec, cells), strict=True):
         columns[group_column(name, columns, clash=name.split()[:1] in _OWN)] = values
@@ -33,10 +39,16 @@ def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
         lower, upper = zip(*axis.edges_of(part), strict=True) if len(part) else ((), ())
         suffix = "" if len(spec.columns) == 1 else f" {column}"
         columns[f"key{suffix}"] = axis.centres(part).tolist()
-        columns[f"lower{suffix}"] = list(lower)
-        columns[f"upper{suffix}"] = list(upper)
+        columns[f"lower{suffix}"] = list(map(_closed, lower))
+        columns[f"upper{suffix}"] = list(map(_closed, upper))
     columns["count"] = cells.counts.tolist()
+    columns["about"] = np.round(cells.counts + float(mean_drop), 3).tolist()
     return columns
+
+
+def _closed(end: Any) -> Any:
+    """An end of a bucket, None where it is open."""
+    return None if isinstance(end, float) and math.isinf(end) else end
 
 
 def stacked(tables: Mapping[str, dict[str, list[Any]]]) -> dict[str, list[Any]]:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from flexdp._core.display import card, listed, sentence, table
 from flexdp._core.exact import Number
 from flexdp._core.text import plural, safe_repr
@@ -13,11 +16,11 @@ from flexdp._release.answers import Answer
 from flexdp._release.frames import Library, frame_of, group_column
 from flexdp._release.ranges import value_words
 from flexdp._release.readable import Readable, View
-from flexdp._release.spec import Spec, group_index, group_labels
+from flexdp._release.spec import Part, Spec, group_index, group_labels
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram, KeyedHistogram
 
-__all__ = ["GroupAnswers", "Groups", "group_places"]
+__all__ = ["GroupAnswers", "Groups", "cells_summed", "group_places"]
 
 _ANSWERS = ("value", "alpha", "beta", "statement")
 _MOST_SHOWN = 60  # groups in a card
@@ -35,6 +38,15 @@ def group_places(spec: Spec, cells: KeyedHistogram) -> dict[tuple[Any, ...], sli
     indices = [list(part) for part in zip(*member, strict=True)] or [[] for _ in spec.by]
     values = zip(*map(group_labels, spec.by_kinds, indices), strict=True)
     return dict(zip(values, member.values(), strict=True))
+
+
+def cells_summed(spec: Spec, cells: KeyedHistogram, part: Part) -> NDArray[np.int64] | None:
+    """Return how many released cells each count of one column adds up; None where that is one."""
+    alone = part.column is None and not spec.by
+    if part.group is not None or alone or (part.column is None and len(spec.columns) > 1):
+        return None
+    _, found = np.unique(cells.parts[len(spec.by) + (part.column or 0)], return_counts=True)
+    return found.astype(np.int64)
 
 
 class Groups(Mapping[Any, View]):
@@ -82,6 +94,10 @@ class Groups(Mapping[Any, View]):
     def range(self) -> GroupAnswers:
         """Return the largest value less the smallest, of each group."""
         return self._ask(Readable.range)
+
+    def iqr(self) -> GroupAnswers:
+        """Return the interquartile range of each group."""
+        return self._ask(Readable.iqr)
 
     def quantile(self, level: Number) -> GroupAnswers:
         """Return a quantile of each group."""

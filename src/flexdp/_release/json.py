@@ -29,6 +29,7 @@ from flexdp.version import __version__
 __all__ = [
     "SCHEMA",
     "SCHEMA_OF_SEVERAL",
+    "bars_budget",
     "exact_index",
     "group_columns",
     "json_text",
@@ -146,11 +147,11 @@ def read(document: dict[str, Any]) -> Published:
             remedy="Read it with Releases.from_json." if several else "",
         )
     spec = _spec(document)
-    if "asked" in document and "bars" not in document:
+    if ("asked" in document or "auto" in document) and "bars" not in document:
         if len(spec.columns) != 1 or not isinstance(spec.partitions[0], Exact):
             raise ValueError("buckets without counts")
         return spec, None, KeyedHistogram([[] for _ in range(len(spec.by) + 1)], []), None
-    certified, privacy, bars = document.get("certified"), document["privacy"], document["bars"]
+    certified, bars = document.get("certified"), document["bars"]
     alone = len(spec.columns) == 1
     keys = [bars["key"]] if alone else _columns(bars["key"], len(spec.columns))
     listed = keys[0] if alone and isinstance(spec.partitions[0], Exact) else bars["index"]
@@ -168,15 +169,21 @@ def read(document: dict[str, Any]) -> Published:
         declared = set(map(group_index, spec.groups))
         if not declared.issuperset(cells.rows(slice(len(spec.by)))):
             raise ValueError("a group that was not declared")
-    most = spec.max_buckets_per_unit
-    share = None if certified is None else certified["share"]
-    if not has_reach(document["mechanism"]["q"], privacy["epsilon"], privacy["delta"], most=most, certify=share):
-        raise ValueError("noise of another reach, whose table may be long in the making")
-    budget = Budget(privacy["epsilon"], privacy["delta"], most=most, certify=share)
+    budget = bars_budget(document)
     at_most = None if certified is None else certified["records_at_most"]
     if certified is not None and (type(at_most) is not int or at_most < sum(cells.counts.tolist())):
         raise ValueError("no bound, or one that the release itself exceeds")
     return spec, budget, cells, at_most
+
+
+def bars_budget(document: dict[str, Any]) -> Budget:
+    """Return the budget of the buckets in a document of buckets alone, unless the noise in it has another reach."""
+    certified, privacy = document.get("certified"), document["privacy"]
+    most = privacy.get("max_buckets_per_unit", 1)
+    share = None if certified is None else certified["share"]
+    if not has_reach(document["mechanism"]["q"], privacy["epsilon"], privacy["delta"], most=most, certify=share):
+        raise ValueError("noise of another reach, whose table may be long in the making")
+    return Budget(privacy["epsilon"], privacy["delta"], most=most, certify=share)
 
 
 def unreadable(what: str = "a flexdp release") -> InputError:

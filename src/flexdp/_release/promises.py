@@ -17,7 +17,7 @@ from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.calculus.loss import survives_from
-from flexdp.guarantees import percent_text
+from flexdp.guarantees import Privacy, percent_text
 from flexdp.noise.certificate import Evidence
 
 __all__ = [
@@ -38,6 +38,10 @@ __all__ = [
 
 PUBLISHED = (
     "Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere."
+)
+ABOUT = (
+    "“About” marks an estimate: the mean loss is added back to each count, and the records of a bucket are spread "
+    "evenly over it. What is guaranteed is said beside it."
 )
 CITATIONS = (
     "A. Bansal, R. Chunduru, D. Data, M. Prabhakaran. Flexible Accuracy for Differential Privacy. AISTATS 2022, "
@@ -131,13 +135,14 @@ def _owners(spec: Spec, needed: Sequence[str]) -> str:
     return f", in records{declared}{having}" if declared or having else ""
 
 
-def promises(spec: Spec, reader: Reader) -> tuple[str, ...]:
-    """Return what holds of the whole release, with probability one."""
+def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return what holds of the whole release, with probability one; ``chosen`` tells how buckets were chosen."""
     words = Words(spec, reader.noise.max_drop)
     least = record_count(spec, survives_from(reader.noise.max_drop))
     out = [
         f"Released: {reader.partition.spec}.",
         *conditions(spec),
+        *chosen,
         f"Not counted: {'; '.join(_not_counted(spec))}.{_counted_as_another(spec)}",
         f"Each count is {words.too_low} and never too high.",
         f"Every {words.place.removeprefix('each ')} with at least {least} is present.",
@@ -257,6 +262,7 @@ def how_to_read(spec: Spec, max_drop: int) -> list[str]:
         "A maximum or minimum holds once a few records are left out. Single extreme cases are left out on purpose: "
         "they are what identifies people.",
         "Quote ranges as they are printed, not their middles.",
+        *([ABOUT] if spec.ordered else []),
         "Do not divide by the number of records, or subtract another release of the same data, to find out about "
         "somebody: each release was protected by itself, and together they reveal more.",
     ]
@@ -274,24 +280,32 @@ def how_it_was_made(spec: Spec, max_drop: int, version: str) -> list[str]:
     ]
 
 
-def exact_parameters(budget: Budget) -> str:
-    """Return ε and δ exactly, for those who rebuild the proof."""
+def exact_parameters(budget: Budget, privacy: Privacy) -> str:
+    """Return ε and δ of the counts exactly, for those who rebuild the proof; those of everything where they differ."""
+    whole = ""
+    if (budget.epsilon, budget.delta) != (privacy.epsilon, privacy.delta):
+        whole = f" of the counts, out of ε = {privacy.epsilon}, δ = {privacy.delta} in total"
     return (
-        f"Exact parameters: ε = {budget.epsilon}, δ = {budget.delta}. The table of weights and its proof can be "
+        f"Exact parameters: ε = {budget.epsilon}, δ = {budget.delta}{whole}. The table of weights and its proof can be "
         "rebuilt from these with flexdp."
     )
 
 
-def picture_caption(words: Words, *, empty: bool, coloured: bool) -> str:
-    """Return what a picture of the release shows."""
+def picture_caption(words: Words, *, empty: bool, coloured: bool, areas: bool = False) -> str:
+    """Return what a picture of the release shows; ``areas`` tells that widths differ, and areas are counts."""
     drop, place = thousands(words.max_drop), words.place
     if empty:
         return f"Nothing survived. At most {drop} can have been in {place}."
     if coloured:
         return f"Colours show what was published; {place} may hold up to {drop} more, never fewer."
+    shown = (
+        "The areas of bars show what was published, because widths differ."
+        if areas
+        else "Bars show what was published."
+    )
     return (
-        f"Bars show what was published. The hatched band is what {place} may hold beyond that, at most {drop} more; "
-        "the true count is never below a bar."
+        f"{shown} The hatched band is what {place} may hold beyond that, at most {drop} more; the true count is never "
+        "below a bar."
     )
 
 
@@ -299,7 +313,11 @@ def group_note(words: Words, answers: Sequence[Answer]) -> str:
     """Return what holds of the answers of each group by itself."""
     known = [answer.accuracy for answer in answers if answer.accuracy is not None]
     widest = max(known, key=lambda accuracy: accuracy.moved, default=None)
+    estimated = any(answer.text.startswith("about ") and answer.promise is None for answer in answers)
+    about = f" {ABOUT}" if estimated else ""
     if widest is None:
-        return "Each group by itself."
+        return f"Each group by itself.{about}"
     loss = words.loss(widest.but(alpha=None, beta=widest.beta))
-    return f"Each group by itself: {loss[:1].lower()}{loss[1:]}"
+    if estimated:
+        loss = loss.replace("this is exact", "the highest and the lowest are exact")
+    return f"Each group by itself: {loss[:1].lower()}{loss[1:]}{about}"

@@ -12,14 +12,17 @@ import numpy as np
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.asked import Asked
-from flexdp._release.asked_json import asked_in, read_asked, write_asked
-from flexdp._release.asked_proof import asked_answers, asked_certainties, asked_proof
+from flexdp._release.asked_proof import asked_answers, listing_conditions
 from flexdp._release.asked_sentences import Telling
+from flexdp._release.automatic import Auto
+from flexdp._release.automatic_words import how_chosen, too_few_for_groups
+from flexdp._release.certifying import certificate_of
+from flexdp._release.documents import fields_of, written
 from flexdp._release.exported import Exported
 from flexdp._release.fitting import fitting
-from flexdp._release.groups import Groups, group_places
-from flexdp._release.json import parse, read, unreadable, write
-from flexdp._release.promises import Certificate, conditions, promises, share_of_budget
+from flexdp._release.groups import Groups, cells_summed, group_places
+from flexdp._release.json import parse, unreadable
+from flexdp._release.promises import Certificate, conditions
 from flexdp._release.readable import Readable, View, not_asked
 from flexdp._release.sentences import Words
 from flexdp._release.spec import WHOLE, Part, Spec
@@ -57,6 +60,9 @@ class Release(Readable, Exported):
     asked
         The answers that were asked for, where there are any; without buckets, ``budget`` is None and ``cells`` is
         empty.
+    auto
+        What chose the buckets, where they are automatic. With too few records for buckets, five answers are in
+        ``asked``.
 
     Examples
     --------
@@ -71,9 +77,9 @@ class Release(Readable, Exported):
     >>> release.certificate().evidence.holds
     True
     >>> list(release.columns_of_bars())
-    ['key', 'lower', 'upper', 'count']
+    ['key', 'lower', 'upper', 'count', 'about']
     >>> release.to_frame("polars").columns
-    ['key', 'lower', 'upper', 'count']
+    ['key', 'lower', 'upper', 'count', 'about']
 
     Groups, several columns, estimators, pages:
 
@@ -111,6 +117,7 @@ class Release(Readable, Exported):
     cells: KeyedHistogram
     records_at_most: int | None = None
     asked: Asked | None = None
+    auto: Auto | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is published, without what was computed from it since."""
@@ -138,6 +145,8 @@ class Release(Readable, Exported):
         return self.budget
 
     def _no_buckets(self) -> InputError:
+        if self.auto is not None and self.asked is None:
+            return InputError("release", f"has no buckets: {too_few_for_groups(self.spec, self.auto)}")
         if not self.spec.by:
             return not_asked()
         return InputError(
@@ -186,15 +195,20 @@ class Release(Readable, Exported):
 
     @property
     def privacy(self) -> Privacy:
-        """The guarantee to the people in the data."""
+        """The guarantee to the people in the data, by all steps together."""
         unit = "record" if self.spec.unit is None else self.spec.unit
+        if self.auto is not None:
+            return self.auto.budget.privacy(unit)
         asked = None if self.asked is None else self.asked.budget
         parts = [part.privacy(unit) for part in (self.budget, asked) if part is not None]
         return parts[0] if len(parts) == 1 else total(parts)
 
     @cached_property
     def mechanism(self) -> Chain:
-        """The mechanism that was run: bucketing, by the engine while it counted, and then dropping."""
+        """The mechanism that was run: bucketing, by the engine while it counted, and then dropping.
+
+        Automatic buckets are public by then; the part of ε that chose them is in :attr:`auto`.
+        """
         return self._bars_budget.mechanism(self.partition, self.spec.unit)
 
     @property
@@ -205,7 +219,9 @@ class Release(Readable, Exported):
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions that all answers share: which records count, and how often."""
-        return conditions(self.spec, bucketed=self.budget is not None)
+        listed = () if self.asked is None else listing_conditions(self.spec, self.asked)
+        chosen = () if self.auto is None else how_chosen(self.spec, self.auto)
+        return (*conditions(self.spec, bucketed=self.budget is not None), *listed, *chosen)
 
     @property
     def groups(self) -> list[Any]:
@@ -238,6 +254,7 @@ class Release(Readable, Exported):
             summed=self.spec.summed(part),
             public=self.spec.groups_are_public,
             paid=self._paid,
+            cells=cells_summed(self.spec, self.cells, part),
         )
 
     def by_group(self) -> Groups:
@@ -250,7 +267,10 @@ class Release(Readable, Exported):
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        return Groups(self.spec.by, group_places(self.spec, self.cells), self._view)
+        places = group_places(self.spec, self.cells)
+        if self.budget is None:
+            places = {} if self.asked is None else dict.fromkeys(self.asked.results, slice(0, 0))
+        return Groups(self.spec.by, places, self._view)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its buckets are."""
@@ -326,24 +346,13 @@ class Release(Readable, Exported):
         Certificate
             The promises and their proof.
         """
-        asked = () if self.asked is None else asked_proof(self.spec, self.asked)
-        if self.budget is None:
-            assert self.asked is not None
-            told = (str(self.privacy), *self.conditions, *asked_certainties(self.asked))
-            return Certificate(promises=told, evidence=None, asked=asked)
-        own = self.budget.total
-        return Certificate(
-            promises=(str(self.privacy), *promises(self.spec, self._reader)),
-            evidence=self.noise.certify(),
-            total_evidence=None if own is None else own.certify(),
-            shared=share_of_budget(self.budget),
-            asked=asked,
+        reader = None if self.budget is None else self._reader
+        return certificate_of(
+            self.spec, self.budget, reader, self.asked, self.auto, privacy=self.privacy, conditions=self.conditions
         )
 
     def _document(self) -> dict[str, Any]:
-        return write_asked(
-            write(self.spec, self.budget, self.cells, self.records_at_most), self.spec, self.asked, self.privacy
-        )
+        return written(self.spec, self.budget, self.cells, self.records_at_most, self.asked, self.auto, self.privacy)
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Release:
@@ -368,10 +377,7 @@ class Release(Readable, Exported):
         """
         try:
             content = parse(document)
-            bars, asked = read_asked(content)
-            spec, budget, cells, at_most = read(bars)
-            asked = None if asked is None else asked_in(asked, spec)
-            found = cls(spec=spec, budget=budget, cells=cells, records_at_most=at_most, asked=asked)
+            found = cls(**fields_of(content))
             same = {**found._document(), "flexdp": content["flexdp"]}
             for added in ("answers", "conditions"):  # read off again, not believed
                 content.pop(added, None)
@@ -389,6 +395,6 @@ class Release(Readable, Exported):
         groups = f" by {', '.join(map(repr, self.spec.by))}" if self.spec.by else ""
         asked = "" if self.asked is None else f"{', '.join(self.asked.wanted.words)} asked"
         if self.budget is None:
-            return f"<Release of {what}{groups}: {asked}>"
+            return f"<Release of {what}{groups}: {asked or 'too few records'}>"
         rest = f", {asked}" if asked else ""
         return f"<Release of {what}{groups}: {self.partition.spec}, {len(self.cells)} released{rest}>"

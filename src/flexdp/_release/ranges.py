@@ -17,18 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import MICROSECOND
-from flexdp._core.exact import float_up, number_text, said
+from flexdp._core.exact import float_up, number_text, said, to_double
+from flexdp._core.text import plural, thousands
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.parse import bound_given
 from flexdp.buckets.partition import Buckets, Partition
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 
 __all__ = [
+    "ANY",
     "bounds_text",
     "bucket_ends",
     "bucket_texts",
@@ -36,6 +39,7 @@ __all__ = [
     "figure",
     "is_open",
     "joined",
+    "length_words",
     "outer_ends",
     "outward",
     "quoted",
@@ -43,6 +47,7 @@ __all__ = [
     "value_words",
 ]
 
+ANY = "any value"  # the range of a bucket that is open on both sides
 _LONGEST = 120  # characters of a text in a sentence
 _PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
 _MONTHS = (
@@ -96,6 +101,17 @@ def value_words(value: Any) -> str:
     return str(value)
 
 
+def length_words(span: dt.timedelta) -> str:
+    """Return a length of time.
+
+    >>> length_words(dt.timedelta(days=1)), length_words(dt.timedelta(hours=36)), length_words(dt.timedelta(minutes=5))
+    ('1 day', '1 day 12:00:00', '0:05:00')
+    """
+    days, rest = span.days, span - dt.timedelta(days=span.days)
+    told = plural(days, "day", thousands)
+    return told if not rest else f"{told} {rest}" if days else str(rest)
+
+
 def shortened(text: str, longest: int = _LONGEST) -> str:
     """Return a text, cut where it is very long."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -119,7 +135,8 @@ def bucket_texts(partition: Partition, index: NDArray[Any]) -> list[str]:
     Returns
     -------
     list of str
-        A range each. The first and the last bucket of bounds that clamp are open: "115 or more".
+        A range each. The first and the last bucket of bounds that clamp are open: "115 or more". Of buckets with open
+        ends those of a single value are told apart: "exactly 0".
 
     Examples
     --------
@@ -150,6 +167,8 @@ def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
     >>> bucket_ends(Width("number", Fraction(5)), 3), bucket_ends(Width("integer", Fraction(5)), 3)
     ((15.0, 20.0), (15, 19))
     """
+    if isinstance(partition, Exact):
+        return partition.edges_of(np.array([index]))[0]
     place = np.array([index], dtype=object if abs(index) >= 2**62 else np.int64)
     ((first, last),) = partition.edges_of(place)
     if partition.kind == "number" and isinstance(partition, Width | Edges):
@@ -162,6 +181,8 @@ def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
 
 def is_open(partition: Partition, index: Any, *, above: bool) -> bool:
     """Return True for the last (or first) bucket of bounds that clamp: values beyond the bound count there, too."""
+    if isinstance(partition, OpenEdges):
+        return partition.is_open(int(index), above=above)
     if isinstance(partition, Grid) or partition.bounds is None or partition.outside != "clamp":
         return False
     if isinstance(partition, Exact):
@@ -186,15 +207,23 @@ def ends_text(low: Any, high: Any) -> str:
 def outer_ends(low: Any, high: Any) -> tuple[str, str]:
     """Return the two ends of an interval: whole days as dates, other times up to the beginning of the next bucket.
 
+    An infinite end is an empty text.
+
     >>> outer_ends(dt.datetime(2024, 3, 1, 12), dt.datetime(2024, 3, 1, 12, 59, 59, 999999))
     ('2024-03-01 12:00', '2024-03-01 13:00')
+    >>> outer_ends(dt.datetime(2024, 3, 1), math.inf)
+    ('2024-03-01', '')
     """
-    if isinstance(low, dt.datetime) and low != high:
-        if _whole_days(low, high):
-            low, high = low.date(), high.date()
-        else:
-            high = _after(high)
-    return value_words(low), value_words(high)
+    if isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and low != high and not _whole_days(low, high):
+        return value_words(low), value_words(_after(high))
+    single = low == high
+    return "" if low == -math.inf else _end_words(low, single), "" if high == math.inf else _end_words(high, single)
+
+
+def _end_words(end: Any, single: bool) -> str:
+    """An end of an interval: the beginning or the end of a day as its date."""
+    midnight = isinstance(end, dt.datetime) and end.time() in (dt.time(0), dt.time.max) and not single
+    return value_words(end.date() if midnight else end)
 
 
 def _whole_days(first: dt.datetime, last: dt.datetime) -> bool:
@@ -224,7 +253,7 @@ def _limit(kind: Kind, bound: Fraction) -> Any:
 def _bucket_text(partition: Buckets, index: Any) -> str:
     below, above = (is_open(partition, index, above=side) for side in (False, True))
     if below and above:
-        return "any value"
+        return ANY
     if isinstance(partition, Exact):
         if partition.kind in ("text", "boolean"):
             return value_words(index)
@@ -232,6 +261,8 @@ def _bucket_text(partition: Buckets, index: Any) -> str:
         return _opened(key, key, partition.kind, below=below, above=above)
     if isinstance(partition, RelativeWidth):
         return _relative(partition, index, below=below, above=above)
+    if isinstance(partition, OpenEdges):
+        return _open_text(partition, int(index), below=below, above=above)
     first, last = bucket_ends(partition, index)
     if partition.kind == "number":
         below, above = below or math.isinf(first), above or math.isinf(last)
@@ -245,11 +276,35 @@ def _bucket_text(partition: Buckets, index: Any) -> str:
 
 def _opened(low: Any, high: Any, kind: Kind, *, below: bool, above: bool) -> str:
     if below and above:
-        return "any value"
+        return ANY
     more, less = ("later", "earlier") if kind in ("date", "datetime") else ("more", "less")
     if above:
         return f"{value_words(low)} or {more}"
     return f"{value_words(high)} or {less}" if below else ends_text(low, high)
+
+
+def _open_text(partition: OpenEdges, index: int, *, below: bool, above: bool) -> str:
+    """Between edges with open ends: "below -15", "exactly 0", "0–5", "285 or more"."""
+    ((first, last),) = partition.edges_of(np.array([index]))
+    timed = partition.kind in ("date", "datetime")
+    if below:
+        cut = partition.cuts[0]
+        edge = _edge_words(partition, cut.value)
+        return f"{edge} or less" if cut.after else f"{'before' if timed else 'below'} {edge}"
+    if above:
+        cut = partition.cuts[-1]
+        edge = _edge_words(partition, cut.value)
+        return f"above {edge}" if cut.after else f"{edge} or {'later' if timed else 'more'}"
+    if partition.single(index) and not timed:
+        return f"exactly {value_words(first)}"
+    return _moments(first, last, below=False, above=False) if partition.kind == "datetime" else ends_text(first, last)
+
+
+def _edge_words(partition: OpenEdges, edge: Fraction) -> str:
+    if partition.kind in ("date", "datetime"):
+        return value_words(_limit(partition.kind, edge))
+    double = to_double(edge)
+    return figure(double if partition.kind == "number" and said(double) == edge else edge)
 
 
 def _relative(partition: RelativeWidth, index: int, *, below: bool, above: bool) -> str:

@@ -19,7 +19,7 @@ from flexdp._release.asking import word_of
 from flexdp._release.sentences import Words
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
-from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
+from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
 
 __all__ = ["Readable", "View", "not_asked"]
 
@@ -94,14 +94,14 @@ class Readable(ABC):
         return self._only_asked("sum")
 
     def iqr(self) -> Answer:
-        """Return the interquartile range that was asked for.
+        """Return the interquartile range.
 
         Returns
         -------
         Answer
             The difference of the answers for the two quartiles.
         """
-        return self._only_asked("iqr")
+        return self._asked("iqr") or self._told(self._reader.quartiles(IQR()))
 
     @property
     def histogram(self) -> Histogram:
@@ -149,7 +149,8 @@ class Readable(ABC):
         Returns
         -------
         Answer
-            The bucket of the quantile, with a guaranteed interval where the buckets are public.
+            An estimate inside a bucket: the mean loss is added back to each count, and the records of a bucket are
+            spread evenly over it. Where the buckets are public, with an interval that is guaranteed to hold it.
         """
         asked = Quantile(level)
         found = self._asked(str(word_of(asked)))
@@ -161,7 +162,7 @@ class Readable(ABC):
         Returns
         -------
         Answer
-            The bucket of the median, with a guaranteed interval where the buckets are public.
+            An estimate like that of every quantile.
         """
         return self._asked("median") or self._told(self._reader.quantile(Median(), Fraction(1, 2)))
 

@@ -11,7 +11,10 @@ from flexdp._core.domains import Domain, sequence
 from flexdp._core.exact import Number
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of
 from flexdp._release.asking import AskedBudget
+from flexdp._release.automatic import AutoBudget
 from flexdp._release.checks import Prepared
+from flexdp._release.choosing import automatic_query, released_automatically
+from flexdp._release.groups import group_places
 from flexdp._release.published import Release
 from flexdp._release.several import Releases
 from flexdp._release.spec import Spec
@@ -41,7 +44,7 @@ class Request:
 
     questions: tuple[Prepared, ...]
     separately: bool = False
-    budgets: tuple[Budget, ...] = ()
+    budgets: tuple[Budget | AutoBudget, ...] = ()
     asked: AskedBudget | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,8 +69,11 @@ class Request:
 
         question = self.questions[0]
         if question.wanted is not None:
-            return asked_query(question.table, question.counting, dialect, bucketed=question.bucketed)
-        return query_of(self.questions[0].table, [each.counting for each in self.questions], dialect)
+            return asked_query(question.table, question.counting, question.spec, dialect, bucketed=question.bucketed)
+        counted = [each.counting for each in self.questions if not each.automatic]
+        shown = [query_of(question.table, counted, dialect)] if counted else []
+        shown += [automatic_query(each, dialect) for each in self.questions if each.automatic]
+        return ";\n\n".join(shown)
 
     def with_budget(
         self, epsilon: Number, delta: Number, *, certify: Number | None = None, split: Sequence[Number] | None = None
@@ -81,11 +87,12 @@ class Request:
                 raise InputError(
                     "split", ("needs ", P("separately", True), ", with several columns to share the budget")
                 )
-            return replace(self, budgets=(Budget(epsilon, delta, most=most[0], certify=certify),))
+            return replace(self, budgets=(_budget(self.questions[0], epsilon, delta, most[0], certify),))
         whole = Budget(epsilon, delta)
         parts = divided(whole.privacy(), _shares(split, len(self.questions)))
         budgets = [
-            Budget(part.epsilon, part.delta, most=k, certify=certify) for part, k in zip(parts, most, strict=True)
+            _budget(question, part.epsilon, part.delta, k, certify)
+            for question, part, k in zip(self.questions, parts, most, strict=True)
         ]
         return replace(self, budgets=tuple(budgets))
 
@@ -106,44 +113,60 @@ class Request:
         """Count, thin and publish: a Release, or Releases of separate columns."""
         if self.asked is not None:
             return self._answered(self.asked)
-        countings = []
-        for each in self.questions:
-            units = each.counting.units
-            salted = None if units is None else replace(units, salt=fresh_salt())
-            countings.append(replace(each.counting, units=salted))
-        released = self._bars(countings)
+        pairs = list(zip(self.questions, self.budgets, strict=True))
+        counted = iter(_bars([(each, budget) for each, budget in pairs if isinstance(budget, Budget)]))
+        released = [
+            released_automatically(each, budget) if isinstance(budget, AutoBudget) else next(counted)
+            for each, budget in pairs
+        ]
         return Releases(released) if self.separately else released[0]
-
-    def _bars(self, countings: Sequence[Counting]) -> list[Release]:
-        """Count and thin the buckets of every question."""
-        from flexdp.tables import count  # tables are loaded when the first is read
-
-        private = count(self.questions[0].table, countings)
-        try:
-            released = [
-                _thinned(bars, question.spec, budget)
-                for bars, question, budget in zip(private, self.questions, self.budgets, strict=True)
-            ]
-        except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
-            released = []
-        del private
-        if not released:
-            raise DataError
-        return released
 
     def _answered(self, budget: AskedBudget) -> Release:
         """Count and thin the buckets, if there are any, and draw the answers that were asked for."""
         (question,) = self.questions
         assert question.wanted is not None
-        units = question.counting.units
-        salted = None if units is None else replace(units, salt=fresh_salt())  # one salt for all statements
-        counting = replace(question.counting, units=salted)
-        bars = self._bars([counting])[0] if self.budgets else None
-        asked = asked_of(question.table, counting, question.spec, question.wanted, budget)
-        if bars is None:
+        counting = _salted(question.counting)
+        bars = _bars([(question, own) for own in self.budgets if isinstance(own, Budget)], counting)
+        groups = question.spec.groups
+        if bars and question.spec.by:
+            groups = tuple(group_places(question.spec, bars[0].cells))  # declared, or listed by the buckets
+        asked = asked_of(question.table, counting, question.spec, question.wanted, budget, groups)
+        if not bars:
             nothing = KeyedHistogram([[] for _ in range(len(question.spec.by) + 1)], [])
             return Release(spec=question.spec, budget=None, cells=nothing, asked=asked)
-        return replace(bars, asked=asked)
+        return replace(bars[0], asked=asked)
+
+
+def _budget(
+    question: Prepared, epsilon: Number, delta: Number, most: int, certify: Number | None
+) -> Budget | AutoBudget:
+    if question.automatic:
+        return AutoBudget.checked(epsilon, delta, most=most, certify=certify)
+    return Budget(epsilon, delta, most=most, certify=certify)
+
+
+def _salted(counting: Counting) -> Counting:
+    """One count with a salt of its own, for all statements that it takes."""
+    units = counting.units
+    return replace(counting, units=None if units is None else replace(units, salt=fresh_salt()))
+
+
+def _bars(pairs: Sequence[tuple[Prepared, Budget]], counting: Counting | None = None) -> list[Release]:
+    """Count and thin the buckets of some questions, in one pass; ``counting`` has a salt already."""
+    from flexdp.tables import count  # tables are loaded when the first is read
+
+    if not pairs:
+        return []
+    countings = [_salted(each.counting) for each, _ in pairs] if counting is None else [counting]
+    private = count(pairs[0][0].table, countings)
+    try:
+        released = [_thinned(bars, each.spec, budget) for bars, (each, budget) in zip(private, pairs, strict=True)]
+    except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
+        released = []
+    del private
+    if not released:
+        raise DataError
+    return released
 
 
 def _thinned(private: KeyedHistogram, spec: Spec, budget: Budget) -> Release:

@@ -19,14 +19,15 @@ from flexdp._core.display import listed
 from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
 from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Answer, Applied, Counts, Reading
+from flexdp._release.estimates import among_the_rest, estimate_text, guaranteed, iqr_known, iqr_text, is_sure
 from flexdp._release.ranges import (
+    ANY,
     bounds_text,
     bucket_texts,
     ends_text,
     figure,
     is_open,
     joined,
-    outer_ends,
     outward,
     quoted,
     shortened,
@@ -39,7 +40,7 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.calculus.loss import shortfall, survives_from
 from flexdp.guarantees import Accuracy, percent_text
-from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 
 __all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "short_name", "unit_id"]
 
@@ -141,23 +142,50 @@ class Words:
             where = plural(len(reading.value), self.spot, thousands)
             return f"{self._headline(question)} in {where}{self._added(question)}"
         head = f"{self._headline(question)}: {text}."
-        if reading.accuracy is None:
+        if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
-        return f"{head} {self.loss(reading.accuracy, question)}{self._guaranteed(reading)}"
+        if text == ANY and reading.accuracy is None:
+            return head
+        if isinstance(question, Median | Quantile):
+            return f"{head} {self._known(reading)}"
+        if isinstance(question, IQR):
+            return f"{head} {iqr_known(self.partition, reading)}"
+        return f"{head} {self._open(question) if reading.accuracy is None else self.loss(reading.accuracy, question)}"
+
+    def _open(self, question: Statistic | Applied) -> str:
+        """What is certain of an answer in a bucket that is open, or of several buckets of which one is."""
+        if isinstance(question, Max | Min | Range):
+            ends = ("latest", "earliest") if self.partition.kind in ("date", "datetime") else ("highest", "lowest")
+            end = "upper end" if isinstance(question, Range) else f"{ends[isinstance(question, Min)]} value"
+            return f"This is certain; no {end} is promised."
+        return f"{self._left_out(None)}; among the rest this is exact."
+
+    def _known(self, reading: Reading) -> str:
+        """What is certain of a quantile: an interval, or the bucket of the quantile of the records that are left."""
+        if is_sure(self.partition, reading):
+            return "This is exact."
+        if where := guaranteed(self.partition, reading):
+            return f"The exact {label(reading.question)} is guaranteed to {where}."
+        lost, rest = self._left_out(reading.accuracy), among_the_rest(self.partition, reading)
+        return f"{lost}; among the rest {rest}." if lost else f"{_capital(rest)}."
 
     def _text(self, reading: Reading) -> str:
         """The value as people read it: ranges where buckets are meant."""
         value, question = reading.value, reading.question
         if reading.too_large or reading.too_wide:
             return f"{'larger' if reading.too_large else 'known to within more'} than a double can hold"
-        if reading.accuracy is None and (value is None or len(value) == 0):
+        if reading.empty:
             return NOTHING
         if isinstance(question, Applied):
             return _applied(value, reading.accuracy)
-        if value is None or reading.index is None:
+        if reading.index is None:
             return "none"
         if isinstance(question, Range):
             return self._span(reading)
+        if isinstance(question, Median | Quantile):
+            return estimate_text(self.partition, reading)
+        if isinstance(question, IQR):
+            return iqr_text(reading)
         most = _MOST_TOP if isinstance(question, Top) else _MOST_LISTED
         ranges = bucket_texts(self.partition, reading.index[: most + 1])
         if isinstance(question, Top):
@@ -174,8 +202,9 @@ class Words:
     def _span(self, reading: Reading) -> str:
         """The range of values: its two bounds, or itself where it is exact."""
         value, accuracy, index = reading.value, reading.accuracy, reading.index
-        if accuracy is None or index is None:
-            return value_words(value)
+        if accuracy is None or index is None:  # an end is open
+            timed = isinstance(value, dt.timedelta)
+            return f"{value_text(value - value % dt.timedelta(seconds=1)) if timed else value_words(value)} or more"
         opened = is_open(self.partition, index[0], above=False) or is_open(self.partition, index[-1], above=True)
         unit, middle, error = "", value, said(accuracy.beta)
         if isinstance(value, dt.timedelta):
@@ -195,12 +224,7 @@ class Words:
         """Return what was left out, and that the answer is exact for the rest."""
         extreme = isinstance(question, Max | Min | Range)
         share = "" if accuracy.alpha is None else percent_text(accuracy.alpha)
-        parts = []
-        if accuracy.alpha != 0:
-            one = self.max_drop == 1
-            inside = f", and at most {share} in total," if share not in ("", "100%") and not extreme else ""
-            lost = record_count(self.spec, self.max_drop)
-            parts.append(f"at most {lost} per {self.per}{inside} {'was' if one else 'were'} left out")
+        parts = [lost] if (lost := self._left_out(accuracy, in_total=not extreme)) else []
         if accuracy.moved:
             distance = (
                 f"{percent_text(accuracy.moved)} of that middle"
@@ -210,12 +234,21 @@ class Words:
             parts.append(f"every value was moved to the middle of its {self.spot}, by at most {distance}")
         if not parts:
             return "This is exact."
-        said_so = " and ".join(parts)
         rest = "for such data this is exact" if accuracy.moved else "among the rest this is exact"
         beyond = ""
         if extreme and share not in ("", "100%") and accuracy.alpha != 0:
             beyond = f" At most {share} of what was counted lies {self._beyond(question)}."
-        return f"{said_so[:1].upper()}{said_so[1:]}; {rest}.{beyond}"
+        return f"{_capital(' and '.join(parts))}; {rest}.{beyond}"
+
+    def _left_out(self, accuracy: Accuracy | None, *, in_total: bool = True) -> str:
+        """The records that can be missing, per bucket and where it is known in total; empty where none can."""
+        alpha = None if accuracy is None else accuracy.alpha
+        if alpha == 0 or not self.max_drop:
+            return ""
+        share = "" if alpha is None else percent_text(alpha)
+        inside = f", and at most {share} in total," if share not in ("", "100%") and in_total else ""
+        lost = record_count(self.spec, self.max_drop)
+        return f"At most {lost} per {self.per}{inside} {'was' if self.max_drop == 1 else 'were'} left out"
 
     def _distance(self, moved: float) -> str:
         unit = f" {self.partition.unit}" if self.partition.unit else ""
@@ -226,26 +259,6 @@ class Words:
             return "beyond the two ends"
         timed = self.partition.kind in ("date", "datetime")
         return {True: ("after it", "before it"), False: ("above it", "below it")}[timed][isinstance(question, Min)]
-
-    def _guaranteed(self, reading: Reading) -> str:
-        """The interval that certainly holds a quantile of the data, unless it says nothing."""
-        if reading.interval is None or reading.hull is None:
-            return ""
-        ends = reading.interval
-        if self.partition.relative:  # edges that nobody chose, of many digits
-            low, high = outward(ends[0], 6, up=False), outward(ends[1], 6, up=True)
-        else:
-            low, high = outer_ends(*ends)
-        open_below = is_open(self.partition, reading.hull[0], above=False)
-        open_above = is_open(self.partition, reading.hull[1], above=True)
-        if open_below and open_above:
-            return ""
-        where = f"lie between {low} and {high}"
-        if open_above or open_below:
-            where = f"be at least {low}" if open_above else f"be at most {high}"
-        elif low == high:
-            where = f"be {low}"
-        return f" The exact {label(reading.question)} is guaranteed to {where}."
 
     def _added(self, question: Counts) -> str:
         """The distance of counts from the truth."""

@@ -43,7 +43,7 @@ class Releases(Mapping[str, Release]):
     >>> Releases.from_json(both.to_json())["y"].max().text
     '0–5'
     >>> both.to_frame("polars").columns
-    ['column', 'key', 'lower', 'upper', 'count']
+    ['column', 'key', 'lower', 'upper', 'count', 'about']
     >>> list(both.columns_of_bars()["column"]), both.certificate()["x"].evidence.holds
     (['x', 'y'], True)
     >>> "Summary of 2 columns" in both.to_html()

@@ -20,14 +20,15 @@ from flexdp._core.calendar import (
     days_since_epoch,
     micros_since_epoch,
 )
-from flexdp._core.domains import RELATIVE, WIDTH, Domain, choice, sequence
-from flexdp._core.exact import Number
+from flexdp._core.domains import RELATIVE, WIDTH, Domain, choice, flag, sequence
+from flexdp._core.exact import Number, exact_text
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import LARGEST_INDEX, MEASURES, Kind, Outside, times
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
+from flexdp.buckets.open_edges import Cut, OpenEdges
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
@@ -64,6 +65,7 @@ def make_buckets(
     edges: Sequence[Any] | None = None,
     bounds: Sequence[Any] | None = None,
     outside: Outside = "clamp",
+    open: bool = False,  # noqa: A002  (the word of the parameter)
 ) -> Buckets:
     """Build the partition that the parameters describe, for a column of the given kind.
 
@@ -81,10 +83,13 @@ def make_buckets(
         Public lower and upper bound.
     outside
         Treatment of values outside the bounds: counted at the nearer bound ("clamp"), or not counted ("drop").
+    open
+        True if the first bucket takes everything below the first edge, and the last one everything from the last edge
+        on. An edge of numbers such as ">0" stands after its value.
 
     Returns
     -------
-    Exact, Width, RelativeWidth, Edges or Months
+    Exact, Width, RelativeWidth, Edges, OpenEdges or Months
         The partition; every value is its own bucket without ``width``, ``relative`` and ``edges``.
 
     Raises
@@ -98,6 +103,8 @@ def make_buckets(
     24
     >>> make_buckets("date", width="1 month").spec
     'buckets of 1 month'
+    >>> make_buckets("number", edges=["0", ">0", "10"], open=True).count
+    4
     """
     asked = [name for name, value in (("width", width), ("relative", relative), ("edges", edges)) if value is not None]
     if len(asked) > 1:
@@ -114,6 +121,8 @@ def make_buckets(
                 remedy=("Leave out ", P(name), *hint),
             )
         return Exact(kind)
+    if flag("open", open):
+        return _open_edges(kind, edges, None if bounds is None else _bounds(kind, bounds), side)
     if edges is not None:
         if bounds is not None:
             raise InputError(
@@ -200,6 +209,9 @@ def make_grid(axes: Sequence[Buckets]) -> Grid:
 
 def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
     """Return the parameters of :func:`make_buckets` that give this partition again, as JSON values."""
+    if isinstance(buckets, OpenEdges):
+        named = [f"{'>' if cut.after else ''}{_edge_text(buckets.kind, cut.value)}" for cut in buckets.cuts]
+        return {"edges": named, "open": True, **_bounds_given(buckets)}
     if isinstance(buckets, Edges):
         return {
             "edges": [_point_text(buckets.kind, edge) for edge in buckets.edges],
@@ -212,11 +224,14 @@ def bucket_parameters(buckets: Buckets) -> dict[str, Any]:
         out["width"] = str(buckets.width)
     if isinstance(buckets, RelativeWidth):
         out["relative"] = str(buckets.rho)
-    if buckets.bounds is not None:
-        low, high = buckets.bounds
-        out["bounds"] = [_point_text(buckets.kind, low), _point_text(buckets.kind, bound_given(buckets.kind, high))]
-        out["outside"] = buckets.outside
-    return out
+    return {**out, **_bounds_given(buckets)}
+
+
+def _bounds_given(buckets: Buckets) -> dict[str, Any]:
+    if buckets.bounds is None:
+        return {}
+    kind, (low, high) = buckets.kind, buckets.bounds
+    return {"bounds": [_point_text(kind, low), _point_text(kind, bound_given(kind, high))], "outside": buckets.outside}
 
 
 def bound_given(kind: Kind, upper: Fraction) -> Fraction:
@@ -228,6 +243,27 @@ def _point_text(kind: Kind, point: Fraction) -> str:
     if kind in ("date", "datetime"):
         return str(times(kind, np.array([int(point)]))[0].isoformat())
     return str(point)
+
+
+def _edge_text(kind: Kind, edge: Fraction) -> str:
+    return exact_text(edge) if kind in ("integer", "number") else _point_text(kind, edge)
+
+
+def _open_edges(kind: Kind, edges: object, limits: tuple[Fraction, Fraction] | None, side: Outside) -> OpenEdges:
+    """Build buckets between edges with open ends."""
+    listed = sequence(edges)
+    if kind in ("text", "boolean") or listed is None or len(listed) >= MOST_EDGES:
+        raise InputError("edges", f"must be a list of at most {MOST_EDGES - 1} values, where the ends are open")
+    cuts = []
+    for edge in listed:
+        after = kind == "number" and isinstance(edge, str) and edge.startswith(">")
+        cuts.append(Cut(_point("edges", kind, edge[1:] if after else edge), after))
+    if kind == "integer" and any(cut.value.denominator != 1 for cut in cuts):
+        raise InputError("edges", "must be whole numbers on a column of integers")
+    found = OpenEdges(kind, tuple(cuts), limits, side)
+    if not found.sound:
+        raise InputError("edges", "must be strictly ascending, and separate values that are read")
+    return found
 
 
 def _point(name: str, kind: Kind, value: Any) -> Fraction:

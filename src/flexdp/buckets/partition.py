@@ -9,6 +9,7 @@ Exact         every value is its own bucket                β = 0
 Width         [lower + i·w, lower + (i+1)·w)               β = w/2; on integers a bucket has w of them, β = (w−1)/2
 RelativeWidth ratio (1+ρ)/(1−ρ), both signs, zero          β = ρ of the bucket's centre
 Edges         [e_i, e_{i+1}), the last one closed          β = half the width of the bucket in question
+OpenEdges     Edges without ends: below the first, and on  β = half the width of the bucket; none of an open one
 Months        a number of months of the calendar           β = half the length of the bucket in question
 Grid          a cell of several columns                    β = half the diagonal of a cell
 ============= ============================================ ==========================================================
@@ -21,9 +22,9 @@ bounds        lower and upper bound as exact numbers, or None; dates are days, d
 outside       treatment of values outside the bounds, "clamp" or "drop"
 count, first  number of public buckets and the first index; count is None if the buckets are not public
 spec          the partition in a few words
-beta, unit    largest half-width of a bucket, and its unit: "" for numbers, "days", "hours" and so on for times
+beta, unit    largest half-width of a bucket, None if one is open; its unit: "" for numbers, "days" and so on for times
 relative      True if beta is a fraction of the centre
-beta_at       half-width of one bucket
+beta_at       half-width of one bucket; None if it is open
 beta_of       largest half-width of some buckets, including the effect of rounding on their keys
 locate        indices of values; values that are not counted are left out (not of a grid, whose axes locate values)
 centres       keys of buckets
@@ -39,10 +40,11 @@ from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 
 __all__ = ["Buckets", "Partition"]
 
-Buckets: TypeAlias = Exact | Width | RelativeWidth | Edges | Months
+Buckets: TypeAlias = Exact | Width | RelativeWidth | Edges | OpenEdges | Months
 Partition: TypeAlias = Buckets | Grid

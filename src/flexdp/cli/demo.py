@@ -25,7 +25,7 @@ _COLUMN = "departure_delay"
 def demo(epsilon: str, delta: str, as_json: bool) -> int:
     """Publish the departure delays of 336 776 real flights next to the true values, which are public."""
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
-        published = release(path, _COLUMN, epsilon=epsilon, delta=delta, width=15, bounds=(-60, 1440))
+        published = release(path, _COLUMN, epsilon=epsilon, delta=delta)  # nothing else: buckets are chosen privately
         carriers = release(path, "carrier", epsilon=epsilon, delta=delta)
         truth = _truth(str(path))
     if as_json:
@@ -42,26 +42,24 @@ def _narrate(published: Release, carriers: Release, truth: dict[str, Any]) -> No
     console = Console(soft_wrap=not Console().is_terminal)
     console.print(
         f"{truth['flights']} flights left New York City in 2013. How late were they? "
-        "Delays in minutes, buckets of 15.\n"
+        "Delays in minutes. Nothing was given but ε and δ: no width, no bounds.\n"
     )
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("statistic", "published", "truth (public here)"):
         table.add_column(heading, justify="left" if heading == "statistic" else "right")
-    answers = {
-        "maximum": published.max(),
-        "minimum": published.min(),
-        "median": published.median(),
-        "90th percentile": published.quantile("0.9"),
-        "99th percentile": published.quantile("0.99"),
-    }
-    for name, answer in answers.items():
-        table.add_row(name, value_text(answer.value), value_text(truth[name]))
+    answers = published.answers()  # five, where ε is so small that there are no buckets
+    if published.budget is not None:
+        answers = [published.max(), published.min(), published.median()]
+        answers += [published.quantile(level) for level in ("0.9", "0.99")]
+    for answer in answers:
+        table.add_row(answer.name, answer.text, value_text(truth.get(answer.name, "")))
     console.print(table)
     console.print("\nWhat these answers mean:")
-    print_answers(published, [published.max(), published.quantile("0.99")])
+    print_answers(published, [answers[0], answers[-1]])
     print_answers(carriers, [carriers.support()])
-    console.print("\nThe histogram of the same release:")
-    console.print(bar_chart(published))
+    if published.budget is not None:
+        console.print("\nThe histogram of the same release:")
+        console.print(bar_chart(published))
     console.print("\nThe privacy guarantee and its proof:")
     console.print(str(published.certificate()), markup=False, highlight=False)
     console.print(f"\nThe carriers are a second release; both together cost twice the ε and δ. {truth['note']}")
@@ -78,8 +76,8 @@ def _truth(path: str) -> dict[str, Any]:
             f"count(*) FILTER ({_COLUMN} > 480), count(*) FROM read_parquet({DUCKDB.text(path)})"
         ).fetchone()
     note = (
-        f"In fact {row[3]} flights were more than eight hours late: so few that they can be left out, with the maximum "
-        "among them."
+        f"In fact {row[3]} flights were more than eight hours late. They are in the last bucket, which is open: "
+        "how late the latest was stays private, unless it is asked for (ask=['max'])."
     )
     return {
         "maximum": row[0],

@@ -97,6 +97,11 @@ _TABLE = (
     ),
     click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
     click.option("--edges", metavar="E,E,…", callback=comma_separated, help="Bucket edges, ascending."),
+    click.option(
+        "--exact",
+        is_flag=True,
+        help="Make every value its own bucket. Default: buckets of numbers, dates and times are chosen privately.",
+    ),
     click.option("--beta", metavar="B", help="With --also: maximum distance of a point from the centre of its bucket."),
     click.option("--bounds", metavar="LO:HI", help="Public bounds of the values."),
     click.option(

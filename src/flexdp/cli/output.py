@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,10 +25,11 @@ from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer, check_order
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.asking import level_of
+from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
 from flexdp.statistics.parse import parse_statistic
 
 __all__ = [
@@ -40,7 +42,7 @@ __all__ = [
     "print_answers",
 ]
 
-_NEVER_READ_OFF = ("count", "sum", "mean", "iqr")
+_NEVER_READ_OFF = ("count", "sum", "mean")
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
@@ -86,7 +88,7 @@ def _answered(word: str, readable: Readable) -> Answer:
 def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
     if word == "counts":
         return StatQuery(word, Readable.counts)
-    statistic = parse_statistic(word, parameter="stat", also=("counts",))
+    statistic = IQR() if word == "iqr" else parse_statistic(word, parameter="stat", also=("iqr", "counts"))
     if points and statistic.ordered:
         raise InputError(
             "stat", f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
@@ -112,6 +114,7 @@ _METHODS: dict[type, Callable[[Readable], Answer]] = {
     Min: Readable.min,
     Range: Readable.range,
     Median: Readable.median,
+    IQR: Readable.iqr,
     Mode: Readable.mode,
     Support: Readable.support,
 }
@@ -121,12 +124,21 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["conditions"] = list(release.conditions)
+    questions = _answerable(release, questions)
     whole = _as_a_whole(release, questions)
     document["answers"] = [json_answer(question.word, question(release)) for question in whole]
     for group, view in _groups(release):
         answers = [json_answer(question.word, question(view)) for question in questions]
         document["answers"] += [{**answer, "group": json_value(group)} for answer in answers]
     return document
+
+
+def _answerable(release: Release, questions: Sequence[StatQuery]) -> Sequence[StatQuery]:
+    """Return the questions themselves; or the five that are answered, where automatic buckets had too few records."""
+    if release.auto is None or release.auto.chosen:
+        return questions
+    words = () if release.asked is None else release.asked.wanted.words
+    return [StatQuery(word, partial(_answered, word)) for word in words]
 
 
 def _as_a_whole(release: Release, questions: Sequence[StatQuery]) -> list[StatQuery]:
@@ -154,13 +166,18 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
         "beta": accuracy.beta if accuracy else None,
         "beta_is_relative": accuracy.relative if accuracy else None,
         "moved": accuracy.moved if accuracy else None,
-        "interval": json_value(answer.interval) if answer.interval else None,
+        "interval": [json_value(end) if _finite(end) else None for end in answer.interval] if answer.interval else None,
         "statement": answer.statement,
     }
 
 
+def _finite(end: Any) -> bool:
+    return not isinstance(end, float) or math.isfinite(end)
+
+
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
     """Return the answers over all groups, then those of each group, as many as a terminal is shown."""
+    questions = _answerable(release, questions)
     answers = [question(release) for question in _as_a_whole(release, questions)]
     return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]
 
@@ -206,21 +223,27 @@ def _cell(answer: Answer) -> str:
 
 
 def bar_chart(release: Release, width: int = 40) -> Any:
-    """Return the released histogram as a bar chart for a terminal."""
+    """Return the released histogram for a terminal: bars are as long as counts, or as densities if widths differ."""
     from rich.table import Table
     from rich.text import Text
+
+    from flexdp.report.charts.bars import lengths
 
     chart = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     chart.add_column(justify="right")
     chart.add_column(justify="right", style="cyan")
     chart.add_column(style="blue", no_wrap=True)
-    tallest = int(release.bars.counts.max()) if len(release.bars) else 1
-    for place, (key, records) in enumerate(release.histogram.items()):
-        if place == _MOST_BARS:
-            chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
-            break
-        eighths = max(1, round(8 * width * records / tallest))
-        chart.add_row(Text(visible(value_text(key))), str(records), "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8])
+    shown = release.bars.keys[:_MOST_BARS]
+    counts = release.bars.counts[:_MOST_BARS].tolist()
+    found = lengths(release)
+    if found.words:
+        chart.add_row("", "", f"lengths are {found.words}")
+    for words, records, length in zip(bucket_texts(release.partition, shown), counts, found.lengths, strict=False):
+        eighths = max(1, round(8 * width * min(1.0, length)))
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8]
+        chart.add_row(Text(visible(words)), str(records), f"{bar.rstrip()}…" if length > 1 else bar)
+    if len(release.bars) > _MOST_BARS:
+        chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
     return chart
 
 

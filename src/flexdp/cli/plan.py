@@ -66,14 +66,14 @@ def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -
     refusals = []
     for way in ways:
         try:
-            request = prepare(file, column, **way)
+            request = prepare(file, column, **way, exact=True)
             break
         except InputError as refusal:
             refusals.append(refusal)
     else:
         raise refusals[0]
     if kind is None and numbers and request.kind == "text":
-        request = prepare(file, column, kind="number")
+        request = prepare(file, column, kind="number", exact=True)
     question = request.questions[0]
     counted = count(question.table, [question.counting])[0]
     return Histogram(request.partition.centres(counted.parts[0]), counted.counts), request.kind

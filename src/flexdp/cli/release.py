@@ -142,6 +142,7 @@ def _warn(request: Any) -> None:
     """Warn of choices that protect little; they are carried out all the same."""
     epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
     epsilon += 0 if request.asked is None else request.asked.epsilon
+    delta += 0 if request.asked is None else request.asked.delta
     if epsilon > LARGE_EPSILON:
         click.echo(
             f"Warning: --epsilon {number_text(epsilon)} is above {LARGE_EPSILON} and gives little privacy protection.",

@@ -206,6 +206,8 @@ class Bucketing(Mechanism):
     def _own(self) -> Accuracy:
         buckets = self.partition
         error = buckets.beta
+        if error is None:
+            raise InputError("accuracy", "has no β: the first and the last bucket are open")
         if not isinstance(buckets, Grid) and self.dimensions > 1:
             error *= root_up(self.dimensions)
         metric = self.target.metric

@@ -20,7 +20,7 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 
-__all__ = ["Axis", "label"]
+__all__ = ["Axis", "label", "position_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Axis:
     def position(self, key: Any) -> float:
         """Return where a key lies on the scale: numbers as they are, days and seconds since 1970."""
         if self.kind == "date":
-            return _position(dt.date.fromisoformat(key))
-        return _position(dt.datetime.fromisoformat(key)) if self.kind == "datetime" else float(key)
+            return position_of(dt.date.fromisoformat(key))
+        return position_of(dt.datetime.fromisoformat(key)) if self.kind == "datetime" else float(key)
 
     def spans(self, keys: Sequence[Any], index: Sequence[int] | None) -> NDArray[np.float64]:
         """Return where each bucket begins and ends on the scale, as n × 2."""
@@ -67,10 +67,15 @@ class Axis:
             return np.stack([places - 0.5, places + 0.5], axis=1)
         if index is not None and self.bucketed:
             buckets = self.buckets.edges_of(canonical_keys(index))
-            ends = [[_position(bucket.lower), _position(bucket.upper)] for bucket in buckets]
+            ends = [[position_of(bucket.lower), position_of(bucket.upper)] for bucket in buckets]
             found = np.array(ends, dtype=np.float64).reshape(-1, 2)
             if self.kind in ("integer", "date"):  # a bucket of whole numbers or days reaches to the next one
                 found[:, 1] += 1
+            for row in found:
+                if np.isinf(row).any():
+                    width = self._beyond(row)
+                    low, high = row if np.isfinite(row).any() else (-np.inf, 1.0)
+                    row[:] = (high - width, high) if np.isinf(low) else (low, low + width)
             return found
         places = np.array([self.position(key) for key in keys], dtype=np.float64)
         gaps = np.diff(np.unique(places / 2))  # halves: the widest doubles would overflow
@@ -78,6 +83,13 @@ class Axis:
         largest = np.finfo(np.float64).max
         with np.errstate(over="ignore"):
             return np.clip(np.stack([places - half, places + half], axis=1), -largest, largest)
+
+    def _beyond(self, row: NDArray[np.float64]) -> float:
+        """The width in which an open bucket is drawn: that of the bucket beside it, or a tenth of its edge."""
+        inner = range(1, (self.buckets.count or 1) - 1)
+        beside = self.spans((), [inner[-1] if np.isinf(row[1]) else inner[0]])[0] if inner else np.zeros(2)
+        finite = row[np.isfinite(row)]
+        return float(beside[1] - beside[0]) or max(1.0, float(np.abs(finite).max(initial=0.0)) / 10)
 
     def public_range(self) -> tuple[float, float] | None:
         """Return the ends of all public buckets, where bounds made them public."""
@@ -97,7 +109,8 @@ class Axis:
         return bucket_texts(self.buckets, canonical_keys(found))
 
 
-def _position(end: Any) -> float:
+def position_of(end: Any) -> float:
+    """Return where a value lies on the scale: numbers as they are, days and seconds since 1970."""
     if isinstance(end, dt.datetime):  # of the clock that was read
         return micros_since_epoch(end) / 10**6
     return float(days_since_epoch(end)) if isinstance(end, dt.date) else float(end)

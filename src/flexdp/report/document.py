@@ -15,8 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._release.json import unreadable
+from flexdp._core.keys import canonical_keys
+from flexdp._release.answers import Reader
+from flexdp._release.asked_json import read_asked
+from flexdp._release.automatic_json import read_auto
+from flexdp._release.json import bars_budget, exact_index, unreadable
 from flexdp.buckets.parse import make_buckets
+from flexdp.histogram import Histogram
 from flexdp.report.axes import Axis
 
 __all__ = ["Document"]
@@ -124,9 +129,30 @@ class Document:
         return None if found is None else [tuple(group) for group in found]
 
     @property
+    def counted(self) -> str:
+        """What was counted: "records", or "units (pid)"."""
+        privacy = self.content["privacy"]
+        return f"units ({privacy['unit']})" if "max_buckets_per_unit" in privacy else "records"
+
+    @property
     def max_drop(self) -> int:
         """The most records that a bucket can have lost."""
         return int(self.content["mechanism"]["max_drop"])
+
+    @cached_property
+    def reader(self) -> Reader | None:
+        """The counts as answers are read off them; None of groups, texts, several columns, or without indices."""
+        axis = self.axes[0]
+        if len(self.axes) > 1 or self.groups is not None or not axis.ordered or (axis.bucketed and not self.index):
+            return None
+        try:
+            noise = bars_budget(read_asked(read_auto(dict(self.content))[0])[0]).bars
+            keys: Any = self.index if axis.bucketed else exact_index(axis.kind, self.keys)
+            index = Histogram(canonical_keys(keys), self.counts)
+            centres = Histogram(axis.buckets.centres(index.keys), index.counts)
+        except Exception:  # noqa: BLE001  (a document may be anything)
+            raise unreadable() from None
+        return Reader(partition=axis.buckets, noise=noise, index=index, centres=centres)
 
     def text(self, place: int) -> str:
         """Return the bucket of one count as readers see it: "90–95".

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay, check_depth
+from flexdp.noise.table import LARGEST_REACH, smallest_reach
 from flexdp.sharp.answers import Answered, ask_several
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.edges import edges_of
@@ -28,11 +30,20 @@ from flexdp.sharp.shares import Shares, shares, smallest_level
 from flexdp.sharp.steps import Steps, decimal_steps
 from flexdp.sharp.tree import TREE_RULES, TreeRules, grow
 
-__all__ = ["FIVE", "Automatic", "DroppedBars", "automatic_buckets"]
+__all__ = [
+    "FEW",
+    "FEW_FOR_BARS",
+    "FIVE",
+    "Automatic",
+    "DroppedBars",
+    "automatic_buckets",
+    "choose_buckets",
+    "edges_from",
+]
 
 FIVE = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
-_FEW = 100
-_FEW_FOR_BARS = 400
+FEW = 100  # below n̂·ε of so much there is no answer
+FEW_FOR_BARS = 400  # and below so much no bars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +63,22 @@ class DroppedBars:
     def noise(self) -> DropNoise:
         """The certified noise of one bar."""
         return DropNoise(self.epsilon, self.delta)
+
+    def has_reach(self, reach: object) -> bool:
+        """Return True if this is the reach of the noise; its table is not made.
+
+        Parameters
+        ----------
+        reach : object
+            The reach that is claimed.
+
+        Returns
+        -------
+        bool
+        """
+        if type(reach) is not int or not 0 < reach <= LARGEST_REACH:
+            return False
+        return smallest_reach(self.epsilon, self.delta, at_most=reach) == reach
 
     def draw(self, counts: Sequence[int], bits: Bits) -> tuple[int, ...]:
         """Drop records from every bar.
@@ -118,7 +145,7 @@ class Automatic:
     edges : tuple of int
         Inner edges, in units; the first and the last bucket are open.
     bars : tuple of int
-        One more than edges: what is left of each bucket.
+        One more than edges: what is left of each bucket; empty where they are counted afterwards.
     five : Answered or None
         Five answers, where there are too few records for bars.
     """
@@ -137,22 +164,10 @@ class Automatic:
     @property
     def too_few(self) -> bool:
         """True if there are too few records for any answer, judged by n̂."""
-        return not self.bars and self.five is None
+        return self.shares is None and self.five is None
 
 
-def automatic_buckets(
-    epsilon: Fraction,
-    delta: Fraction,
-    scale: Scale,
-    *,
-    steps: Steps | None = None,
-    ends: Span = EVERYTHING,
-    rules: Rules = RULES,
-    tree_rules: TreeRules = TREE_RULES,
-    divide: Callable[[int, Fraction, Fraction], Shares | None] = shares,
-    few: int = _FEW,
-    few_for_bars: int = _FEW_FOR_BARS,
-) -> Program[Automatic]:
+def automatic_buckets(epsilon: Fraction, delta: Fraction, scale: Scale, **options: Any) -> Program[Automatic]:
     """Return the program of automatic buckets, (ε, δ)-private under adding or removing one record.
 
     Parameters
@@ -161,12 +176,8 @@ def automatic_buckets(
         The budget.
     scale : Scale
         The scale of the column.
-    steps : callable, optional
-        The steps between nice edges; decimal ones by default.
-    ends : Span, optional
-        Public bounds; the column's values must have been clamped to them.
-    rules, tree_rules, divide, few, few_for_bars : optional
-        Public constants; others than the defaults are for enumeration on small data.
+    options
+        As for :func:`choose_buckets`.
 
     Returns
     -------
@@ -178,56 +189,139 @@ def automatic_buckets(
     InputError
         If ε is so small that a table would be too large.
     """
-    if tree_rules.depth is None and divide is shares:
-        check_depth(Decay.depth_for(smallest_level(epsilon), 1))
-    return _automatic(epsilon, delta, scale, steps, ends, rules, tree_rules, divide, few, few_for_bars)
+    return _with_bars(choose_buckets(epsilon, delta, scale, **options), delta)
 
 
-def _automatic(
+def _with_bars(chosen: Program[Automatic], delta: Fraction) -> Program[Automatic]:
+    published = yield from chosen
+    if published.shares is None:
+        return published
+    reply: Reply = yield Request(cuts=published.edges)
+    dropped = DroppedBars(epsilon=published.shares.bars, delta=delta)
+    bars = yield Draw(dropped, _differences(reply), "bars", stage="bars")
+    return replace(published, bars=bars)
+
+
+def choose_buckets(
     epsilon: Fraction,
     delta: Fraction,
     scale: Scale,
-    steps: Steps | None,
-    ends: Span,
-    rules: Rules,
-    tree_rules: TreeRules,
-    divide: Callable[[int, Fraction, Fraction], Shares | None],
-    few: int,
-    few_for_bars: int,
+    *,
+    steps: Steps | None = None,
+    ends: Span = EVERYTHING,
+    rules: Rules = RULES,
+    tree_rules: TreeRules = TREE_RULES,
+    divide: Callable[[int, Fraction, Fraction], Shares | None] = shares,
+    few: int = FEW,
+    few_for_bars: int = FEW_FOR_BARS,
+    five: bool = True,
 ) -> Program[Automatic]:
-    reply: Reply = yield Request()
-    counting = NoisyCount(epsilon=epsilon * rules.count_share)
-    seen: int = yield Draw(counting, reply.total, "records", stage="records")
-    published = Automatic(scale=scale, epsilon=epsilon, delta=delta, records_about=seen)
-    if seen * epsilon < few:
-        return published
-    divided = divide(seen, epsilon, delta) if seen * epsilon >= few_for_bars else None
-    if divided is None:
-        left = epsilon * (1 - rules.count_share)
-        five = yield from ask_several(FIVE, left, scale, rules=replace(rules, few=0), ends=ends, records_about=seen)
-        return replace(published, five=five)
-    leaves = yield from grow(divided.levels, divided.per_level, 2 * divided.reach, scale, rules=tree_rules, root=ends)
-    reply = yield Request(cuts=tuple(leaf.high for leaf in leaves[:-1] if leaf.high is not None))
-    leaf_counts: list[int] = []
-    for place, count in enumerate(_differences(reply)):
-        leaf_counts.append((yield Draw(NoisyCount(epsilon=divided.leaves), count, "leaf", stage="leaves", part=place)))
-    edges = edges_of(
+    """Return the program that chooses automatic buckets, without their bars: (sε, 0)-private, or ε with five answers.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        The budget of the whole, bars included.
+    scale : Scale
+        The scale of the column.
+    steps : callable, optional
+        The steps between nice edges; decimal ones by default.
+    ends : Span, optional
+        Public bounds; the column's values must have been clamped to them.
+    rules, tree_rules, divide, few, few_for_bars : optional
+        Public constants; others than the defaults are for enumeration on small data, and for units.
+    five : bool, optional
+        Give five answers where there are too few records for bars; if not, none.
+
+    Returns
+    -------
+    generator
+        To be run by :func:`flexdp.sharp.program.run`.
+
+    Raises
+    ------
+    InputError
+        If ε is so small that a table would be too large.
+    """
+    if tree_rules.depth is None:
+        check_depth(Decay.depth_for(smallest_level(epsilon), 1))
+    plan = _Plan(epsilon, delta, scale, decimal_steps(scale) if steps is None else steps, ends, rules, tree_rules)
+    return plan.program(divide, few, few_for_bars, five=five)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    epsilon: Fraction
+    delta: Fraction
+    scale: Scale
+    steps: Steps
+    ends: Span
+    rules: Rules
+    tree_rules: TreeRules
+
+    def program(
+        self,
+        divide: Callable[[int, Fraction, Fraction], Shares | None],
+        few: int,
+        few_for_bars: int,
+        *,
+        five: bool,
+    ) -> Program[Automatic]:
+        epsilon = self.epsilon
+        reply: Reply = yield Request()
+        counting = NoisyCount(epsilon=epsilon * self.rules.count_share)
+        seen: int = yield Draw(counting, reply.total, "records", stage="records")
+        published = Automatic(scale=self.scale, epsilon=epsilon, delta=self.delta, records_about=seen)
+        if seen * epsilon < few:
+            return published
+        divided = divide(seen, epsilon, self.delta) if seen * epsilon >= few_for_bars else None
+        if divided is not None:
+            return (yield from self.chosen(published, divided))
+        if not five:
+            return published
+        left = epsilon * (1 - self.rules.count_share)
+        rules = replace(self.rules, few=0)
+        answered = yield from ask_several(FIVE, left, self.scale, rules=rules, ends=self.ends, records_about=seen)
+        return replace(published, five=replace(answered, epsilon=epsilon))
+
+    def chosen(self, published: Automatic, divided: Shares) -> Program[Automatic]:
+        """The tree, its leaf counts, and the edges that follow from them."""
+        beyond = 2 * divided.reach
+        leaves = yield from grow(
+            divided.levels, divided.per_level, beyond, self.scale, rules=self.tree_rules, root=self.ends
+        )
+        reply: Reply = yield Request(cuts=tuple(leaf.high for leaf in leaves[:-1] if leaf.high is not None))
+        counts: list[int] = []
+        for place, count in enumerate(_differences(reply)):
+            counts.append((yield Draw(NoisyCount(epsilon=divided.leaves), count, "leaf", stage="leaves", part=place)))
+        edges = edges_from(leaves, counts, divided, self.steps)
+        return replace(published, shares=divided, leaves=leaves, leaf_counts=tuple(counts), edges=edges)
+
+
+def edges_from(leaves: Sequence[Span], counts: Sequence[int], divided: Shares, steps: Steps) -> tuple[int, ...]:
+    """Return the edges that follow from public leaves, counts and shares.
+
+    Parameters
+    ----------
+    leaves, counts : sequence
+        The leaves and their noisy counts.
+    divided : Shares
+        The division of the budget.
+    steps : callable
+        The steps between nice edges.
+
+    Returns
+    -------
+    tuple of int
+        In units.
+    """
+    return edges_of(
         leaves,
-        leaf_counts,
+        counts,
         reach=divided.reach,
         most=divided.most_buckets,
         thin=3 / divided.leaves,
-        steps=decimal_steps(scale) if steps is None else steps,
-    )
-    reply = yield Request(cuts=edges)
-    bars = yield Draw(DroppedBars(epsilon=divided.bars, delta=delta), _differences(reply), "bars", stage="bars")
-    return replace(
-        published,
-        shares=divided,
-        leaves=leaves,
-        leaf_counts=tuple(leaf_counts),
-        edges=edges,
-        bars=bars,
+        steps=steps,
     )
 
 

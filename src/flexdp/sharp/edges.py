@@ -23,6 +23,7 @@ _PER_LIMIT = 100  # thresholds below are in hundredths of a limit
 _CAP, _WIDEST, _NARROWEST = 140, 180, 60
 _EMPTY, _THIN_REST, _THIN_START, _LAST_PART = 15, 40, 30, 5
 _GAP_PART = 12
+_TIDY_PART = 20
 _TAIL = Fraction(2, 5)
 
 
@@ -104,7 +105,7 @@ class _Plan:
     ) -> None:
         self._profile = Profile(leaves, ends.below, ends.above)
         self._ends, self._target, self._floor = ends, target, floor
-        self._reach, self._most = reach * RECORD, most
+        self._reach, self._most, self._every = reach * RECORD, most, steps
         own = max(2 * self._reach, target // 2)
         self._points = {(leaf.low, leaf.high) for leaf in leaves if leaf.point and leaf.count >= own}
         self._forced = {cut for pair in self._points for cut in pair}
@@ -123,7 +124,20 @@ class _Plan:
             edges = edges[1:]
         if self._ends.above < low_end and len(edges) > 2 and edges[-1] not in self._forced:
             edges = edges[:-1]
+        if len(edges) > 2:  # they may come from leaves, which have many digits
+            edges = [self._tidied(edges[0], edges[1]), *edges[1:-1], self._tidied(edges[-1], edges[-2])]
         return tuple(edges)
+
+    def _tidied(self, edge: int, beside: int) -> int:
+        """Return the roundest value within a twentieth of the bucket beside an outermost edge."""
+        room = abs(edge - beside) // _TIDY_PART
+        if edge in self._forced or not room:
+            return edge
+        for step in self._every(max(1, room // 10), room):
+            for found in (step.after(edge - 1), step.after(edge - step.length - 1)):
+                if abs(found - edge) <= room:
+                    return found
+        return edge
 
     def shortened(self, edges: tuple[int, ...]) -> tuple[int, ...]:
         """Drop edges between the smallest neighbours until there are few enough; those of points last."""

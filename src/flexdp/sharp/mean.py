@@ -87,6 +87,21 @@ class Averaged:
         """The sum of the clipped values."""
         return self.records * self.mean
 
+    def holds_records(self, gamma: Fraction) -> bool:
+        """Return True if there is a record, and so a mean, except with probability ``gamma``.
+
+        Parameters
+        ----------
+        gamma : Fraction
+            In (0, 1).
+
+        Returns
+        -------
+        bool
+            True if ñ exceeds 2z, z = ln(4/γ)/ε: both noises are at most z·K together with that probability.
+        """
+        return self.tally is None or self.sums is None or self.records > 2 * log_above(4 / gamma) / self.epsilon
+
     def error(self, gamma: Fraction) -> Fraction | None:
         """Return how far the mean is at most from that of the clipped values, except with probability ``gamma``.
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flexdp.noise.table import smallest_reach
 
-__all__ = ["COUNT_SHARE", "Shares", "shares", "smallest_level"]
+__all__ = ["COUNT_SHARE", "LEAST_FOR_BARS", "Shares", "shares", "smallest_level"]
 
 COUNT_SHARE = Fraction(1, 25)
 _TREE_PART = Fraction(3, 4)
 _LEAST, _MOST = 15, 40  # hundredths of ε for everything but the bars
+LEAST_FOR_BARS = 1 - Fraction(_MOST, 100)  # the smallest part of ε that the bars can get
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,13 @@ class Shares:
     bars: Fraction
 
 
-def shares(records_about: int, epsilon: Fraction, delta: Fraction) -> Shares | None:
+def shares(
+    records_about: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    reach_of: Callable[[Fraction], int | None] | None = None,
+) -> Shares | None:
     """Divide the budget, with X = n̂·ε.
 
     s is 0.4·(1000/X)^0.2 to hundredths, between 0.15 and 0.40; D is log2(X/150), rounded, between 3 and 5; B is
@@ -53,6 +61,9 @@ def shares(records_about: int, epsilon: Fraction, delta: Fraction) -> Shares | N
         n̂, positive.
     epsilon, delta : Fraction
         The budget.
+    reach_of : callable, optional
+        q of the bars, given their part of ε; where a unit counts with several records, or a part of the bars' budget
+        buys something else. By default that of one record and all of their budget.
 
     Returns
     -------
@@ -78,7 +89,7 @@ def shares(records_about: int, epsilon: Fraction, delta: Fraction) -> Shares | N
     ratio = (size / 150) ** 2  # round(log2 y) ≥ k + 1 where y² ≥ 2^(2k + 1)
     levels = 3 + (ratio >= 2**7) + (ratio >= 2**9)
     bars = epsilon * (1 - share)
-    reach = smallest_reach(bars, delta)
+    reach = smallest_reach(bars, delta) if reach_of is None else reach_of(1 - share)
     if reach is None:
         return None
     most = 5

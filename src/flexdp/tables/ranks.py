@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.errors import DataError, FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Window
 from flexdp.sharp.scale import NUMBERS, Scale
-from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.interrupts import run
+from flexdp.tables.ranked import Copyable, GroupedRanks, Probed, Sortable
 from flexdp.tables.sql.rank_query import RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.table import Table, histogram_of
@@ -29,27 +31,8 @@ __all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
 
 SORTED_AT_MOST = 1 << 22  # records of a copy that are sorted in memory, where DuckDB holds them in this process
 _KINDS = ("integer", "number", "date", "datetime")
+_OFTEN = 4  # times as many, where many requests follow
 _T = TypeVar("_T")
-
-
-class GroupedRanks(Protocol):
-    """A private column that answers requests, as a whole or by group.
-
-    Without groups it is a :class:`~flexdp.sharp.ranks.Ranks` itself.
-    """
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of the values, which is public."""
-
-    def fetch(self, request: Request) -> Reply:
-        """Answer a request about the whole column; of a column without groups."""
-
-    def group(self, key: Sequence[Any]) -> Ranks:
-        """Return the ranks of one group, which need not occur; its key is written as in ``Counting.declared``."""
-
-    def group_counts(self) -> KeyedHistogram:
-        """Return the private number of readable records, or units, in every group that occurs."""
 
 
 def check_ranks(table: Table, counting: Counting) -> None:
@@ -74,12 +57,12 @@ def check_ranks(table: Table, counting: Counting) -> None:
     check = getattr(table, "check", None)
     if check is not None:
         check(exactly(counting))
-    if isinstance(table, _Probed):
+    if isinstance(table, Probed):
         table.check_copies()
 
 
 @contextmanager
-def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
+def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iterator[GroupedRanks]:
     """Read the records that count, once, and answer requests about their ranks until closed.
 
     Parameters
@@ -89,6 +72,8 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
     counting
         What counts: one released column, of whose buckets only the bounds matter; columns of groups, all of them or
         the declared ones; units, with the salt of the release.
+    often
+        Many requests will be made, so that sorting a larger copy is worth it.
 
     Yields
     ------
@@ -115,37 +100,13 @@ def open_ranks(table: Table, counting: Counting) -> Iterator[GroupedRanks]:
     """
     check_ranks(table, counting)
     exact = exactly(counting)
-    if isinstance(table, _Sortable) and not exact.groups and exact.units is None:
+    if isinstance(table, Sortable) and not exact.groups and exact.units is None:
         yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
         return
-    if not isinstance(table, _Copyable):
+    if not isinstance(table, Copyable):
         raise TypeError("a table that can neither be sorted nor copied")
     with _entered(table.workspace(exact)) as workspace:
-        yield _copied(table, exact, workspace)
-
-
-@runtime_checkable
-class _Sortable(Protocol):
-    """A table in memory; one of its columns alone is sorted here."""
-
-    def sorted_column(self, counting: Counting) -> Column:
-        """Return the readable values of a column, sorted."""
-
-
-@runtime_checkable
-class _Probed(Protocol):
-    """A table whose engine may refuse private copies, whatever its records are."""
-
-    def check_copies(self) -> None:
-        """Refuse a session in which no private copy can be made."""
-
-
-@runtime_checkable
-class _Copyable(Protocol):
-    """A table whose records can be copied privately on its engine."""
-
-    def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:
-        """Open a session that can make and read private copies."""
+        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1))
 
 
 @contextmanager
@@ -175,12 +136,12 @@ def _safely(work: Callable[[], _T]) -> _T:
     return out[0]
 
 
-def _copied(table: Table, counting: Counting, workspace: Workspace) -> GroupedRanks:
+def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int) -> GroupedRanks:
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
     workspace.keep(workspace.rows, records)
     small = False
     if workspace.arrays is not None:
-        small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= SORTED_AT_MOST
+        small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= sorted_at_most
     if not small or counting.groups:
         workspace.keep(workspace.cells, query.grouped())
     return _Copied(query, workspace, small)
@@ -199,11 +160,17 @@ class _Sorted:
     def fetch(self, request: Request) -> Reply:
         return _safely(lambda: self._column.fetch(request))
 
+    def whole(self) -> Ranks:
+        return self
+
     def group(self, key: Sequence[Any]) -> Ranks:  # noqa: ARG002
         raise _no_groups()
 
     def group_counts(self) -> KeyedHistogram:
         raise _no_groups()
+
+    def bars(self, buckets: OpenEdges) -> KeyedHistogram:
+        return _bars_of(self, buckets)
 
     def __repr__(self) -> str:
         return "<Ranks>"  # its content is private
@@ -227,9 +194,12 @@ class _Copied:
     def fetch(self, request: Request) -> Reply:
         if self._query.counting.groups:
             raise InputError("by", "is given: ask for the ranks of each group")
+        return self.whole().fetch(request)
+
+    def whole(self) -> Ranks:
         if self._whole is None:
             self._whole = self._ranks(())
-        return self._whole.fetch(request)
+        return self._whole
 
     def group(self, key: Sequence[Any]) -> Ranks:
         if len(key) != len(self._query.counting.groups):
@@ -242,15 +212,24 @@ class _Copied:
         return _safely(self._group_counts)
 
     def _group_counts(self) -> KeyedHistogram:
-        groups = self._query.counting.groups
-        rows = self._workspace.ask(self._query.group_counts())
-        cells: list[Any] = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in range(len(groups) + 1)]
+        return self._counted(self._query.group_counts(), self._query.counting.groups)
+
+    def bars(self, buckets: OpenEdges) -> KeyedHistogram:
+        counting = self._query.counting
+        if not counting.groups:
+            return _bars_of(self, buckets)
+        axes = (*counting.groups, replace(counting.values[0], buckets=buckets))
+        return _safely(lambda: self._counted(self._query.bars(buckets), axes))
+
+    def _counted(self, statement: str, axes: Sequence[Axis]) -> KeyedHistogram:
+        rows = self._workspace.ask(statement)
+        cells: list[Any] = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in range(len(axes) + 1)]
         keys = []
-        for cell, axis in zip(cells, groups, strict=False):
-            whole = axis.kind in ("integer", "date")
+        for cell, axis in zip(cells, axes, strict=False):
+            whole = axis.kind in ("integer", "date") or isinstance(axis.buckets, OpenEdges)
             keys.append(np.array([*((int(key) if whole else key) for key in cell), None], dtype=object)[:-1])
         records = np.array(cells[-1], dtype=np.int64)
-        return histogram_of(Counted(tuple(keys), records), groups)
+        return histogram_of(Counted(tuple(keys), records), axes)
 
     def _ranks(self, group: tuple[Any, ...]) -> Ranks:
         if not self._small:
@@ -259,6 +238,14 @@ class _Copied:
 
     def __repr__(self) -> str:
         return "<Ranks>"  # its content is private
+
+
+def _bars_of(ranks: GroupedRanks, buckets: OpenEdges) -> KeyedHistogram:
+    """Count the records of a column without groups in buckets, from ranks alone."""
+    reply = ranks.fetch(Request(cuts=tuple(ranks.scale.units(start) for start in buckets.starts)))
+    counts = np.diff(np.array([0, *reply.before, reply.total], dtype=np.int64))
+    filled = np.flatnonzero(counts)
+    return KeyedHistogram([filled], counts[filled])
 
 
 class _SortedCopy:
@@ -371,7 +358,7 @@ def _window(scale: Scale, near: Near, rows: Sequence[Sequence[Any]], low: int, h
     return Window(scale, values, below, upto, high - low)
 
 
-def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] = ()) -> str:
+def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] = (), *, listing: bool = False) -> str:
     """Return the statements that a program runs, without running them.
 
     Parameters
@@ -383,6 +370,8 @@ def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] 
     requests
         The requests that are known beforehand. One more statement is shown for those that depend on answers; in it
         ``:cuts`` stands for their public cuts.
+    listing
+        Show the statement that counts the records of each group, by which groups are listed.
 
     Returns
     -------
@@ -395,6 +384,7 @@ def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] 
     group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
     copy = f"CREATE TEMP TABLE flexdp_records AS\n{records}"
     cells = f"CREATE TEMP TABLE flexdp_cells AS\n{query.grouped()}"
+    listed = [query.group_counts()] if listing else []
     asked = [query.statement(request, _cuts_within(query, request), group) for request in requests]
     later = query.statement(Request(), (), group, shown="SELECT place, x FROM :cuts")
-    return ";\n\n".join([copy, cells, *asked, later])
+    return ";\n\n".join([copy, cells, *listed, *asked, later])

@@ -61,7 +61,7 @@ class Flights:
 def flights() -> Flights:
     """Return the delays, which are counted once."""
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
-        question = prepare(path, "departure_delay").questions[0]
+        question = prepare(path, "departure_delay", exact=True).questions[0]
         counted = count(question.table, [question.counting])[0]
     delays = Histogram(counted.parts[0], counted.counts)
     index, place = np.unique(_BUCKETS.locate(delays.keys), return_inverse=True)

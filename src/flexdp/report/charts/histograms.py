@@ -1,22 +1,24 @@
 """Released histograms as pictures: bars, each with the band of at most this many more above it.
 
 A released count is a lower bound, and each bucket lost at most ``max_drop`` records, so the truth lies in the band. A
-bucket without a bar may hold up to ``max_drop`` records, too, which the band shows along the ground.
+bucket without a bar may hold up to ``max_drop`` records, too, which the band shows along the ground. Where widths
+differ, areas are counts (:mod:`flexdp.report.charts.bars`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.text import plural, thousands
-from flexdp.histogram import Histogram
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.report.axes import Axis, label
+from flexdp.report.charts.bars import Bars, joined_bars, unit_of, unit_text
+from flexdp.report.charts.marks import Frame, marks
 from flexdp.report.charts.svg import (
     LogScale,
     Scale,
@@ -32,54 +34,32 @@ from flexdp.report.charts.svg import (
     ticks,
 )
 from flexdp.report.document import Document
-from flexdp.statistics import Max, Median, Min, Quantile
 
 __all__ = ["categories", "histogram", "multiples"]
 
-_SHORT_TICK = 5  # characters
+_CHARACTER = 6.4  # pixels, about
+_SLICES = 6  # of an open end, which fades
+_Row: TypeAlias = NDArray[np.float64]
 _MOST_BARS = 1000  # drawn one by one; more are drawn as columns of a pixel each, the tallest of those that share it
 _APART = 150  # more bars than these are drawn as one outline
 _MOST_ROWS = 30
 _SKEWED = 50  # times as tall as the middling bar
 _MOST_GROUPS = 12
-_LONGEST_MARK = 36  # characters of a range above the bars
-_STATISTICS = (("min", Min()), ("median", Median()), ("99th percentile", Quantile("0.99")), ("max", Max()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """A rectangle with scales: across for values, up for counts."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: Scale
-    up: Scale | LogScale
-
-
-@dataclass(frozen=True, slots=True)
-class _Bars:
-    """Bars on the scale: where they begin and end, and how many records are left in them."""
-
-    spans: NDArray[np.float64]
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, document: Document) -> _Bars:
-        return cls(document.axes[0].spans(document.keys, document.index), document.counts)
 
 
 def histogram(document: Document, *, name: str = "h", alone: bool = True, width: int = 720, height: int = 300) -> str:
     """Draw the released histogram of one column of numbers, dates or datetimes."""
-    axis, bars, drop = document.axes[0], _Bars.of(document), document.max_drop
+    axis, bars, drop = document.axes[0], Bars.of(document), document.max_drop
     if not len(bars.counts):
         return _empty(document, name, alone, width)
-    low, high = _visible(axis, bars)
-    frame = _frame(60, width - 18, 52, height - 46, (low, high), bars, drop)
-    body = [_grid(frame, axis, document)]
+    title = _heights(document, bars)
+    top = 70 if title else 52
+    height += top - 52
+    frame = _frame(60, width - 18, top, height - 46, _visible(axis, bars), bars, drop)
+    body = [text(6, 16, title, anchor="start", kind="s")] if title else []
+    body.append(_grid(frame, axis, document, bars))
     body += _drawn(frame, bars, drop, name, gaps=axis.bucketed)
-    body += _marks(frame, document, bars)
+    body += marks(frame, document, bars)
     body.append(text(frame.left, height - 6, axis.name or "values", anchor="start", kind="s"))
     many = len(bars.counts)
     note = f"{thousands(many)} buckets, each column the tallest of those it shows" if many > _MOST_BARS else ""
@@ -94,6 +74,14 @@ def histogram(document: Document, *, name: str = "h", alone: bool = True, width:
         name=name,
         alone=alone,
     )
+
+
+def _heights(document: Document, bars: Bars) -> str:
+    """What heights are where they are not counts: "records per 10"."""
+    axis, wide = document.axes[0], [width for width in np.diff(bars.spans, axis=1).ravel().tolist() if width]
+    if bars.unit is None or (not bars.tails and max(wide, default=0.0) <= 1.2 * min(wide, default=0.0)):
+        return ""
+    return f"{document.counted} per {unit_text(axis, bars.unit)}: areas are counts"
 
 
 def categories(document: Document, *, name: str = "h", alone: bool = True, width: int = 720) -> str:
@@ -140,57 +128,65 @@ def multiples(document: Document, *, name: str = "g", alone: bool = True, width:
     wide = (width - 10) / across
     height = high * -(-len(shown) // across) + 30
     keys = _shared_keys(parts) if not axis.ordered else []
-    bars = [_ranked(part, keys) if not axis.ordered else _Bars.of(part) for part in parts]
-    everywhere = _Bars(np.concatenate([b.spans for b in bars]), np.concatenate([b.counts for b in bars]))
+    unit = unit_of(axis, document.index) if axis.ordered else None
+    bars = [_ranked(part, keys) if not axis.ordered else Bars.of(part, unit=unit) for part in parts]
+    everywhere = joined_bars(bars)
     limits = (-0.5, len(keys) - 0.5) if keys else _visible(axis, everywhere)
     body = []
     for place, (group, one) in enumerate(zip(shown, bars, strict=True)):
         x, y = 10 + wide * (place % across), high * (place // across)
         frame = _frame(x + 34, x + wide - 8, y + 22, y + high - 22, limits, everywhere, drop)
         body.append(text(frame.left, y + 15, _short(label(group), int(wide / 8)), anchor="start"))
-        body.append(_small_axes(frame, axis, keys))
+        body.append(_small_axes(frame, axis, keys, x + wide - 2))
         body += _drawn(frame, one, drop, name, gaps=not keys and axis.bucketed)
     more = len(totals) - len(shown)
     note = f"{plural(more, 'smaller group', thousands)} not drawn" if more else ""
-    note = "; ".join(part for part in (note, _in_ratios(frame)) if part)
+    per = "" if everywhere.unit is None else f"{document.counted} per {unit_text(axis, everywhere.unit)}"
+    note = "; ".join(part for part in (per, note, _in_ratios(frame)) if part)
     body.append(_legend(width - 8, height - 8, drop, name, note))
     description = f"{plural(len(totals), 'group')} by {', '.join(document.by)}; {_described(document)}"
     return picture(width, height, f"Released histograms of {document.title}", description, body, name=name, alone=alone)
 
 
 def _frame(
-    left: float, right: float, top: float, bottom: float, values: tuple[float, float], bars: _Bars, drop: int
-) -> _Frame:
-    """A frame with room for all bars. Where few tall bars would hide the others, heights are logarithmic."""
+    left: float, right: float, top: float, bottom: float, values: tuple[float, float], bars: Bars, drop: int
+) -> Frame:
+    """A frame with room for all bars. Where few tall bars would hide the others, heights of counts are logarithmic."""
     tallest, middling = float(bars.counts.max()), float(np.median(bars.counts))
-    skewed = tallest > max(_SKEWED * middling, 100 * drop)
-    up = LogScale(tallest + drop, bottom, top) if skewed else Scale(0, tallest + drop, bottom, top)
-    return _Frame(left, right, top, bottom, Scale(*values, left, right), up)
+    skewed = bars.unit is None and tallest > max(_SKEWED * middling, 100 * drop)
+    highest = bars.tallest(drop)
+    up = LogScale(highest, bottom, top) if skewed else Scale(0, highest, bottom, top)
+    return Frame(left, right, top, bottom, Scale(*values, left, right), up)
 
 
-def _visible(axis: Axis, bars: _Bars) -> tuple[float, float]:
-    """The part of the scale that is drawn: all public buckets, unless the bars fill little of it."""
+def _visible(axis: Axis, bars: Bars) -> tuple[float, float]:
+    """The part of the scale that is drawn: all public buckets, unless the bars fill little of it, or ends are open."""
     low, high = float(bars.spans[:, 0].min()), float(bars.spans[:, 1].max())
-    room = axis.public_range()
+    room = None if isinstance(axis.buckets, OpenEdges) else axis.public_range()
     if room is not None and high / 2 - low / 2 >= 0.25 * (room[1] / 2 - room[0] / 2):
         return room
     margin = 0.03 * (high / 2 - low / 2) * 2
+    if isinstance(axis.buckets, OpenEdges):
+        margin = margin if low < high else max(abs(low) / 10, 1.0)
+        ends = {tail.above for tail in bars.tails}
+        return low - (0 if False in ends else margin), high + (0 if True in ends else margin)
     if np.isfinite(low - margin) and np.isfinite(high + margin):
         low, high = low - margin, high + margin
     return (max(low, room[0]), min(high, room[1])) if room is not None else (low, high)
 
 
-def _in_ratios(frame: _Frame) -> str:
+def _in_ratios(frame: Frame) -> str:
     return "" if isinstance(frame.up, Scale) else "logarithmic heights"
 
 
-def _drawn(frame: _Frame, bars: _Bars, drop: int, name: str, *, gaps: bool) -> list[str]:
+def _drawn(frame: Frame, bars: Bars, drop: int, name: str, *, gaps: bool) -> list[str]:
     """The bars, and the band above them and, where buckets have edges, along the ground between them."""
-    left, right = frame.across.all(bars.spans[:, 0]), frame.across.all(bars.spans[:, 1])
-    heights = bars.counts.astype(np.float64)
+    kept = np.flatnonzero(bars.per_record)
+    left, right = frame.across.all(bars.spans[kept, 0]), frame.across.all(bars.spans[kept, 1])
+    heights, more = bars.heights[kept], drop * bars.per_record[kept]
     if len(heights) > _MOST_BARS:
-        left, right, heights = _columns(frame, left, right, heights)
-    ground, tops, caps = frame.up(0), frame.up.all(heights), frame.up.all(heights + drop)
+        left, right, heights, more = _columns(frame, left, right, heights, more)
+    ground, tops, caps = frame.up(0), frame.up.all(heights), frame.up.all(heights + more)
     order = np.argsort(left)
     grounds = np.full(len(tops), ground)
     if len(heights) > _APART:
@@ -202,53 +198,111 @@ def _drawn(frame: _Frame, bars: _Bars, drop: int, name: str, *, gaps: bool) -> l
         sides = (left + hair).tolist(), (right - hair).tolist()
         drawn = steps(zip(*sides, tops.tolist(), grounds.tolist(), strict=True))
         bands = steps(zip(*sides, caps.tolist(), tops.tolist(), strict=True))
-    if gaps:
+    if bars.gaps is not None:
+        places = zip(*(frame.across.all(bars.gaps[:, side]).tolist() for side in (0, 1)), strict=True)
+        lows = frame.up.all(drop * bars.gaps[:, 2]).tolist()
+        bands += steps((start, end, low, ground) for (start, end), low in zip(places, lows, strict=True))
+    elif gaps:
         starts, ends = [frame.left, *right[order].tolist()], [*left[order].tolist(), frame.right]
         low = frame.up(float(drop))
         bands += steps((s, e, low, ground) for s, e in zip(starts, ends, strict=True) if e - s > 0.3)
-    return [_band(bands, name), f'<path class="bar" d="{drawn}"/>']
+    return [
+        _band(bands, name),
+        f'<path class="bar" d="{drawn}"/>',
+        *_faded(frame, bars, drop, name),
+        *_needles(frame, bars),
+    ]
 
 
-def _columns(
-    frame: _Frame, left: NDArray[np.float64], right: NDArray[np.float64], heights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], ...]:
+def _faded(frame: Frame, bars: Bars, drop: int, name: str) -> list[str]:
+    """The open ends, slice by slice, each paler than the one before."""
+    out, ground = [], frame.up(0)
+    for tail in bars.tails:
+        more = 1 + drop / int(bars.counts[tail.place])
+        for piece in range(_SLICES):
+            start, end = (tail.length * (piece + side) / _SLICES for side in (0, 1))
+            height = (tail.at(start) + tail.at(end)) / 2
+            one, other = (frame.across(tail.edge + (far if tail.above else -far)) for far in (start, end))
+            left, right = min(one, other), max(one, other)
+            top, cap = frame.up(height), frame.up(height * more)
+            out.append(f'<path class="band f{piece}" fill="url(#{name}-h)" d="{steps([(left, right, cap, top)])}"/>')
+            out.append(f'<path class="bar f{piece}" d="{steps([(left, right, top, ground)])}"/>')
+    return out
+
+
+def _needles(frame: Frame, bars: Bars) -> list[str]:
+    """Single values that no width gives a height to; their counts stand above them."""
+    spots = [frame.across(bars.middle(place)) for place in bars.needles]
+    return [f'<path class="bar" d="{steps([(x - 1.5, x + 1.5, frame.top - 4, frame.up(0))])}"/>' for x in spots]
+
+
+def _columns(frame: Frame, left: _Row, right: _Row, heights: _Row, more: _Row) -> tuple[_Row, _Row, _Row, _Row]:
     """One bar for each pixel column: the tallest of those whose middle lies in it."""
     places = np.floor((left + right) / 2).astype(np.int64)
     columns, where = np.unique(places, return_inverse=True)
-    tallest = np.zeros(len(columns))
+    tallest, widest = np.zeros(len(columns)), np.zeros(len(columns))
     np.maximum.at(tallest, where, heights)
+    np.maximum.at(widest, where, more)
     start = np.maximum(columns.astype(np.float64), frame.left)
-    return start, np.minimum(columns + 1.0, frame.right), tallest
+    return start, np.minimum(columns + 1.0, frame.right), tallest, widest
 
 
 def _band(path: str, name: str) -> str:
     return f'<path class="band" fill="url(#{name}-h)" d="{path}"/>'
 
 
-def _grid(frame: _Frame, axis: Axis, document: Document) -> str:
+def _grid(frame: Frame, axis: Axis, document: Document, bars: Bars) -> str:
     parts = []
-    for tick in _count_ticks(frame.up):
+    for tick in _count_ticks(frame.up, whole=bars.unit is None):
         y = frame.up(tick)
         line = f"M{coordinate(frame.left)} {coordinate(y)}H{coordinate(frame.right)}"
         parts.append(f'<path class="grid" d="{line}"/>')
         parts.append(text(frame.left - 6, y + 4, compact(tick), anchor="end", kind="s"))
-    for value, name in _value_ticks(axis, frame.across.low, frame.across.high, document, 8):
+    low, high, ends = frame.across.low, frame.across.high, _open_labels(frame, document, bars)
+    for tail in bars.tails:  # the ticks end where the scale does
+        low, high = (low, tail.edge) if tail.above else (tail.edge, high)
+    for value, name in _value_ticks(axis, low, high, document, 8):
         x = frame.across(value)
         parts.append(f'<path class="axis" d="M{coordinate(x)} {coordinate(frame.bottom)}v4"/>')
-        parts.append(text(x, frame.bottom + 17, name, kind="s"))
+        place, anchor, first, last = _anchored(x, name, 4, frame.right + 16)
+        if all(last < start or first > end for start, end, _ in ends):
+            parts.append(text(place, frame.bottom + 17, name, anchor=anchor, kind="s"))
+    parts += [label for _, _, label in ends]
     ground = f"M{coordinate(frame.left)} {coordinate(frame.bottom)}H{coordinate(frame.right)}"
     return "".join(parts) + f'<path class="axis" d="{ground}"/>'
 
 
-def _count_ticks(up: Scale | LogScale) -> list[float]:
+def _open_labels(frame: Frame, document: Document, bars: Bars) -> list[tuple[float, float, str]]:
+    """The names of open ends below the axis, each with where it begins and ends."""
+    out = []
+    for tail in bars.tails:
+        words = document.text(tail.place)
+        width = _CHARACTER * len(words)
+        first = frame.right + 14 - width if tail.above else max(4.0, frame.left - 30)
+        anchor, x = ("end", frame.right + 14) if tail.above else ("start", first)
+        out.append((first - 6, first + width + 6, text(x, frame.bottom + 17, words, anchor=anchor, kind="s")))
+    return out
+
+
+def _anchored(x: float, name: str, left: float, right: float) -> tuple[float, str, float, float]:
+    """Where a label goes that must stay within two limits: its place, its anchor, and where it begins and ends."""
+    half = _CHARACTER * len(name) / 2
+    if x + half > right:
+        return right, "end", right - 2 * half, right
+    if x - half < left:
+        return left, "start", left, left + 2 * half
+    return x, "middle", x - half, x + half
+
+
+def _count_ticks(up: Scale | LogScale, *, whole: bool = True) -> list[float]:
     if isinstance(up, Scale):
-        return ticks(0, up.high, 5, whole=True)
+        return ticks(0, up.high, 5, whole=whole)
     return [0.0, *(10.0**power for power in range(1, 19) if 10.0**power <= up.high)]
 
 
-def _small_axes(frame: _Frame, axis: Axis, keys: Sequence[str]) -> str:
-    top = compact(float(int(frame.up.high)))
-    parts = [text(frame.left - 4, frame.top + 8, top, anchor="end", kind="s")]
+def _small_axes(frame: Frame, axis: Axis, keys: Sequence[str], limit: float) -> str:
+    highest = frame.up.high if frame.up.high < 10 else float(int(frame.up.high))
+    parts = [text(frame.left - 4, frame.top + 8, compact(float(f"{highest:.3g}")), anchor="end", kind="s")]
     parts.append(
         f'<path class="axis" d="M{coordinate(frame.left)} {coordinate(frame.bottom)}H{coordinate(frame.right)}"/>'
     )
@@ -257,10 +311,7 @@ def _small_axes(frame: _Frame, axis: Axis, keys: Sequence[str]) -> str:
         parts += [text(frame.across(x), frame.bottom + 14, _short(key, 9), kind="s") for x, key in ends]
     elif not axis.even:
         for value, name in _value_ticks(axis, frame.across.low, frame.across.high, None, 3):
-            x = frame.across(value)
-            anchor = "middle"
-            if len(name) > _SHORT_TICK:  # dates stay within their own picture
-                anchor = "start" if x < frame.left + 24 else "end" if x > frame.right - 24 else anchor
+            x, anchor, _, _ = _anchored(frame.across(value), name, frame.left - 30, limit)
             parts.append(text(x, frame.bottom + 14, name, anchor=anchor, kind="s"))
     return "".join(parts)
 
@@ -270,7 +321,7 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
         index = document.index or []
         every = max(1, len(index) // about)
         pairs = zip(index[::every], document.keys[::every], strict=True)
-        digits = math.ceil(-math.log10(axis.buckets.beta)) + 2
+        digits = math.ceil(-math.log10(axis.buckets.beta or 1)) + 2
         return [(float(place), compact(float(f"{float(key):.{digits}g}"))) for place, key in pairs]
     if axis.kind == "date":
         found = day_ticks(low, high)
@@ -278,36 +329,6 @@ def _value_ticks(axis: Axis, low: float, high: float, document: Document | None,
     if axis.kind == "datetime":
         return moment_ticks(low, high)[:: 2 if about < 5 else 1]
     return named(ticks(low, high, about, whole=axis.kind == "integer"), 80 * about)
-
-
-def _marks(frame: _Frame, document: Document, bars: _Bars) -> list[str]:
-    """Minimum, median, 99th percentile and maximum, as they are read off the release."""
-    released = Histogram(np.arange(len(bars.counts)), bars.counts)
-    places: dict[int, list[str]] = {}
-    for word, statistic in _STATISTICS:
-        places.setdefault(int(statistic(released)), []).append(word)
-    lines, captions, taken = [], [], [-1e9, -1e9, -1e9]
-    for place, words in sorted(places.items()):
-        low, high = (frame.across(float(end)) for end in bars.spans[place])
-        x = (low + high) / 2
-        caption = f"{', '.join(words)} {_mark_label(document, place)}".rstrip()
-        half = 3.6 * len(caption)
-        at = min(max(x, frame.left + half), frame.right - half)
-        level = next((row for row, end in enumerate(taken) if at - half > end + 6), 2)
-        taken[level] = at + half
-        y = frame.top - 8 - 14 * level
-        dash = "mark" if {"min", "max"} & set(words) else "mark dash"
-        line = f"M{coordinate(x)} {coordinate(y + 3)}V{coordinate(frame.bottom)}"
-        lines += [f'<path class="halo" d="{line}"/>'] if high - low > 10 else []
-        lines.append(f'<path class="{dash}" d="{line}"/>')
-        captions.append(text(at, y, caption, kind="m"))
-    return lines + captions
-
-
-def _mark_label(document: Document, place: int) -> str:
-    """The bucket, whole; none where it is too long for the picture."""
-    words = document.text(place)
-    return words if len(words) <= _LONGEST_MARK else ""
 
 
 def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:
@@ -318,7 +339,7 @@ def _legend(right: float, y: float, drop: int, name: str, note: str) -> str:
     return f"{_band(square, name)}{text(right, y, words, anchor='end', kind='s')}{said}"
 
 
-def _described(document: Document, bars: _Bars | None = None) -> str:
+def _described(document: Document, bars: Bars | None = None) -> str:
     counts = document.counts
     many = len(counts)
     words = f"{plural(many, 'bucket', thousands)} with {plural(document.records, 'record', thousands)} left"
@@ -345,7 +366,7 @@ def _shared_keys(parts: Sequence[Document]) -> list[str]:
     return sorted(sorted(totals, key=lambda key: -totals[key])[:6])
 
 
-def _ranked(part: Document, keys: Sequence[str]) -> _Bars:
+def _ranked(part: Document, keys: Sequence[str]) -> Bars:
     """The bars of the shared keys, side by side."""
     kept = [
         (keys.index(label(key)), count)
@@ -353,7 +374,8 @@ def _ranked(part: Document, keys: Sequence[str]) -> _Bars:
         if label(key) in keys
     ]
     spans = np.array([[place - 0.4, place + 0.4] for place, _ in kept], dtype=np.float64).reshape(-1, 2)
-    return _Bars(spans, np.array([count for _, count in kept], dtype=np.int64))
+    counts = np.array([count for _, count in kept], dtype=np.int64)
+    return Bars(spans, counts, np.ones(len(counts)))
 
 
 def _short(words: str, most: int) -> str:

@@ -61,7 +61,11 @@ STYLE = (
     ".fd .halo{stroke:var(--fd-paper);stroke-width:4;opacity:.75;fill:none}"
     ".fd .mark{stroke:var(--fd-mark);stroke-width:1.5;fill:none}.fd .dash{stroke-dasharray:4 3}"
     ".fd .curve{stroke:var(--fd-bar);stroke-width:2;fill:none}.fd .dot{fill:var(--fd-bar)}"
-    ".fd .now{fill:var(--fd-mark)}.fd .ok{fill:var(--fd-band);opacity:.18}"
+    ".fd .n{font-size:11px;paint-order:stroke;stroke:var(--fd-paper);stroke-width:3px}"
+    + "".join(
+        f".fd .f{piece}{{opacity:{opacity}}}" for piece, opacity in enumerate((".9", ".75", ".6", ".45", ".3", ".15"))
+    )
+    + ".fd .now{fill:var(--fd-mark)}.fd .ok{fill:var(--fd-band);opacity:.18}"
     + "".join(f".fd .c{shade}{{fill:var(--fd-{shade})}}" for shade in range(1, 6))
 )
 

@@ -12,6 +12,7 @@ from flexdp._core.domains import instance
 from flexdp._core.text import markup, thousands
 from flexdp._release.answers import Answer
 from flexdp._release.asked_proof import ASKED, how_it_was_answered, not_promised_of_answers
+from flexdp._release.automatic_words import HOW_BUCKETS_ARE_CHOSEN
 from flexdp._release.promises import (
     CITATIONS,
     PUBLISHED,
@@ -29,6 +30,7 @@ from flexdp._release.sentences import Words, unit_id
 from flexdp._release.spec import Part
 from flexdp.report.axes import label
 from flexdp.report.charts.api import chart
+from flexdp.report.charts.bars import unit_of
 from flexdp.report.document import Document
 from flexdp.report.html.parts import answer_list, capital, figure, foot, head, scrolling, section
 
@@ -42,7 +44,7 @@ def standard_answers(release: Release) -> list[Answer]:
 
     They refer to all groups together. Answers that were asked for come first.
     """
-    if release.asked is not None:
+    if release.asked is not None or release.budget is None:
         return _with_asked(release)
     if release.spec.ordered:
         return [release.max()] if not len(release.cells) else _ends(release)
@@ -87,7 +89,10 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
     certificate = release.certificate()
     spec, drop, budget = release.spec, release.max_drop, release.budget
     title = f"Release of {found.title}"
-    caption = picture_caption(Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2)
+    areas = len(found.axes) == 1 and unit_of(found.axes[0], found.index) is not None
+    caption = picture_caption(
+        Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2, areas=areas
+    )
     parts = [
         head(title, (PUBLISHED, *release.conditions)),
         answer_list(standard_answers(release)),
@@ -97,10 +102,10 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
         section("Guaranteed to the reader", certificate.promises[1:]),
         section("Not promised", not_promised(spec, release.records_at_most)),
         section("Reading and quoting", how_to_read(spec, drop)),
-        section("Method", how_it_was_made(spec, drop, found.content["flexdp"])),
+        section("Method", [*_chosen(release), *how_it_was_made(spec, drop, found.content["flexdp"])]),
         section("Citation", CITATIONS),
         _rows(release, found),
-        section("Appendix: proof of privacy", [exact_parameters(budget), *certificate.proof]),
+        section("Appendix: proof of privacy", [exact_parameters(budget, release.privacy), *certificate.proof]),
         foot(found.content),
     ]
     return "".join(parts)
@@ -126,6 +131,10 @@ def _asked_page(content: Mapping[str, Any], release: Release) -> str:
             foot(content),
         ]
     )
+
+
+def _chosen(release: Release) -> tuple[str, ...]:
+    return () if release.auto is None else HOW_BUCKETS_ARE_CHOSEN
 
 
 def _ends(view: Readable) -> list[Answer]:

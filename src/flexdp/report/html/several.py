@@ -9,6 +9,7 @@ from typing import Any
 from flexdp._core.text import markup, plural, thousands
 from flexdp._release.answers import Answer
 from flexdp._release.asked_proof import not_promised_of_answers
+from flexdp._release.automatic_words import HOW_BUCKETS_ARE_CHOSEN
 from flexdp._release.promises import (
     CITATIONS,
     PUBLISHED,
@@ -128,7 +129,7 @@ def _column(name: str, release: Release, content: Mapping[str, Any], answers: Se
         )
         # The ids inside the pictures of one page must differ.
         picture = figure(chart(found, name=f"fd{zlib.crc32(name.encode(errors='replace')):x}", alone=False), caption)
-        proof.insert(0, exact_parameters(release.budget))
+        proof.insert(0, exact_parameters(release.budget, release.privacy))
     details = "".join(f'<li class="long">{markup(line)}</li>' for line in (*certificate.promises[1:], *proof))
     return (
         f'<section><h2 class="long">{markup(label(name))}</h2>'
@@ -148,7 +149,9 @@ def _unpromised(release: Release) -> Sequence[str]:
 
 
 def _method(release: Release, version: str) -> Sequence[str]:
-    return () if release.budget is None else how_it_was_made(release.spec, release.max_drop, version)
+    chosen = () if release.auto is None else HOW_BUCKETS_ARE_CHOSEN
+    made = () if release.budget is None else how_it_was_made(release.spec, release.max_drop, version)
+    return [*chosen, *made]
 
 
 def _once(sentences: Iterable[Iterable[str]]) -> list[str]:

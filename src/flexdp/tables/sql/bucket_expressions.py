@@ -16,6 +16,7 @@ from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
@@ -65,7 +66,7 @@ def _finite(d: Dialect, v: str) -> str:
     return f"{v} BETWEEN {d.double(-LARGEST_DOUBLE)} AND {d.double(LARGEST_DOUBLE)}"  # excludes NaN and infinities
 
 
-def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) -> Step:
+def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges | OpenEdges, per_row: bool) -> Step:
     where, clamped = _finite(d, v), v
     if isinstance(buckets, Width) and buckets.bounds is None:
         reach = buckets.reach
@@ -79,10 +80,12 @@ def _doubles(d: Dialect, v: str, buckets: Exact | Width | Edges, per_row: bool) 
         low, high = (d.double(bound) for bound in buckets.bounds)
         if buckets.outside == "drop":
             where = f"{v} BETWEEN {low} AND {high}"
-        elif not after and not isinstance(buckets, Edges):
+        elif not after and not isinstance(buckets, Edges | OpenEdges):
             clamped = d.greatest(d.least(v, high), low)
     if isinstance(buckets, Edges):
         return Step(where=where, key=search(v, [d.double(edge) for edge in buckets.edges[1:-1]]))
+    if isinstance(buckets, OpenEdges):
+        return Step(where=where, key=search(v, [d.double(start) for start in buckets.starts]))
     if isinstance(buckets, Exact):
         return Step(
             where=where, key=f"CASE WHEN {clamped} = 0 THEN {d.double(0.0)} ELSE {clamped} END" if per_row else clamped
@@ -137,7 +140,7 @@ def _whole(v: str, wide: bool) -> str:
     return f"{v} BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if wide else f"{v} IS NOT NULL"
 
 
-def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) -> Step:
+def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges | OpenEdges, wide: bool) -> Step:
     """Bucket integers in integer arithmetic, of 64 bits where everything fits, else of the wide type."""
     where, value = _whole(v, wide), v
     if buckets.bounds is not None:
@@ -149,6 +152,8 @@ def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges, wide: bool) ->
         wide = max(abs(lower), abs(upper)) >= 2**62  # values in between need no more bits
     if isinstance(buckets, Edges):
         return Step(where=where, key=search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
+    if isinstance(buckets, OpenEdges):
+        return Step(where=where, key=search(v, [str(start) for start in buckets.starts]))
     if wide:
         divides = isinstance(buckets, Width) and buckets.width > 1
         _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", divides)

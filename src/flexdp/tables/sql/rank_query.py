@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 
 from flexdp.buckets.base import LARGEST_DOUBLE, LARGEST_INTEGER
 from flexdp.buckets.exact import Exact
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.sharp.ranks import Near, Request, Tally
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counting
+from flexdp.tables.sql.bucket_expressions import search
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, literal, records_query, wide_values
 
@@ -141,6 +143,19 @@ class RankQuery:
         counted = f"SELECT {keys}, {d.as_integer('sum(m)')} AS records FROM {self.cells} GROUP BY {keys}"
         return f"SELECT {', '.join(shown)}, records FROM ({counted}) AS g"
 
+    def bars(self, buckets: OpenEdges) -> str:
+        """Return the statement that counts the records of each group by bucket."""
+        d, names = self.dialect, [f"b{i}" for i in range(len(self.counting.groups))]
+        shown = [
+            f"{d.as_text(name) if axis.kind == 'integer' else name} AS {name}"
+            for name, axis in zip(names, self.counting.groups, strict=True)
+        ]
+        starts = [d.double(start) if self.scale is NUMBERS else str(start) for start in buckets.starts]
+        keys = ", ".join([*names, "bucket"])
+        inner = f"SELECT {self._groups()}{search('v', starts)} AS bucket FROM {self.rows}{self._where(())}"
+        counted = f"SELECT {keys}, count(*) AS records FROM ({inner}) AS k GROUP BY {keys}"
+        return f"SELECT {', '.join([*shown, 'bucket'])}, records FROM ({counted}) AS g"
+
     def values(self, group: Sequence[object]) -> str:
         """Return the statement that fetches all values of a group; of few records, for engines in this process."""
         shown = self.dialect.as_text("v") if self.wide else "v"
@@ -186,7 +201,7 @@ class RankQuery:
         rows = f"(SELECT v, {cell('v')} AS c FROM {self.rows}{self._among(group, *self._within(windows, cuts))}) AS k"
         return {
             "cuts": f"SELECT place, x, {cell('x')} AS c FROM ({numbers}) AS n",
-            "cells": f"SELECT c, m FROM {self.cells}{self._among(group)}",
+            "cells": self._own_cells(group),
             "around": f"SELECT kind, place, c, m, {running} AS upto FROM (SELECT 0 AS kind, place, c, 0 AS m FROM cuts "
             "UNION ALL SELECT 1, -1, c, m FROM cells) AS p",
             "sides": "SELECT a.place, a.c, a.upto AS below, a.upto + coalesce(b.m, 0) AS upto "
@@ -214,6 +229,12 @@ class RankQuery:
             "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "
             "LEFT JOIN line AS hi ON hi.kind = 0 AND hi.place = high",
         }
+
+    def _own_cells(self, group: Sequence[object]) -> str:
+        """The cells of a group; or of all groups, whose cells are added up."""
+        if self.counting.groups and not group:
+            return f"SELECT c, {self.dialect.as_integer('sum(m)')} AS m FROM {self.cells} GROUP BY c"
+        return f"SELECT c, m FROM {self.cells}{self._among(group)}"
 
     def _within(self, windows: Sequence[Near], cuts: Sequence[int]) -> list[str]:
         """Test that a value lies between the outermost public cuts, or in their cells, if no window reaches beyond."""

@@ -1,0 +1,68 @@
+"""Checks of automatic buckets: where they are meant, and what is refused before a record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from flexdp._core.domains import flag
+from flexdp._release.asking import ends_of
+from flexdp._release.spec import Spec
+from flexdp.errors import InputError, P
+
+if TYPE_CHECKING:
+    from flexdp.tables import Column, Counting, Table
+
+__all__ = ["check_automatic", "chooses_buckets", "refuse_both", "refuse_unread"]
+
+_BUCKETS = ("width", "relative", "edges", "beta")
+_OTHERWISE = ("Give ", P("width"), ", or say ", P("exact", True), " to make every value its own bucket.")
+
+
+def refuse_both(options: Mapping[str, Any]) -> None:
+    """Refuse ``exact`` beside a parameter of buckets."""
+    if not flag("exact", options.get("exact") or False):
+        return
+    for name in _BUCKETS:
+        if options.get(name) is not None:
+            raise InputError("exact", ("and ", P(name), " exclude each other"), remedy="Give one of them.")
+
+
+def chooses_buckets(spec: Spec, options: Mapping[str, Any]) -> bool:
+    """Return True if buckets are to be chosen: of one column of numbers or times, where nothing else is asked for.
+
+    Several columns without buckets, texts and booleans are counted value by value.
+    """
+    given = any(options.get(name) is not None for name in (*_BUCKETS, "ask"))
+    return spec.ordered and not given and not options.get("exact")
+
+
+def refuse_unread(column: Column, kind: object, options: Mapping[str, Any], *, bucketed: bool, several: bool) -> None:
+    """Refuse a column of text cells whose kind nobody has told: read as texts, numbers would be spent on nothing."""
+    if bucketed or several or kind is not None or options.get("exact"):
+        return
+    if column.undeclared and column.default is not None:
+        raise InputError(
+            "kind",
+            f"is missing: {column.label} declares no type, and its cells must not decide how it is read",
+            remedy=("Say ", P("kind", "number"), " for numbers in automatic buckets, ", P("kind", "text"),
+                    " for texts, or ", P("exact", True), " to count every cell as it is written."),
+        )  # fmt: skip
+
+
+def check_automatic(table: Table, counting: Counting, spec: Spec) -> None:
+    """Refuse automatic buckets that a table or its bounds do not allow."""
+    from flexdp.tables.ranks import check_ranks
+
+    try:
+        ends_of(spec.partitions[0])
+    except InputError:
+        raise InputError("bounds", "must differ within ±10^39 for automatic buckets", remedy=_OTHERWISE) from None
+    check_ranks(table, counting)
+    sorts = hasattr(table, "sorted_column") and not counting.groups and counting.units is None
+    if not sorts and not hasattr(table, "workspace"):
+        raise InputError(
+            "width",
+            "is missing: automatic buckets are not available for this kind of table",
+            remedy=_OTHERWISE,
+        )

@@ -1,0 +1,96 @@
+"""Automatic buckets in words: how they were chosen, why there are none, and the account of their budget."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from flexdp._core.exact import number_text, upper_text
+from flexdp._core.text import plural, thousands
+from flexdp._release.asked_sentences import counted
+from flexdp._release.automatic import Auto
+from flexdp._release.ranges import joined, outward
+from flexdp._release.sentences import short_name
+from flexdp._release.spec import Spec
+from flexdp.noise.exponential import Decay
+from flexdp.sharp.automatic import FEW, FEW_FOR_BARS
+
+__all__ = ["HOW_BUCKETS_ARE_CHOSEN", "auto_proof", "how_chosen", "too_few_for_groups"]
+
+HOW_BUCKETS_ARE_CHOSEN = (
+    "Buckets were chosen first, with part of ε: about how many records there are was drawn, private medians split the "
+    "line again and again where the records are, and noisy counts of the parts decided edges at round numbers. The "
+    "first and the last bucket are open, so that no value is left out for being far away.",
+)
+
+
+def how_chosen(spec: Spec, auto: Auto) -> tuple[str, ...]:
+    """Return how the buckets were chosen and with how much of ε; or why there are none."""
+    if auto.chosen:
+        return (
+            f"Buckets were chosen privately with {_percent(auto.share)} of ε; {_percent(1 - auto.share)} went into "
+            "the counts.",
+        )
+    if spec.by:
+        return (f"{_capital(too_few_for_groups(spec, auto))}.",)
+    if auto.too_few:
+        return (f"{_few(spec, auto, FEW)}.",)
+    return (f"{_few(spec, auto, FEW_FOR_BARS, 'buckets')}; five answers instead.",)
+
+
+def too_few_for_groups(spec: Spec, auto: Auto) -> str:
+    """Return why there are no buckets by group, as part of a sentence."""
+    told = _few(spec, auto, FEW_FOR_BARS, f"buckets by {joined([short_name(name) for name in spec.by])}")
+    return f"{told[:1].lower()}{told[1:]}"
+
+
+def _few(spec: Spec, auto: Auto, least: int, what: str = "any answer") -> str:
+    """About how many there are, how many are needed, and what ε would do."""
+    budget = auto.budget
+    needed = math.ceil(least / budget.each)
+    told = (
+        f"About {counted(spec, auto.records_about)}: too few for {what} at ε = {number_text(budget.epsilon)} "
+        f"(about {thousands(needed)} are needed"
+    )
+    if auto.seen > 0:
+        enough = budget.epsilon * least / (auto.seen * budget.each)
+        told += f", or about ε = {outward(enough, 2, up=True)} for so many"
+    return f"{told})"
+
+
+def auto_proof(auto: Auto) -> tuple[str, ...]:
+    """Return the account of what chose the buckets, and the integers that prove its table.
+
+    Parameters
+    ----------
+    auto
+        What chose the buckets.
+
+    Returns
+    -------
+    tuple of str
+        The steps with their ε, that they add up, and the proof of the tree's table.
+    """
+    budget, found = auto.budget, auto.shares
+    each = "" if budget.most == 1 else f" for each of {budget.most} records of a unit"
+    if found is None:
+        return ()
+    records = auto.epsilons["records"] / budget.most
+    chosen = records + found.per_level * (found.levels + 1) + found.leaves
+    steps = (
+        f"Choosing buckets: records by two-sided geometric noise, ε = {upper_text(records, 6)}; "
+        f"{plural(found.levels + 1, 'level')} of a tree by the exponential mechanism, the outer ends of the last one "
+        f"by ladders, ε = {upper_text(found.per_level, 6)} each; leaf counts by two-sided geometric noise, "
+        f"ε = {upper_text(found.leaves, 6)}. Nodes of a level and leaves hold disjoint records and run in parallel; "
+        f"together these steps spend ε = {number_text(chosen)} of {number_text(budget.each)}{each}, and the counts "
+        f"spend the rest."
+    )
+    return steps, f"Proof for ε = {number_text(found.per_level)}: {Decay(found.per_level, 1).certify()}"
+
+
+def _percent(part: Fraction) -> str:
+    return f"{number_text(100 * part)}%"
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,151 @@
+"""Automatic buckets as they are run: choose them privately, count in them, thin. Private counts exist here alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flexdp._release.asked import Asked, Column, Result
+from flexdp._release.asked_checks import asked_column
+from flexdp._release.asking import AskedBudget
+from flexdp._release.automatic import FIVE, Auto, AutoBudget, steps_of
+from flexdp._release.checks import Prepared
+from flexdp._release.published import Release
+from flexdp.buckets.open_edges import OpenEdges
+from flexdp.errors import DataError, InputError, P
+from flexdp.histogram import KeyedHistogram
+from flexdp.mechanisms.dropping import Thinned
+from flexdp.noise.bits import Bits
+from flexdp.noise.sampler import fresh_salt
+from flexdp.sharp.automatic import Automatic, choose_buckets
+from flexdp.sharp.program import run
+
+if TYPE_CHECKING:
+    from flexdp.tables import Counting
+
+__all__ = ["automatic_query", "released_automatically"]
+
+
+def released_automatically(question: Prepared, budget: AutoBudget) -> Release:
+    """Choose buckets, count in them and thin; or give five answers, or none, where there are too few records.
+
+    The records that count are read once; only units that may count in several buckets are counted by a second
+    statement, with the same salt.
+
+    Parameters
+    ----------
+    question
+        The table and what is to be counted in it.
+    budget
+        (ε, δ) of the whole.
+
+    Returns
+    -------
+    Release
+        What may be published.
+
+    Raises
+    ------
+    DataError
+        If anything goes wrong once records are read.
+    """
+    units = question.counting.units
+    salted = None if units is None else replace(units, salt=fresh_salt())  # one salt for all statements
+    counting = replace(question.counting, units=salted)
+    found: list[tuple[Automatic, Release]] = []
+    try:
+        found.append(_read(question, counting, budget))
+    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
+        found.clear()
+    if not found:
+        raise DataError
+    return found[0][1]
+
+
+def automatic_query(question: Prepared, dialect: str | None) -> str:
+    """Return the statements that automatic buckets run; nothing is run."""
+    from flexdp.tables import query_of
+    from flexdp.tables.ranks import rank_query_of
+
+    if dialect is not None:
+        raise InputError(
+            "dialect",
+            "does not fit automatic buckets, which take several statements",
+            remedy=("Give ", P("width"), ", or say ", P("exact", True), "."),
+        )
+    shown = [rank_query_of(question.table, question.counting)]
+    if question.spec.max_buckets_per_unit > 1:
+        shown.append(query_of(question.table, [_in_buckets(question.counting, _shown(question))]))
+    return ";\n\n".join(shown)
+
+
+def _shown(question: Prepared) -> OpenEdges:
+    """A bucket for everything, where the edges are not known yet."""
+    axis = question.spec.partitions[0]
+    return OpenEdges(axis.kind, (), axis.bounds, axis.outside)
+
+
+def _in_buckets(counting: Counting, partition: OpenEdges) -> Counting:
+    return replace(counting, values=(replace(counting.values[0], buckets=partition),))
+
+
+def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[Automatic, Release]:
+    from flexdp.tables.ranks import open_ranks
+
+    spec, column = question.spec, asked_column(question.spec)
+    with open_ranks(question.table, counting, often=True) as ranks:
+        program = choose_buckets(
+            budget.each,
+            budget.delta,
+            column.scale,
+            steps=steps_of(spec.kinds[0], column.scale),
+            ends=column.ends,
+            divide=budget.divided,
+            five=not spec.by,
+        )
+        chosen = run(program, ranks.whole(), Bits()).value
+        auto = Auto(
+            budget=budget,
+            kind=spec.kinds[0],
+            column=column,
+            seen=chosen.records_about,
+            spans=chosen.leaves,
+            leaf_counts=chosen.leaf_counts,
+        )
+        if not auto.chosen:
+            return chosen, _without_buckets(question, auto, chosen, column)
+        partition = auto.partition(spec.partitions[0].bounds, spec.partitions[0].outside)
+        private = ranks.bars(partition) if budget.most == 1 else None
+    if private is None:
+        private = _counted_again(question, counting, partition)
+    own = budget.bars(auto.share)
+    left: Thinned = own.dropping(spec.unit or "record").thin(private)
+    public = replace(spec, partitions=(partition,))
+    return chosen, Release(spec=public, budget=own, cells=left.cells, records_at_most=left.records_at_most, auto=auto)
+
+
+def _counted_again(question: Prepared, counting: Counting, partition: OpenEdges) -> KeyedHistogram:
+    """Count units once in each of their buckets, which takes a statement over the table."""
+    from flexdp.tables import count
+
+    return count(question.table, [_in_buckets(counting, partition)])[0]
+
+
+def _without_buckets(question: Prepared, auto: Auto, chosen: Automatic, column: Column) -> Release:
+    """Five answers, or a refusal that depends on the noisy number of records alone."""
+    spec = question.spec
+    nothing = KeyedHistogram([[] for _ in range(len(spec.by) + 1)], [])
+    if spec.by:
+        return Release(spec=spec, budget=None, cells=nothing, auto=auto)
+    levels = chosen.five
+    if levels is None:
+        from flexdp.sharp.answers import Answered
+
+        levels = Answered(scale=column.scale, epsilon=auto.budget.each, records_about=chosen.records_about)
+    asked = Asked(
+        wanted=FIVE,
+        budget=AskedBudget(auto.budget.epsilon, auto.budget.most),
+        column=column,
+        results={(): Result(levels=levels)},
+    )
+    return Release(spec=spec, budget=None, cells=nothing, asked=asked, auto=auto)

@@ -1,0 +1,66 @@
+"""The document of a release, put together from its parts and taken apart again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flexdp._release.asked import Asked
+from flexdp._release.asked_json import asked_in, read_asked, write_asked
+from flexdp._release.automatic import FIVE, Auto
+from flexdp._release.automatic_json import auto_in, read_auto, write_auto
+from flexdp._release.json import read, write
+from flexdp._release.spec import Spec
+from flexdp.accounting.budget import Budget
+from flexdp.guarantees import Privacy
+from flexdp.histogram import KeyedHistogram
+
+__all__ = ["fields_of", "written"]
+
+
+def written(
+    spec: Spec,
+    budget: Budget | None,
+    cells: KeyedHistogram,
+    records_at_most: int | None,
+    asked: Asked | None,
+    auto: Auto | None,
+    privacy: Privacy,
+) -> dict[str, Any]:
+    """Return the content of the JSON document of a release."""
+    document = write_asked(write(spec, budget, cells, records_at_most), spec, asked, privacy)
+    return write_auto(document, auto, privacy)
+
+
+def fields_of(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the release that a document holds, after refusing what cannot be so.
+
+    Raises
+    ------
+    InputError, ValueError, KeyError, TypeError
+        If the document cannot be that of a release.
+    """
+    document, auto = read_auto(content)
+    document, asked = read_asked(document)
+    spec, budget, cells, at_most = read(document)
+    bucketed = budget is not None
+    if auto is not None and bucketed == (asked is not None) and (bucketed or not spec.by):
+        raise ValueError("automatic buckets with answers, or neither")
+    answers = None if asked is None else asked_in(asked, spec, cells if bucketed else None)
+    chosen = None if auto is None else auto_in(content, spec, bucketed=bucketed)
+    if chosen is not None and answers is not None and not _of_one_run(chosen, answers):
+        raise ValueError("answers of another run")
+    return {
+        "spec": spec,
+        "budget": budget,
+        "cells": cells,
+        "records_at_most": at_most,
+        "asked": answers,
+        "auto": chosen,
+    }
+
+
+def _of_one_run(auto: Auto, asked: Asked) -> bool:
+    """Return True for the five answers that take the place of buckets."""
+    (result,) = asked.results.values()
+    seen = None if result.levels is None else result.levels.records_about
+    return asked.wanted == FIVE and asked.budget.epsilon == auto.budget.epsilon and seen == auto.seen

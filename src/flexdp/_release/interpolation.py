@@ -1,0 +1,290 @@
+"""Quantiles between the edges of buckets: counts corrected for the mean loss, spread over their buckets.
+
+A released count y stands for y + E[J] records, J being the loss of a bucket of at least q records: unbiased for those,
+too high for smaller ones that survived. A count that adds up several cells, each with a loss of its own, is corrected
+once for each cell that was released. The records of a bucket are spread as follows, on a line on which an integer, a
+day or a microsecond v takes the stretch from v to v + 1:
+
+================ ====================================================================================================
+numbers, times   evenly between the ends of the bucket
+single values    at the value: a jump
+an open end      exponentially: the scale is its count divided by the density at its edge, at least 1/20 and at most
+                 20 widths of the nearest bucket of several values. That density continues the fall between the two
+                 nearest such buckets, by a factor of at most 4; it is the nearest one's where there is no fall. Without
+                 any, a jump at the edge
+================ ====================================================================================================
+
+The quantile is where a share ``level`` of these records lies at or below; among integers, days and microseconds, the
+one whose stretch holds that place. It is rounded to a step of at most a hundredth of the bucket, and stays in it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._core.calendar import date_at, datetime_at, days_since_epoch, micros_since_epoch
+from flexdp._core.exact import said, to_double
+from flexdp._release.ranges import bucket_ends
+from flexdp.buckets.base import MEASURES, Kind
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.open_edges import OpenEdges
+from flexdp.buckets.partition import Buckets
+from flexdp.buckets.relative import RelativeWidth
+from flexdp.histogram import LARGEST_COUNT
+from flexdp.statistics import to_python
+
+__all__ = ["Profile", "Stretch", "difference", "on_line", "stretch_of"]
+
+_FINENESS = 100  # steps of a bucket's width that a value is rounded to, at least
+_FARTHEST = 20  # widths of the neighbour that the scale of an open end spans at most, and one in as many at least
+_STEEPEST = Fraction(4)  # times that the density falls from the middle of the neighbour to the edge, at most
+_DIGITS = Context(prec=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Part of the line that a bucket takes; an end is None where it is open."""
+
+    low: Fraction | None
+    high: Fraction | None
+
+    @property
+    def width(self) -> Fraction | None:
+        """The length; None where an end is open."""
+        return None if self.low is None or self.high is None else self.high - self.low
+
+
+def on_line(value: Any) -> Fraction:
+    """Return a value's place on the line: numbers as they are printed, dates in days, datetimes in microseconds.
+
+    >>> on_line(0.1), on_line(dt.date(1970, 1, 3)), on_line(dt.datetime(1970, 1, 1, 0, 0, 1))
+    (Fraction(1, 10), Fraction(2, 1), Fraction(1000000, 1))
+    """
+    if isinstance(value, dt.datetime):
+        return Fraction(micros_since_epoch(value))
+    if isinstance(value, dt.date):
+        return Fraction(days_since_epoch(value))
+    return said(value) if isinstance(value, float) else Fraction(value)
+
+
+def difference(high: Any, low: Any) -> Any:
+    """Return the difference of two values: a number, or a length of time; infinite where one of them is.
+
+    >>> difference(0.3, 0.1), difference(dt.date(2024, 3, 1), dt.date(2024, 2, 1)).days, difference(math.inf, 5)
+    (0.2, 29, inf)
+    """
+    if _infinite(high) or _infinite(low):
+        return math.inf if high == math.inf or low == -math.inf else -math.inf
+    if isinstance(high, dt.date):
+        return high - low
+    number = on_line(high) - on_line(low)
+    return int(number) if isinstance(high, int) and isinstance(low, int) else to_double(number)
+
+
+def stretch_of(partition: Buckets, index: Any) -> Stretch:
+    """Return the stretch of a bucket.
+
+    >>> from flexdp.buckets.width import Width
+    >>> stretch_of(Width("integer", Fraction(5)), 3)
+    Stretch(low=Fraction(15, 1), high=Fraction(20, 1))
+    """
+    ((first, last),) = partition.edges_of(np.array([index], dtype=object if abs(index) >= 2**62 else np.int64))
+    low, high = (None if _infinite(end) else on_line(end) for end in (first, last))
+    if partition.kind == "number":
+        return Stretch(low, high)
+    if isinstance(partition, RelativeWidth):  # edges between integers; of negative ones the upper belongs to the bucket
+        start, end = (math.floor(each or 0) + 1 if index < 0 else math.ceil(each or 0) for each in (low, high))
+        return Stretch(Fraction(start), Fraction(max(end, start + 1)))
+    return Stretch(low, None if high is None else high + 1)
+
+
+def _infinite(end: Any) -> bool:
+    return isinstance(end, float) and math.isinf(end)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Released counts corrected for their mean loss.
+
+    Parameters
+    ----------
+    partition
+        The buckets.
+    index
+        Indices of the released buckets, ascending.
+    counts
+        Their released counts.
+    mean_drop
+        The mean loss of a cell.
+    cells
+        Number of released cells that each count adds up; one unless given.
+
+    Examples
+    --------
+    >>> from flexdp.buckets.width import Width
+    >>> buckets = Width("number", Fraction(10))
+    >>> profile = Profile(buckets, np.array([0, 1, 4]), np.array([90, 90, 10]), Fraction(10))
+    >>> [float(profile.records(place)) for place in range(3)], profile.quantile(Fraction(1, 2)).value
+    ([100.0, 100.0, 20.0], 11.0)
+    """
+
+    partition: Buckets
+    index: NDArray[Any]
+    counts: NDArray[np.int64]
+    mean_drop: Fraction
+    cells: NDArray[np.int64] | None = None
+
+    def records(self, place: int) -> Fraction:
+        """Return the estimated number of records in one of the released buckets."""
+        return self._up_to(place) - self._up_to(place - 1)
+
+    def quantile(self, level: Fraction) -> Found:
+        """Return the quantile, and the released bucket that it lies in."""
+        last = len(self.index) - 1
+        wanted = level * self._up_to(last)
+        place = _first(last, lambda each: self._up_to(each) >= wanted)
+        before = self._up_to(place - 1)
+        return Found(place, self._inside(place, (wanted - before) / (self._up_to(place) - before)))
+
+    def scale(self, place: int) -> Fraction:
+        """Return the mean distance of an open bucket's records from its edge: its count divided by the density there.
+
+        It is 0 where there is no neighbour of several values.
+        """
+        index = int(self.index[place])
+        above = stretch_of(self.partition, index).high is None
+        first, count = self.partition.first, self.partition.count or 0
+        inner = range(index - 1, first, -1) if above else range(index + 1, first + count - 1)
+        widths = {each: width for each in inner if (width := stretch_of(self.partition, each).width)}
+        nearest = ([each for each in widths if not self._is_single(each)] or list(widths))[:2]
+        if not nearest:
+            return Fraction(0)
+        width, density = widths[nearest[0]], self._beside(nearest[0]) / widths[nearest[0]]
+        if len(nearest) > 1:
+            falls = density * widths[nearest[1]] / self._beside(nearest[1])
+            density *= max(_power(falls, width / (width + widths[nearest[1]])), 1 / _STEEPEST) if falls < 1 else 1
+        return min(max(self.records(place) / density, width / _FARTHEST), width * _FARTHEST)
+
+    def _beside(self, index: int) -> Fraction:
+        """The estimated number of records in a public bucket; the mean loss where it was not released."""
+        found = int(np.searchsorted(self.index, index))
+        there = found < len(self.index) and self.index[found] == index
+        return self.records(found) if there else max(Fraction(1), self.mean_drop)
+
+    def _is_single(self, index: int) -> bool:
+        return isinstance(self.partition, OpenEdges) and self.partition.single(index)
+
+    @cached_property
+    def _running(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        cells = np.ones(len(self.counts), dtype=np.int64) if self.cells is None else self.cells
+        large = sum(self.counts.tolist()) > LARGEST_COUNT
+        return np.cumsum(self.counts.astype(object) if large else self.counts), np.cumsum(cells)
+
+    def _up_to(self, place: int) -> Fraction:
+        """The estimated number of records up to a released bucket; 0 before the first."""
+        if place < 0:
+            return Fraction(0)
+        counts, cells = self._running
+        return int(counts[place]) + int(cells[place]) * self.mean_drop
+
+    def _inside(self, place: int, share: Fraction) -> Any:
+        """The value below which such a share of a bucket's records lies."""
+        index = to_python(self.index[place])
+        if isinstance(self.partition, Exact):
+            return to_python(self.partition.centres(self.index[place : place + 1])[0])
+        stretch = stretch_of(self.partition, index)
+        if stretch.low is not None and stretch.high is not None:
+            scale = stretch.high - stretch.low
+            spot = stretch.low + share * scale
+        elif stretch.low is None and stretch.high is None:
+            return None
+        else:
+            scale = self.scale(place)
+            left = max(1 - share if stretch.high is None else share, 1 / (2 * self.records(place)))
+            far = scale * _minus_log(left)
+            spot = (stretch.low or 0) + far if stretch.high is None else stretch.high - far
+        return _value(self.partition, index, stretch, spot, _step(self.partition.kind, scale))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A quantile, and the place of the released bucket that it lies in."""
+
+    place: int
+    value: Any
+
+
+def _first(last: int, holds: Callable[[int], bool]) -> int:
+    """The first place where a monotone test holds; it is known to hold at the last."""
+    low, high = 0, last
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _minus_log(share: Fraction) -> Fraction:
+    """−ln of a share of 1, in decimals that do not depend on the machine."""
+    return -Fraction(_decimal(share).ln(_DIGITS))
+
+
+def _power(share: Fraction, exponent: Fraction) -> Fraction:
+    return Fraction(_DIGITS.multiply(_decimal(share).ln(_DIGITS), _decimal(exponent)).exp(_DIGITS))
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return _DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def _step(kind: Kind, width: Fraction) -> Fraction:
+    """The step that values are rounded to: a power of ten, a day, or a unit of time."""
+    if kind == "date" or not width:
+        return Fraction(int(kind != "number"))
+    if kind == "datetime":
+        return Fraction(next((micros for micros in MEASURES.values() if _FINENESS * micros <= width), 1))
+    whole, power = width / _FINENESS, 0
+    while Fraction(10) ** power > whole:
+        power -= 1
+    while Fraction(10) ** (power + 1) <= whole:
+        power += 1
+    return Fraction(10) ** (power if kind == "number" else max(0, power))
+
+
+def _value(partition: Buckets, index: int, stretch: Stretch, spot: Fraction, step: Fraction) -> Any:
+    """The value at a place of a bucket's stretch, rounded, and within the bucket."""
+    kind = partition.kind
+    if kind != "number":
+        spot = Fraction(math.ceil(spot) - 1)
+    low, high = stretch.low, None if stretch.high is None else stretch.high - int(kind != "number")
+    spot = _within(spot, low, high)
+    if step:  # to a multiple inside the bucket, if there is one
+        first, last = (
+            (None if low is None else math.ceil(low / step)),
+            (None if high is None else math.floor(high / step)),
+        )
+        rounded = _within(Fraction(round(spot / step)), first, last) * step
+        spot = rounded if rounded == _within(rounded, low, high) else spot
+    if kind == "date":
+        return date_at(int(spot))
+    if kind == "datetime":
+        return datetime_at(int(spot))
+    if kind == "integer":
+        return int(spot)
+    ends = bucket_ends(partition, index)
+    return min(max(to_double(spot), ends[0]), ends[1])
+
+
+def _within(spot: Fraction, low: Fraction | int | None, high: Fraction | int | None) -> Fraction:
+    if low is not None and spot < low:
+        return Fraction(low)
+    return Fraction(high) if high is not None and spot > high else spot
