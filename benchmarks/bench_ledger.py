@@ -61,7 +61,7 @@ def charges(ledger: Ledger) -> None:
 
 
 def _fill(ledger: Ledger, rows: int) -> None:
-    from flexdp.accounting.ledger import _append
+    from flexdp.accounting.rows import append
     from flexdp.guarantees import Privacy as Cost
 
     cost = Cost(epsilon="1e-6", delta=0)
@@ -69,7 +69,7 @@ def _fill(ledger: Ledger, rows: int) -> None:
         with ledger._store.transaction(write=True) as run:
             for _ in range(min(1000, rows - start)):
                 account = ledger._account(run, "a", locked=True)
-                _append(run, account, "charge", cost.epsilon, cost.delta, "", {})
+                append(run, account, "charge", cost.epsilon, cost.delta, "", {})
 
 
 def composition() -> None:

@@ -64,7 +64,8 @@ def imports(path: Path) -> frozenset[str]:
 def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
         "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram",
-        "InputError", "Ledger", "LedgerError", "Privacy", "Release", "Releases", "Session", "__version__", "compose", "plan", "privacy_curve", "query", "release",
+        "InputError", "Ledger", "LedgerError", "Privacy", "Release", "Releases",
+        "Session", "__version__", "compose", "plan", "privacy_curve", "query", "release",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 

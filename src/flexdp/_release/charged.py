@@ -17,6 +17,7 @@ import numpy as np
 from flexdp._core.domains import EPSILON, PURE_DELTA, flag, instance, path_text
 from flexdp._core.exact import Number, exact
 from flexdp._core.text import plain_scalar
+from flexdp._release.automatic import AutoBudget
 from flexdp._release.published import Release
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
@@ -146,7 +147,9 @@ def run_charged(
         )
     cost = Privacy(epsilon=EPSILON.check(epsilon), delta=PURE_DELTA.check(delta), neighbours=AddRemove(unit))
     both = (bool(request.budgets), request.asked is not None)
-    details = {"mechanism": _MECHANISMS.get(both, "dropping"), "parameters": public}
+    automatic = any(isinstance(each, AutoBudget) for each in request.budgets)
+    mechanism = "automatic buckets, dropping" if automatic else _MECHANISMS.get(both, "dropping")
+    details = {"mechanism": mechanism, "parameters": public}
     receipt = ledger.charge(dataset, cost, unit=unit, request=key, details=details)
     charged()
     published = request.run()

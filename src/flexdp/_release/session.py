@@ -11,7 +11,8 @@ from flexdp._release.charged import ledger_given
 from flexdp._release.published import Release
 from flexdp._release.several import Releases
 from flexdp.accounting.entries import Account
-from flexdp.accounting.ledger import Ledger, amount
+from flexdp.accounting.ledger import Ledger
+from flexdp.accounting.rows import amount
 from flexdp.accounting.shown import accounts_card, bar
 from flexdp.errors import InputError, P
 

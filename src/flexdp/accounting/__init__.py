@@ -3,9 +3,10 @@
 from flexdp.accounting.calibration import Calibration, calibrate
 from flexdp.accounting.composition import PrivacyCurve, compose, privacy_curve
 from flexdp.accounting.entries import Account, Entry, Receipt
-from flexdp.accounting.ledger import Ledger, Verdict
+from flexdp.accounting.ledger import Ledger
 from flexdp.accounting.losses import LossDistribution
 from flexdp.accounting.payment import Payment
+from flexdp.accounting.rows import Stored, Verdict
 
 __all__ = [
     "Account",
@@ -16,6 +17,7 @@ __all__ = [
     "Payment",
     "PrivacyCurve",
     "Receipt",
+    "Stored",
     "Verdict",
     "calibrate",
     "compose",

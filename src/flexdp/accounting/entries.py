@@ -158,6 +158,13 @@ class Entry:
         Time by the machine's clock, UTC. It is a remark: nothing is ordered or decided by it.
     previous, hash
         Hash of the row before, and of this one.
+
+    Examples
+    --------
+    >>> cells = ("a", 1, "charge", "1/2", "0", "", "{}", "2026-01-01T00:00:00+00:00", FIRST, "")
+    >>> row = Entry.of_row(cells)
+    >>> row.epsilon, row.expected == row.hash
+    (Fraction(1, 2), False)
     """
 
     dataset: str
@@ -179,7 +186,23 @@ class Entry:
 
     @classmethod
     def of_row(cls, row: Iterable[Any]) -> Entry:
-        """Return the entry that a row of the database holds; :class:`LedgerError` if it holds none."""
+        """Return the entry that a row of the database holds.
+
+        Parameters
+        ----------
+        row
+            Its cells.
+
+        Returns
+        -------
+        Entry
+            The entry; its hash has not been checked.
+
+        Raises
+        ------
+        LedgerError
+            If the cells cannot be those of an entry.
+        """
         dataset, number, kind, epsilon, delta, request, details, at, previous, own = row
         try:
             numbers, described = (int(number), Fraction(epsilon), Fraction(delta)), json.loads(details)

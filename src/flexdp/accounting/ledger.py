@@ -8,86 +8,33 @@ with parameters chosen along the way: Rogers, Roth, Ullman and Vadhan 2016, Thm.
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from flexdp._core.domains import EPSILON, PURE_DELTA, instance, path_text
-from flexdp._core.exact import Number, number_text
+from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp.accounting.entries import (
-    FIRST,
     Account,
     Entry,
     Receipt,
     account_of,
-    canonical,
     checked_name,
     checked_unit,
     digest,
 )
 from flexdp.accounting.postgres_store import PostgresStore
+from flexdp.accounting.rows import Stored, Verdict, account_state, amount, append, cells_of, new_entry
 from flexdp.accounting.sqlite_store import SqliteStore
 from flexdp.errors import BudgetError, InputError, LedgerError
 from flexdp.guarantees import Privacy
 from flexdp.version import __version__
 
-__all__ = ["Ledger", "Stored", "Verdict", "amount"]
+__all__ = ["Ledger"]
 
 _SERVERS = ("postgresql://", "postgres://")
-
-
-def amount(epsilon: Fraction, delta: Fraction) -> str:
-    """Return a budget in words.
-
-    >>> amount(Fraction(1, 2), Fraction(1, 10**6))
-    'ε = 0.5, δ = 1e-06'
-    """
-    return f"ε = {number_text(epsilon)}, δ = {number_text(delta)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A release that was paid for earlier: its receipt, and its JSON."""
-
-    receipt: Receipt
-    document: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Result of :meth:`Ledger.verify`: what was found wrong, one sentence each.
-
-    Parameters
-    ----------
-    datasets, entries
-        Number of data sets and of rows that were checked.
-    problems
-        Everything that was found wrong; nothing if the ledger is intact.
-
-    Examples
-    --------
-    >>> print(Verdict(1, 4, ()))
-    No damage found in 4 rows of 1 data set.
-    """
-
-    datasets: int
-    entries: int
-    problems: tuple[str, ...]
-
-    @property
-    def intact(self) -> bool:
-        """True if nothing was found wrong."""
-        return not self.problems
-
-    def __str__(self) -> str:
-        if self.problems:
-            return " ".join(self.problems)
-        rows, sets = ("row" if self.entries == 1 else "rows"), ("data set" if self.datasets == 1 else "data sets")
-        return f"No damage found in {self.entries} {rows} of {self.datasets} {sets}."
 
 
 class Ledger:
@@ -168,9 +115,9 @@ Nothing was read.
                 name=name, unit=kind, epsilon=whole, delta=chance, spent_epsilon=Fraction(0), spent_delta=Fraction(0),
                 entries=0, head=last,
             )  # fmt: skip
-            row = _entry(new, "create", whole, chance, "", details)
+            row = new_entry(new, "create", whole, chance, "", details)
             run("new_account", name, kind, str(whole), str(chance), "0", "0", 1, row.hash)
-            run("new_entry", *_cells(row))
+            run("new_entry", *cells_of(row))
             run("set_meta", row.hash, "registry", last)
             run("set_meta", str(int(count) + 1), "datasets", count)
         self._seen[name] = 1
@@ -255,7 +202,7 @@ Nothing was read.
             if cost.epsilon > account.remaining_epsilon or cost.delta > account.remaining_delta:
                 left = amount(account.remaining_epsilon, account.remaining_delta)
                 raise BudgetError(name, amount(cost.epsilon, cost.delta), left)
-            receipt = _append(run, account, "charge", cost.epsilon, cost.delta, request, described)
+            receipt = append(run, account, "charge", cost.epsilon, cost.delta, request, described)
         self._seen[name] = receipt.number + 1
         return receipt
 
@@ -288,7 +235,7 @@ Nothing was read.
             if not rows or Entry.of_row(rows[0]).hash != paid.hash:
                 raise LedgerError(f"the charge {paid.number} of {paid.dataset!r} is not in the ledger")
             details = {"charge": paid.number, "sha256": digest(document)}
-            kept = _append(run, account, "store", Fraction(0), Fraction(0), request, details)
+            kept = append(run, account, "store", Fraction(0), Fraction(0), request, details)
             run("new_document", paid.dataset, kept.number, document)
         self._seen[paid.dataset] = kept.number + 1
         return kept
@@ -307,6 +254,11 @@ Nothing was read.
         -------
         Stored or None
             The latest one.
+
+        Raises
+        ------
+        LedgerError
+            If the stored release was changed.
         """
         name = checked_name(dataset)
         with self._store.transaction(write=False) as run:
@@ -388,7 +340,11 @@ Nothing was read.
         account = account_of(rows[0])
         last = run("entry", name, account.entries - 1)
         row = Entry.of_row(last[0]) if last else None
-        if row is None or not row.expected == row.hash == account.head or row.details.get("account") != _state(account):
+        if (
+            row is None
+            or not row.expected == row.hash == account.head
+            or row.details.get("account") != account_state(account)
+        ):
             raise LedgerError(
                 f"the rows of {name!r} in the ledger were changed; nothing was read. See flexdp ledger verify"
             )
@@ -404,46 +360,3 @@ Nothing was read.
         from flexdp.accounting.shown import accounts_card
 
         return accounts_card(self.accounts())
-
-
-def _state(account: Account) -> list[str]:
-    """What every row repeats of the account, so that the next charge can trust it."""
-    numbers = (account.epsilon, account.delta, account.spent_epsilon, account.spent_delta)
-    return [account.unit, *map(str, numbers)]
-
-
-def _entry(account: Account, kind: str, epsilon: Fraction, delta: Fraction, request: str, details: Any) -> Entry:
-    """The next row of an account, which already includes what this row spends."""
-    at = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
-    draft = Entry(
-        dataset=account.name, number=account.entries, kind=kind, epsilon=epsilon, delta=delta, request=request,
-        details=json.loads(canonical({**details, "account": _state(account)})), at=at, previous=account.head,
-        hash=FIRST,
-    )  # fmt: skip
-    return replace(draft, hash=draft.expected)
-
-
-def _cells(row: Entry) -> tuple[Any, ...]:
-    numbers = (str(row.epsilon), str(row.delta))
-    return (
-        row.dataset,
-        row.number,
-        row.kind,
-        *numbers,
-        row.request,
-        canonical(row.details),
-        row.at,
-        row.previous,
-        row.hash,
-    )
-
-
-def _append(
-    run: Any, account: Account, kind: str, epsilon: Fraction, delta: Fraction, request: str, details: Any
-) -> Receipt:
-    after = replace(account, spent_epsilon=account.spent_epsilon + epsilon, spent_delta=account.spent_delta + delta)
-    row = _entry(after, kind, epsilon, delta, request, details)
-    run("new_entry", *_cells(row))
-    spent = (str(after.spent_epsilon), str(after.spent_delta))
-    run("set_account", *spent, account.entries + 1, row.hash, account.name, account.head)
-    return Receipt(account.name, row.number, row.hash)

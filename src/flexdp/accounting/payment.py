@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flexdp.accounting.entries import Receipt
-from flexdp.accounting.ledger import amount
+from flexdp.accounting.rows import amount
 
 __all__ = ["Payment"]
 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """What a release cost its data set.
+    """Cost of a release to its data set.
 
     Parameters
     ----------

@@ -7,20 +7,27 @@ import io
 import json
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from flexdp._core.display import card, table
 from flexdp._core.exact import number_text
 from flexdp._core.text import for_spreadsheet, markup
 from flexdp.accounting.entries import Account, Entry
 
-if TYPE_CHECKING:
-    from flexdp.accounting.ledger import Ledger
-
-__all__ = ["accounts_card", "as_csv", "as_json", "bar", "registry", "row_of", "share_spent"]
+__all__ = ["Book", "accounts_card", "as_csv", "as_json", "bar", "registry", "row_of", "share_spent"]
 
 _BAR = 24  # characters
 _COLUMNS = ("dataset", "number", "kind", "epsilon", "delta", "at", "request", "details", "previous", "hash")
+
+
+class Book(Protocol):
+    """What is shown of a ledger."""
+
+    def accounts(self) -> list[Account]:
+        """Return all data sets."""
+
+    def history(self, dataset: str) -> list[Entry]:
+        """Return every row of a data set."""
 
 
 def share_spent(account: Account) -> Fraction:
@@ -84,12 +91,12 @@ def row_of(entry: Entry) -> dict[str, Any]:
     return cells | {"epsilon": str(entry.epsilon), "delta": str(entry.delta)}
 
 
-def as_json(ledger: Ledger) -> dict[str, Any]:
+def as_json(ledger: Book) -> dict[str, Any]:
     """Return all data sets with their history, as JSON values."""
     return {"schema": "flexdp.ledger/1", "datasets": [_dataset(ledger, each) for each in ledger.accounts()]}
 
 
-def _dataset(ledger: Ledger, account: Account) -> dict[str, Any]:
+def _dataset(ledger: Book, account: Account) -> dict[str, Any]:
     return {
         "dataset": account.name,
         "unit": account.unit,
@@ -100,7 +107,7 @@ def _dataset(ledger: Ledger, account: Account) -> dict[str, Any]:
     }
 
 
-def as_csv(ledger: Ledger) -> str:
+def as_csv(ledger: Book) -> str:
     """Return the rows of all data sets as CSV, safe for spreadsheets."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -112,7 +119,7 @@ def as_csv(ledger: Ledger) -> str:
     return out.getvalue()
 
 
-def registry(ledger: Ledger, *, date: str | None = None) -> dict[str, Any]:
+def registry(ledger: Book, *, date: str | None = None) -> dict[str, Any]:
     """Return what deployment registries ask for: one record for each release that was charged.
 
     The fields follow what NIST SP 800-226 and OpenDP's registry of deployments ask of a publisher: the unit, ε, δ, the
