@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -10,14 +12,16 @@ from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.exact import Number
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.composition import privacy_curve
+from flexdp.accounting.lattice import sum_of
+from flexdp.accounting.losses import LossDistribution, losses_of_privacy
 from flexdp.calculus.privacy import of_each_bucket
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 from flexdp.noise.table import smallest_reach
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["MOST_RELEASES", "Calibration", "calibrate"]
 
-_MOST_RELEASES = 10**4
+MOST_RELEASES = 10**4
 _SHARES = tuple(Fraction(share, 100) for share in (50, 75, 90, 97))  # of δ, that goes to infinite losses
 _STEPS = 1000  # ε of each is found to one part in a thousand
 
@@ -45,7 +49,7 @@ class Calibration:
     --------
     >>> found = calibrate(1, "1e-6", releases=52)
     >>> found.reach, found.even_reach, found.saved
-    (874, 1366, 492)
+    (870, 1366, 496)
     """
 
     releases: int
@@ -89,7 +93,7 @@ def calibrate(epsilon: Number, delta: Number, *, releases: int, max_buckets_per_
     >>> float(found.even.epsilon) < float(found.each.epsilon)
     True
     """
-    many = integer("releases", releases, at_most=_MOST_RELEASES)
+    many = integer("releases", releases, at_most=MOST_RELEASES)
     most = integer("max_buckets_per_unit", max_buckets_per_unit)
     return _calibrated(EPSILON.check(epsilon), DELTA.check(delta), many, most)
 
@@ -102,20 +106,59 @@ def _calibrated(epsilon: Fraction, delta: Fraction, many: int, most: int) -> Cal
     if reach is None:
         raise InputError("releases", "leaves each so small a budget that no noise can meet it", given=str(many))
     even_reach = reach
-    for share in _SHARES if many > 1 else ():
-        chance = delta * share / many
-        if chance < DELTA.low:
-            continue
-        low, high = _STEPS, _STEPS * many + 1  # in thousandths of ε/m; the first fits, the last does not
-        while high - low > max(1, low // _STEPS):
-            middle = (low + high) // 2
-            each = Privacy(epsilon=epsilon / many * middle / _STEPS, delta=chance)
-            low, high = (middle, high) if _fits(each, whole, many, most) else (low, middle)
-        found = Privacy(epsilon=epsilon / many * low / _STEPS, delta=chance)
-        own = _reach(found, most)
-        if own is not None and own < reach and _fits(found, whole, many, most):
+    candidates = [_candidate(whole, share, many, most) for share in _SHARES] if many > 1 else []
+    for own, _, found in sorted(each for each in candidates if each is not None):
+        if own < reach and _fits(found, whole, many, most):  # by the noise itself
             best, reach = found, own
+            break
     return Calibration(many, whole, best, reach, even, even_reach)
+
+
+def _candidate(whole: Privacy, share: Fraction, many: int, most: int) -> tuple[int, Fraction, Privacy] | None:
+    """The largest ε of each release for a share of δ, in doubles: the reach, the share and the budget."""
+    chance = _digits_down(whole.delta * share / many, 3)
+    if chance < DELTA.low:
+        return None
+    start = whole.epsilon / many
+
+    def fits(thousandths: int) -> bool:
+        losses = _ideal(of_each_bucket(Privacy(epsilon=start * thousandths / _STEPS, delta=chance), most))
+        total, step = sum_of({losses: many * most})
+        return total.delta(float(whole.epsilon) * (1 - 1e-9), step) <= float(whole.delta) * (1 - 1e-4)
+
+    low, high = _STEPS, _STEPS * many + 1  # in thousandths of ε/m; the first fits, the last does not
+    while high - low > max(1, low // _STEPS):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    found = Privacy(epsilon=_digits_down(start * low / _STEPS, 4), delta=chance)
+    reach = _reach(found, most)
+    return None if reach is None else (reach, share, found)
+
+
+def _ideal(bucket: Privacy) -> LossDistribution:
+    """The losses of a bucket by the closed form of its weights, in doubles: a guess, to be confirmed by the table."""
+    epsilon, delta = float(bucket.epsilon), float(bucket.delta)
+    even = 2 * math.ceil(math.log1p(math.expm1(min(epsilon, 700.0)) / (2 * delta)) / epsilon)
+    half = even // 2
+    if epsilon * half > 600:
+        return losses_of_privacy(bucket)
+    odd = 2 * math.ceil(math.log((math.expm1(epsilon) + 2 * delta) / (delta * (math.exp(epsilon) + 1))) / epsilon) + 1
+    if odd < even:
+        half = odd // 2
+        first = math.expm1(epsilon) / (math.exp(epsilon * half) * (math.exp(epsilon) + 1) - 2)
+        most = first * math.exp(epsilon * half)
+    else:
+        first = math.expm1(epsilon) / (2 * math.expm1(epsilon * half))
+        most = first * math.exp(epsilon * (half - 1))
+    plus = (most - first) / -math.expm1(-epsilon)
+    zero = 0.0 if odd < even else most
+    return LossDistribution(bucket.epsilon, plus, zero, max(0.0, 1 - first - plus - zero), first)
+
+
+def _digits_down(value: Fraction, digits: int) -> Fraction:
+    """A few digits of a positive number, so that it can be typed."""
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
 def _reach(each: Privacy, most: int) -> int | None:

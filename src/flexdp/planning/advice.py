@@ -15,6 +15,7 @@ from flexdp._core.display import card, code, from_report, sentence, table
 from flexdp._core.domains import integer
 from flexdp._core.exact import exact_text, number_text, upper_text
 from flexdp._core.text import plural, thousands
+from flexdp.accounting.calibration import MOST_RELEASES, Calibration, calibrate
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import P, Phrase, spelled
@@ -143,6 +144,24 @@ class Advice:
             words.append(f"--unit UNIT_COLUMN --max-buckets-per-unit {self.setting.buckets_per_unit}")
         return " ".join(words)
 
+    @cached_property
+    def declared(self) -> Calibration | None:
+        """Budget of each release if all are declared beforehand, where that loses fewer records than an even split."""
+        many = self.setting.releases
+        if self.epsilon is None or not 1 < many <= MOST_RELEASES or getattr(self, "sharp", None) is not None:
+            return None
+        found = calibrate(self.epsilon, self.delta, releases=many, max_buckets_per_unit=self.setting.buckets_per_unit)
+        return found if found.saved else None
+
+    @property
+    def _declared_lines(self) -> list[str]:
+        if self.declared is None:
+            return []
+        each = f"ε = {exact_text(self.declared.each.epsilon)} and δ = {exact_text(self.declared.each.delta)}"
+        lost, fewer = thousands(self.declared.reach - 1), thousands(self.declared.saved)
+        told = f"If all {self.setting.releases} releases are declared beforehand, each may use {each}"
+        return ["", f"{told}: a bucket then loses at most {lost} records, {fewer} fewer."]
+
     def curve(self) -> list[tuple[float, int]]:
         """Return the most records that a bucket loses as a function of ε.
 
@@ -187,6 +206,14 @@ class Advice:
             "unit": "unit" if self.by_unit else "record",
             "max_buckets_per_unit": setting.buckets_per_unit,
             "releases": setting.releases,
+            "declared_beforehand": None
+            if self.declared is None
+            else {
+                "epsilon": exact_text(self.declared.each.epsilon),
+                "delta": exact_text(self.declared.each.delta),
+                "max_drop": self.declared.reach - 1,
+                "saved": self.declared.saved,
+            },
             "records_about": setting.records_about,
             "buckets": setting.buckets,
             "bucketing": {} if self.partition is None else bucket_parameters(self.partition),
@@ -297,7 +324,7 @@ class Advice:
             lines += ["", f"At ε = {number_text(self.epsilon or 0)}: {self.odds}."]
         lines += ["", str(self.expected)] if self.expected is not None else []
         lines += ["", *(f"Warning: {spelled(caution, name)}" for caution in self.cautions)] if self.cautions else []
-        return "\n".join([*lines, "", "Run:", f"  {self.command}"])
+        return "\n".join([*lines, *self._declared_lines, "", "Run:", f"  {self.command}"])
 
     @property
     def odds(self) -> str:
