@@ -342,3 +342,51 @@ def test_cards_escape_what_they_show(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "b.db")
     ledger.create("a", epsilon=1, delta=0, unit="<script>")
     assert "<script>" not in ledger._repr_html_() and "&lt;script&gt;" in ledger._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda ledger: Ledger(ledger._store.path, patience=-1),
+        lambda _: Ledger(3),
+        lambda ledger: ledger.charge("visits", 1),
+        lambda ledger: ledger.charge("visits", TENTH, request=1),
+        lambda ledger: ledger.charge("visits", TENTH, details={"a": object()}),
+        lambda ledger: ledger.charge("visits", TENTH, details=3),
+        lambda ledger: ledger.charge("visits", TENTH, unit="a\nb"),
+        lambda ledger: ledger.store("receipt", "{}"),
+        lambda ledger: ledger.store(ledger.charge("visits", TENTH), {}),
+        lambda ledger: ledger.document("visits", -1),
+        lambda ledger: ledger.verify(receipts=3),
+        lambda ledger: ledger.create("b", epsilon=0, delta=0),
+        lambda ledger: ledger.create("b", epsilon=1, delta=1),
+    ],
+)
+def test_wrong_values_are_refused_in_one_line(ledger: Ledger, work: object) -> None:
+    with pytest.raises(InputError) as refusal:
+        work(ledger)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_receipt_of_another_ledger_stores_nothing(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError, match="is not in the ledger"):
+        ledger.store(Receipt("visits", 0, "0" * 64), "{}")
+
+
+def test_a_release_that_cannot_be_stored_is_still_published(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_given: object, **_named: object) -> None:
+        raise LedgerError("the disk is full", retry=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "store", full)
+        made = flexdp.release(VALUES, epsilon="0.5", delta="1e-6", width=5, ledger=ledger, dataset="visits")
+    assert made.payment is not None and not made.payment.stored and "will cost again" in str(made.payment)
+    assert ledger.account("visits").spent_epsilon == Fraction(1, 2)
+
+
+def test_automatic_buckets_and_several_statistics_can_be_paid_for(ledger: Ledger) -> None:
+    first = flexdp.release(VALUES, epsilon=1, delta="1e-6", kind="number", ledger=ledger, dataset="visits")
+    again = flexdp.release(VALUES, epsilon=1, delta="1e-6", kind="number", ledger=ledger, dataset="visits")
+    assert again == first and again.payment is not None and again.payment.free
+    assert ledger.history("visits")[1].details["mechanism"] == "automatic buckets, dropping"
+    assert flexdp.compose([first, first], delta="2e-6").epsilon <= 2

@@ -31,7 +31,7 @@ __all__ = ["identity", "ledger_given", "run_charged"]
 
 _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
             "max_buckets_per_unit")  # fmt: skip
-_DEFAULTS = {"outside": "clamp", "separately": False}
+_DEFAULTS = {"outside": "clamp"}
 _SOURCE = ("engine", "format", "delimiter")  # how a table is read, not what is released of it
 _MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from flexdp._core.domains import PURE_DELTA, attribute, elements
+from flexdp._core.domains import PURE_DELTA, attribute, elements, integer
 from flexdp._core.exact import Number, exact, number_text, upper_text
 from flexdp._core.text import safe_repr
 from flexdp.accounting.budget import Budget
@@ -148,7 +148,7 @@ class PrivacyCurve:
         >>> [float(epsilon) for epsilon, _ in privacy_curve([Privacy(epsilon=1, delta=0)]).points(3)]
         [0.0, 0.5, 1.0]
         """
-        last = max(int(count), 2) - 1
+        last = integer("count", count, at_least=2, at_most=10**6) - 1
         places = [self.basic.epsilon * number / last for number in range(last + 1)]
         return [(place, self.delta_at(place)) for place in places]
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import EPSILON, PURE_DELTA, instance, path_text
+from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, instance, integer, path_text, text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp.accounting.entries import (
@@ -21,6 +21,7 @@ from flexdp.accounting.entries import (
     Entry,
     Receipt,
     account_of,
+    canonical,
     checked_name,
     checked_unit,
     digest,
@@ -35,6 +36,14 @@ from flexdp.version import __version__
 __all__ = ["Ledger"]
 
 _SERVERS = ("postgresql://", "postgres://")
+_PATIENCE = Domain(
+    name="patience",
+    low=Fraction(0),
+    low_included=True,
+    high=Fraction(3600),
+    high_included=True,
+    remedy="Give the seconds to wait for other processes, for example 30.",
+)
 
 
 class Ledger:
@@ -74,7 +83,7 @@ Nothing was read.
 
     def __init__(self, address: Any, *, patience: float = 30.0) -> None:
         given = path_text("ledger", address)
-        seconds = float(patience)
+        seconds = float(_PATIENCE.check(patience))
         server = given.startswith(_SERVERS)
         self._store: SqliteStore | PostgresStore = (
             PostgresStore(given, seconds) if server else SqliteStore(given, seconds)
@@ -190,7 +199,7 @@ Nothing was read.
         """
         name, kind = checked_name(dataset), checked_unit(unit)
         cost = instance("privacy", privacy, Privacy, "a Privacy")
-        described = {**({} if details is None else details), "flexdp": __version__}
+        key, described = text("request", request), _described(details)
         with self._store.transaction(write=True) as run:
             account = self._account(run, name, locked=True)
             if account.unit != kind:
@@ -202,7 +211,7 @@ Nothing was read.
             if cost.epsilon > account.remaining_epsilon or cost.delta > account.remaining_delta:
                 left = amount(account.remaining_epsilon, account.remaining_delta)
                 raise BudgetError(name, amount(cost.epsilon, cost.delta), left)
-            receipt = append(run, account, "charge", cost.epsilon, cost.delta, request, described)
+            receipt = append(run, account, "charge", cost.epsilon, cost.delta, key, described)
         self._seen[name] = receipt.number + 1
         return receipt
 
@@ -229,14 +238,15 @@ Nothing was read.
             If the charge is not in the ledger.
         """
         paid = instance("receipt", receipt, Receipt, "a Receipt")
+        content, key = text("document", document), text("request", request)
         with self._store.transaction(write=True) as run:
             account = self._account(run, paid.dataset, locked=True)
             rows = run("entry", paid.dataset, paid.number)
             if not rows or Entry.of_row(rows[0]).hash != paid.hash:
                 raise LedgerError(f"the charge {paid.number} of {paid.dataset!r} is not in the ledger")
-            details = {"charge": paid.number, "sha256": digest(document)}
-            kept = append(run, account, "store", Fraction(0), Fraction(0), request, details)
-            run("new_document", paid.dataset, kept.number, document)
+            details = {"charge": paid.number, "sha256": digest(content)}
+            kept = append(run, account, "store", Fraction(0), Fraction(0), key, details)
+            run("new_document", paid.dataset, kept.number, content)
         self._seen[paid.dataset] = kept.number + 1
         return kept
 
@@ -263,7 +273,7 @@ Nothing was read.
         name = checked_name(dataset)
         with self._store.transaction(write=False) as run:
             self._account(run, name, locked=False)
-            rows = run("stored", name, request)
+            rows = run("stored", name, text("request", request))
             if not rows:
                 return None
             number, document = rows[0]
@@ -286,7 +296,7 @@ Nothing was read.
             Its JSON.
         """
         with self._store.transaction(write=False) as run:
-            rows = run("document", checked_name(dataset), int(number))
+            rows = run("document", checked_name(dataset), integer("number", number, at_least=0, at_most=2**62))
         return rows[0][0] if rows else None
 
     def history(self, dataset: str) -> list[Entry]:
@@ -319,10 +329,20 @@ Nothing was read.
         -------
         Verdict
             What was found wrong.
+
+        Raises
+        ------
+        InputError
+            If something is not a receipt.
+        LedgerError
+            If the file is so damaged that it cannot be read.
         """
         from flexdp.accounting.verification import verified
 
-        return Verdict(*verified(self._store, [Receipt.parse(each) for each in receipts]))
+        listed = elements(receipts)
+        if listed is None:
+            raise InputError("receipts", "must be a list of receipts", given=safe_repr(receipts))
+        return Verdict(*verified(self._store, [Receipt.parse(each) for each in listed]))
 
     def close(self) -> None:
         """Close the file or the connection; the next use opens it again."""
@@ -360,3 +380,13 @@ Nothing was read.
         from flexdp.accounting.shown import accounts_card
 
         return accounts_card(self.accounts())
+
+
+def _described(details: Any) -> dict[str, Any]:
+    """Public details of a charge, which must be JSON values."""
+    try:
+        given = {} if details is None else dict(details)
+        canonical(given)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError("details", "must be a dictionary of JSON values", given=safe_repr(details)) from None
+    return {**given, "flexdp": __version__}
