@@ -89,7 +89,7 @@ class PrivacyCurve:
         asked = exact("epsilon", epsilon)
         if asked < 0:
             raise InputError("epsilon", "must be at least 0", given=safe_repr(epsilon))
-        found = self._delta(asked)
+        found = self._delta(min(asked, self.basic.epsilon))  # beyond it δ does not grow
         return min(found, _up(self.basic.delta)) if asked >= self.basic.epsilon else found
 
     def _delta(self, epsilon: Fraction) -> float:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, instance, integer, path_text, text
+from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, instance, integer, path_text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp.accounting.entries import (
@@ -21,13 +21,22 @@ from flexdp.accounting.entries import (
     Entry,
     Receipt,
     account_of,
-    canonical,
     checked_name,
     checked_unit,
     digest,
 )
 from flexdp.accounting.postgres_store import PostgresStore
-from flexdp.accounting.rows import Stored, Verdict, account_state, amount, append, cells_of, new_entry
+from flexdp.accounting.rows import (
+    Stored,
+    Verdict,
+    account_state,
+    amount,
+    append,
+    cells_of,
+    described,
+    new_entry,
+    stored_text,
+)
 from flexdp.accounting.sqlite_store import SqliteStore
 from flexdp.errors import BudgetError, InputError, LedgerError
 from flexdp.guarantees import Privacy
@@ -199,7 +208,7 @@ Nothing was read.
         """
         name, kind = checked_name(dataset), checked_unit(unit)
         cost = instance("privacy", privacy, Privacy, "a Privacy")
-        key, described = text("request", request), _described(details)
+        key, public = stored_text("request", request), described(details)
         with self._store.transaction(write=True) as run:
             account = self._account(run, name, locked=True)
             if account.unit != kind:
@@ -211,7 +220,7 @@ Nothing was read.
             if cost.epsilon > account.remaining_epsilon or cost.delta > account.remaining_delta:
                 left = amount(account.remaining_epsilon, account.remaining_delta)
                 raise BudgetError(name, amount(cost.epsilon, cost.delta), left)
-            receipt = append(run, account, "charge", cost.epsilon, cost.delta, key, described)
+            receipt = append(run, account, "charge", cost.epsilon, cost.delta, key, public)
         self._seen[name] = receipt.number + 1
         return receipt
 
@@ -238,7 +247,7 @@ Nothing was read.
             If the charge is not in the ledger.
         """
         paid = instance("receipt", receipt, Receipt, "a Receipt")
-        content, key = text("document", document), text("request", request)
+        content, key = stored_text("document", document), stored_text("request", request)
         with self._store.transaction(write=True) as run:
             account = self._account(run, paid.dataset, locked=True)
             rows = run("entry", paid.dataset, paid.number)
@@ -273,7 +282,7 @@ Nothing was read.
         name = checked_name(dataset)
         with self._store.transaction(write=False) as run:
             self._account(run, name, locked=False)
-            rows = run("stored", name, text("request", request))
+            rows = run("stored", name, stored_text("request", request))
             if not rows:
                 return None
             number, document = rows[0]
@@ -380,13 +389,3 @@ Nothing was read.
         from flexdp.accounting.shown import accounts_card
 
         return accounts_card(self.accounts())
-
-
-def _described(details: Any) -> dict[str, Any]:
-    """Public details of a charge, which must be JSON values."""
-    try:
-        given = {} if details is None else dict(details)
-        canonical(given)
-    except (TypeError, ValueError, RecursionError):
-        raise InputError("details", "must be a dictionary of JSON values", given=safe_repr(details)) from None
-    return {**given, "flexdp": __version__}

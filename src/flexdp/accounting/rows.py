@@ -8,10 +8,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from flexdp._core.domains import pairs, text
 from flexdp._core.exact import number_text
+from flexdp._core.text import is_unicode, safe_repr
 from flexdp.accounting.entries import FIRST, Account, Entry, Receipt, canonical
+from flexdp.errors import InputError
+from flexdp.version import __version__
 
-__all__ = ["Stored", "Verdict", "account_state", "amount", "append", "cells_of", "new_entry"]
+__all__ = [
+    "Stored",
+    "Verdict",
+    "account_state",
+    "amount",
+    "append",
+    "cells_of",
+    "described",
+    "new_entry",
+    "stored_text",
+]
 
 
 def amount(epsilon: Fraction, delta: Fraction) -> str:
@@ -120,3 +134,24 @@ def append(
     spent = (str(after.spent_epsilon), str(after.spent_delta))
     run("set_account", *spent, account.entries + 1, row.hash, account.name, account.head)
     return Receipt(account.name, row.number, row.hash)
+
+
+def stored_text(name: str, value: object) -> str:
+    """Check a text that every database can keep."""
+    found = text(name, value)
+    if not is_unicode(found) or "\0" in found:
+        raise InputError(name, "must be Unicode text without NUL", given=safe_repr(found))
+    return found
+
+
+def described(details: Any) -> dict[str, Any]:
+    """Check public details of a charge, which must be JSON values."""
+    listed = [] if details is None else pairs(details)
+    try:
+        given = {str(key): value for key, value in listed or ()}
+        whole = listed is not None and "\\u0000" not in canonical(given)
+    except Exception:  # noqa: BLE001  (an object may raise anything when it is written)
+        whole = False
+    if not whole:
+        raise InputError("details", "must be a dictionary of JSON values", given=safe_repr(details))
+    return {**json.loads(canonical(given)), "flexdp": __version__}

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from flexdp._core.domains import path_text
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp.accounting.ledger import Ledger
@@ -68,7 +69,7 @@ def show(ledger: str, dataset: str | None, page: str | None, as_json: bool) -> i
     if page is not None:
         from flexdp.report.budgets import write_pages
 
-        if Path(page).suffix.lower() not in (".html", ".htm"):
+        if Path(path_text("page", page)).suffix.lower() not in (".html", ".htm"):
             raise InputError("page", "must end in .html", given=safe_repr(page))
         try:
             write_pages(found, [each.name for each in accounts], Path(page))
