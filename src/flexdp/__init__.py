@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flexdp._release.published import Release
     from flexdp._release.session import Session
     from flexdp._release.several import Releases
+    from flexdp._release.summary import summary
     from flexdp.accounting import Ledger, compose, privacy_curve
     from flexdp.errors import BudgetError, CertificateError, DataError, FlexdpError, InputError, LedgerError
     from flexdp.guarantees import Accuracy, Privacy
@@ -46,6 +47,7 @@ __all__ = [
     "privacy_curve",
     "query",
     "release",
+    "summary",
 ]
 
 _NAMES = {  # where each public name is defined; loaded on first use, so that importing flexdp takes no time
@@ -69,6 +71,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "privacy_curve": "accounting",
     "query": "_release.api",
     "release": "_release.api",
+    "summary": "_release.summary",
 }
 _ROOMS = (
     "accounting",

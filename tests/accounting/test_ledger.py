@@ -15,6 +15,8 @@ import pytest
 
 import flexdp
 from flexdp import BudgetError, InputError, Ledger, LedgerError, Privacy
+from flexdp._release.api import prepare
+from flexdp._release.charged import Payer, run_paid
 from flexdp.accounting.entries import Receipt
 from flexdp.accounting.shown import as_csv, as_json, registry
 
@@ -114,12 +116,10 @@ def test_an_exhausted_budget_reads_nothing(ledger: Ledger) -> None:
             return super().__iter__()
 
     source = Column(VALUES)
-    request = flexdp._release.api.prepare(source, kind="number", width=5)
+    request = prepare(source, kind="number", width=5)
     Column.touched = False
     with pytest.raises(BudgetError, match="asked ε = 3, δ = 1e-06; left ε = 2, δ = 2e-06"):
-        flexdp._release.charged.run_charged(
-            request.with_budget(3, "1e-6"), ledger, "visits", fresh=False, epsilon=3, delta="1e-6"
-        )
+        run_paid(request.with_budget(3, "1e-6"), Payer(ledger, "visits", False), epsilon=3, delta="1e-6")
     assert not Column.touched
 
 
@@ -390,3 +390,25 @@ def test_automatic_buckets_and_several_statistics_can_be_paid_for(ledger: Ledger
     assert again == first and again.payment is not None and again.payment.free
     assert ledger.history("visits")[1].details["mechanism"] == "automatic buckets, dropping"
     assert flexdp.compose([first, first], delta="2e-6").epsilon <= 2
+
+
+@pytest.mark.parametrize("columns", [["x"], ["x", "y"]])
+def test_a_summary_can_be_paid_for(ledger: Ledger, columns: list[str]) -> None:
+    import polars as pl
+
+    table = pl.DataFrame({"x": [True, False] * 300, "y": ["a", "b"] * 300})
+    asked = {"columns": columns, "epsilon": 1, "delta": "1e-6", "ledger": ledger, "dataset": "visits"}
+    first, again = flexdp.summary(table, **asked), flexdp.summary(table, **asked)
+    assert first.payment is not None and not first.payment.free and again.payment is not None and again.payment.free
+    assert [again[name] == first[name] for name in columns] == [True] * len(columns)
+    assert ledger.account("visits").spent_epsilon == 1
+
+
+def test_a_filter_is_a_parameter(ledger: Ledger) -> None:
+    import polars as pl
+
+    table = pl.DataFrame({"x": [1.0, 2.0] * 300})
+    asked = {"epsilon": "0.5", "delta": "1e-7", "width": 1, "ledger": ledger, "dataset": "visits"}
+    for where in (None, "x > 1", "x > 0"):
+        made = flexdp.release(table, "x", where=where, **asked)
+        assert made.payment is not None and not made.payment.free

@@ -102,7 +102,7 @@ TABLE = pl.DataFrame({"x": [float(i % 40) for i in range(4000)], "y": [i % 7 for
 @pytest.mark.parametrize(
     ("column", "parameters"),
     [
-        ("x", {}),
+        ("x", {"exact": True}),
         ("x", {"width": 5}),
         ("x", {"width": "0.3", "bounds": (0, 40)}),
         ("x", {"relative": "0.05"}),

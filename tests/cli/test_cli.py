@@ -50,7 +50,10 @@ def test_release_prints_sentences_in_a_pipe(ages: Path) -> None:
     assert first.startswith(
         "Highest age: 70–80. At most 27 records per bucket were left out; among the rest this is exact."
     )
-    assert second.startswith("99th percentile of age: 70–80. At most 27 records per bucket, and at most ")
+    told = (
+        r"99th percentile of age: about 79(\.\d)?\. The exact 99th percentile is guaranteed to lie between 70 and \d+\."
+    )
+    assert re.fullmatch(told, second), second
     assert "Spent: ε = 1, δ = 1e-06" in out.stderr
     assert "73.2%" in out.stderr, "ε never stands without its odds"
     assert out.stderr.count("spends again") == 1
@@ -94,7 +97,8 @@ def test_output_files_are_whole(ages: Path, tmp_path: Path, ending: str) -> None
         assert Release.from_json(target.read_text()).max().value == 75
     else:
         rows = list(csv.reader(target.read_text().splitlines()))
-        assert rows[0] == ["key", "lower", "upper", "count"]
+        assert rows[0] == ["key", "lower", "upper", "count", "about"]
+        assert all(float(row[4]) == float(row[3]) + 13.5 for row in rows[1:])
         assert rows[-1][:3] == ["75.0", "70.0", "80.0"]
     assert not list(tmp_path.glob(".flexdp-*"))
 
@@ -190,6 +194,14 @@ def test_nothing_survived_is_exit_4(tmp_path: Path) -> None:
     out = flexdp("release", path, "age", *SPEND, "--width", 10)
     assert out.returncode == 4
     assert out.stdout.count("Nothing survived") == 4
+    causes = [line for line in out.stderr.splitlines() if line.startswith("Likely cause: ")]
+    assert (
+        len(causes) == 2 and "do not read as numbers" in causes[0] and "certain to survive with 28 records" in causes[1]
+    )
+    exact = flexdp("release", path, "age", *SPEND, "--kind", "integer", "--exact", "--where", "age > 3")
+    assert exact.returncode == 4
+    for cause in ("Every value is a bucket of its own", "whole numbers", "the filter does not let pass"):
+        assert cause in exact.stderr
 
 
 BAD = [
@@ -418,7 +430,7 @@ def test_a_terminal_gets_a_table(ages: Path) -> None:
 
 
 def test_a_closed_pipe_is_no_failure(ages: Path) -> None:
-    command = f"{sys.executable} -m flexdp.cli release {ages} id --epsilon 1 --delta 0.4 -s counts | head -n 1"
+    command = f"{sys.executable} -m flexdp.cli release {ages} id --epsilon 1 --delta 0.4 --exact -s counts | head -n 1"
     out = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=HANG, check=False
     )
@@ -533,7 +545,7 @@ def test_a_forgotten_column_or_file_is_told(ages: Path) -> None:
     assert out.returncode == 2 and "'nofile.csv' does not exist" in out.stderr
 
 
-@pytest.mark.parametrize("command", [["plan", "-e", "1"], ["columns", "{ages}"], ["query", "{ages}", "age"]])
+@pytest.mark.parametrize("command", [["plan", "-e", "1"], ["columns", "{ages}"], ["query", "{ages}", "age", "--exact"]])
 def test_a_full_standard_output_is_no_surprise(ages: Path, command: list[str]) -> None:
     words = [sys.executable, "-m", "flexdp", *(word.format(ages=ages) for word in command)]
     with Path("/dev/full").open("w") as full:

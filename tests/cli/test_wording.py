@@ -84,6 +84,6 @@ def test_every_option_and_argument_of_every_command_is_known_by_its_parameter() 
 def test_the_command_line_speaks_of_options(tmp_path: Path, arguments: list[str], said: str) -> None:
     table = tmp_path / "t.csv"
     table.write_text("x,u\n1,1\n2,2\n")
-    out = flexdp("release", table, *arguments, "-e", 1, "-d", "1e-6")
+    out = flexdp("release", table, *arguments, "--kind", "number", "-e", 1, "-d", "1e-6")
     assert out.returncode == 2 and out.stdout == ""
     assert out.stderr.startswith(f"Error: {said}") and out.stderr.count("\n") == 1, out.stderr

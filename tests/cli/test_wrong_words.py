@@ -40,6 +40,7 @@ RIGHT = [
     "ledger history b.db a",
     "ledger verify b.db --receipt a",
     "ledger export b.db --format registry --date 2026-01-01 --output o.json",
+    "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
     "columns t.csv --delimiter , --format csv --table t",
     "query t.csv x --dialect postgres",
     "plan --epsilon 1 --delta 1e-6 --records-about 1000 --bounds 0:100 --width 5",

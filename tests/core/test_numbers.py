@@ -57,6 +57,8 @@ SMALLEST_NORMAL = 2.2250738585072014e-308
 
 def released(values: list[Any], **question: Any) -> flexdp.Release:
     rows: Any = [value for value in values for _ in range(COPIES)]
+    if not {"width", "relative", "edges"} & set(question):
+        question["exact"] = True
     made = flexdp.release(rows if question.get("kind") else np.array(rows), **BUDGET, **question)
     assert made.max_drop < COPIES
     return made

@@ -256,7 +256,31 @@ def releases(folder: Path) -> dict[str, Call]:
     per_column = ("width", "relative", "edges", "bounds", "kind")
     return {
         "release": Call(
-            flexdp.release, {"source": one, **RIGHT, **shape, **rest, "outside": "clamp", "separately": False}
+            flexdp.release,
+            {
+                "source": one,
+                **RIGHT,
+                **shape,
+                **rest,
+                "outside": "clamp",
+                "separately": False,
+                "exact": False,
+                "rows_are_records": False,
+                **none("where", "derive"),
+            },
+        ),
+        "release of a part": Call(
+            flexdp.release,
+            {
+                "source": TABLE,
+                "column": "z",
+                **RIGHT,
+                "width": 1,
+                "where": "ward = 'A' AND x < 9",
+                "derive": {"z": "x + y"},
+                "rows_are_records": False,
+            },
+            ["column", "where", "derive", "rows_are_records"],
         ),
         "release that is paid for": Call(flexdp.release, {"source": one, **RIGHT, "width": 1, **pays}, list(pays)),
         "release of a frame": Call(flexdp.release, table, [name for name in table if name not in ("source", *RIGHT)]),

@@ -64,7 +64,7 @@ def test_sqlite_faults(tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog
     con.execute("INSERT INTO visits VALUES (1, ?)", (CANARY,))
     con.execute("CREATE VIEW risky (x, w) AS SELECT json_extract(w, '$.x'), w FROM visits")  # fails where w is not JSON
     con.commit()
-    only_our_words(prepare((con, "risky"), "x", width=5, kind="number"), capfd, caplog)
+    only_our_words(prepare((con, "risky"), "x", width=5, rows_are_records=True, kind="number"), capfd, caplog)
     prepared = prepare((path, "visits"), "x", width=5)
     con.execute("ALTER TABLE visits RENAME COLUMN x TO y")
     only_our_words(prepared, capfd, caplog)
@@ -97,7 +97,7 @@ def without_end(con: sqlite3.Connection) -> Callable[[], bool]:
 def test_ctrl_c_stops_a_callers_sqlite_connection_which_stays_usable() -> None:
     con = sqlite3.connect(":memory:")
     under_way = without_end(con)
-    prepared = prepare((con, "slow"), "x", width=5, kind="number").with_budget(**SPEND)
+    prepared = prepare((con, "slow"), "x", width=5, rows_are_records=True, kind="number").with_budget(**SPEND)
     with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
         prepared.run()
     assert con.execute("SELECT 1").fetchone() == (1,)
@@ -116,7 +116,7 @@ def test_a_query_cancelled_by_somebody_else_is_a_fault(
 
     other = threading.Thread(target=cancel)
     other.start()
-    only_our_words(prepare((con, "slow"), "x", width=5, kind="number"), capfd, caplog)
+    only_our_words(prepare((con, "slow"), "x", width=5, rows_are_records=True, kind="number"), capfd, caplog)
     other.join()
     con.close()
 
@@ -135,7 +135,7 @@ class DeafOnce(sqlite3.Connection):
 def test_ctrl_c_is_repeated_until_it_has_an_effect() -> None:
     con = sqlite3.connect(":memory:", factory=DeafOnce)
     under_way = without_end(con)
-    prepared = prepare((con, "slow"), "x", width=5, kind="number").with_budget(**SPEND)
+    prepared = prepare((con, "slow"), "x", width=5, rows_are_records=True, kind="number").with_budget(**SPEND)
     with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
         prepared.run()
     assert con.execute("SELECT 1").fetchone() == (1,)
@@ -274,7 +274,7 @@ def test_a_view_that_fails_on_some_rows_and_talks(
         "$$ BEGIN RAISE NOTICE 'saw %', w; RETURN CASE WHEN w = 'w' THEN 1 ELSE CAST(w AS INT) END; END $$"
     )
     visits.execute("CREATE TEMP VIEW risky AS SELECT pg_temp.spoken(w) AS x FROM visits")
-    only_our_words(prepare((visits, "risky"), "x", width=5), capfd, caplog)
+    only_our_words(prepare((visits, "risky"), "x", width=5, rows_are_records=True), capfd, caplog)
     assert heard == []
     assert visits.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
@@ -288,7 +288,7 @@ def test_ctrl_c_cancels_on_the_server(visits: psycopg.Connection[Any], address: 
             return other.execute(question).fetchone() is not None
 
         for source in ((visits, "slow"), (address, "slow")):
-            prepared = prepare(source, "x", width=5).with_budget(**SPEND)
+            prepared = prepare(source, "x", width=5, rows_are_records=True).with_budget(**SPEND)
             with pytest.raises(KeyboardInterrupt), sigint_when(under_way):
                 prepared.run()
             wait_for(lambda: not under_way())
@@ -334,7 +334,7 @@ def test_a_second_driver_keeps_its_transaction(pg8000_connection: Any, visits: p
     prepared = prepare((con, "visits"), "x", width=5, engine="postgres").with_budget(**SPEND)
     assert prepared.run().histogram.size > 0
     visits.execute("CREATE VIEW risky AS SELECT CAST(w AS INT) AS x FROM visits")
-    risky = prepare((con, "risky"), "x", width=5, engine="postgres").with_budget(**SPEND)
+    risky = prepare((con, "risky"), "x", width=5, rows_are_records=True, engine="postgres").with_budget(**SPEND)
     with pytest.raises(DataError):
         risky.run()
     cursor.execute("SELECT count(*) FROM own")

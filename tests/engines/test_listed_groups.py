@@ -13,12 +13,17 @@ import pytest
 import flexdp
 from engines.conftest import ENGINES, Engine
 from flexdp._release import asked_checks
+from flexdp._release.api import prepare
 from flexdp._release.asked import Column, Result, answer
 from flexdp._release.asking import AskedBudget, Wanted
 from flexdp.noise.bits import Bits
 from flexdp.sharp.column import Column as Values
-from flexdp.sharp.scale import NUMBERS
+from flexdp.sharp.ranks import Tally
+from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.tables import ranks as ranks_module
+from flexdp.tables.ranks import open_ranks
+from flexdp.tables.sorted_ranks import _tally_in_memory
+from flexdp.tables.sql.rank_query import RankQuery
 
 SIZES = {"a": 700, "A": 400, "o'brien": 300, "rare": 2, "none": 0}
 WANTED = Wanted(("median", "max", "mean"))
@@ -74,3 +79,60 @@ def test_every_engine_lists_and_answers_alike(engine: Engine, small: bool, monke
     assert set(expected) == {("a",), ("A",), ("o'brien",)}
     assert dict(found.asked.results) == expected
     assert flexdp.Release.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"], indirect=True)
+def test_groups_are_read_together_whatever_their_sizes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups of more records than are sorted stay on the engine, others fill batches: the answers are the same."""
+    monkeypatch.setattr(asked_checks, "Bits", seeded())
+    source = engine.load(rows())
+    options: dict[str, Any] = {"by": "g", "epsilon": 2, "delta": "1e-4", "ask": list(WANTED.words), **engine.parameters}
+    expected = flexdp.release(source, "x", **options).asked
+    for most in (350, 720):  # one group in a batch and two on the engine; two batches
+        monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", most)
+        assert flexdp.release(source, "x", **options).asked == expected
+
+
+@pytest.mark.parametrize("engine", ["duckdb"], indirect=True)
+def test_statements_do_not_grow_with_the_number_of_groups(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    plain = RankQuery.values_together
+
+    def counted(self: RankQuery, groups: Any) -> str:
+        asked.append("values")
+        return plain(self, groups)
+
+    def never(*_: Any) -> str:
+        raise AssertionError("a statement for one group")
+
+    monkeypatch.setattr(RankQuery, "values_together", counted)
+    for name in ("values", "tallied", "statement"):
+        monkeypatch.setattr(RankQuery, name, never)
+    values = [float(i) for i in range(6000)]
+    source = engine.load({"x": ("double", values), "g": ("bigint", [i % 200 for i in range(6000)])})
+    groups = list(range(300))  # some of them empty
+    found = flexdp.release(source, "x", by="g", groups=groups, epsilon=9, delta=0, ask=["median", "mean"])
+    assert asked == ["values"] and len(found.asked.results) == 300
+    assert sum(result.answered for result in found.asked.results.values()) > 150
+
+
+@pytest.mark.parametrize("engine", ["duckdb"], indirect=True)
+def test_tallies_in_memory_are_those_of_the_engine(engine: Engine) -> None:
+    """Also of halves between two steps, and of values beyond the ends."""
+    rng = np.random.default_rng(2)
+    numbers = [*rng.normal(0, 40, 400).tolist(), *(i * 0.05 for i in range(-300, 300)), 1e39, -1e39, 0.1 + 0.2]
+    whole = [*rng.integers(-(2**60), 2**60, 200).tolist(), *range(-(len(numbers) - 200) // 2, 10**6)][: len(numbers)]
+    source = engine.load({"x": ("double", numbers), "i": ("bigint", whole)})
+    for column, scale in (("x", NUMBERS), ("i", INTEGERS)):
+        question = prepare(source, column, width=1, **engine.parameters).questions[0]
+        with open_ranks(question.table, question.counting) as ranks:
+            query, workspace = ranks._query, ranks._workspace  # type: ignore[attr-defined]
+            found = np.ma.getdata(workspace.arrays(query.values(()))["v"])
+            one = scale.ten(0)
+            for tally in (
+                Tally(low=-7 * one, step=one // 10 or 2, cells=140),
+                Tally(low=0, step=3 * one, cells=7),
+                Tally(low=-(2**59), step=2**40 + 1, cells=10**6),
+            ):
+                own = _tally_in_memory(query, found, tally)
+                assert own is not None and own == int(workspace.ask(query.tallied(tally, ()))[0][0])

@@ -24,8 +24,10 @@ from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Tally
 from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables import ranks as ranks_module
-from flexdp.tables.ranks import open_ranks, rank_query_of
-from flexdp.tables.sql.rank_query import RankQuery, exactly
+from flexdp.tables.rank_text import rank_query_of
+from flexdp.tables.ranks import open_ranks
+from flexdp.tables.sql import rank_query as rank_query_module
+from flexdp.tables.sql.rank_query import CELL_BITS, RankQuery, exactly
 
 CASES: dict[str, dict[str, Any]] = {
     "numbers": {"column": "x", "width": 5},
@@ -263,6 +265,46 @@ def test_cells_that_are_not_monotone_are_caught(engine: Engine, monkeypatch: pyt
         pytest.raises(AssertionError),
     ):
         check(ranks, by_units(((value, 1) for value in values), ranks.scale))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "polars", "spark"], indirect=True)
+def test_cells_are_finer_where_values_cluster(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many different values in one cell are told apart by a second one; ties are not, and need none."""
+    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    for module in (ranks_module, rank_query_module):
+        monkeypatch.setattr(module, "CROWDED", 60)
+    rng = np.random.default_rng(4)
+    cluster = [*(1e6 + rng.random(200)).tolist(), *(1e6 + 1e-7 * rng.random(100)).tolist(), 3.5, -2e9, 1e300]
+    ties = [7.25] * 250 + [float(i) for i in range(53)]
+    whole = [2**61 + int(i) for i in rng.integers(0, 10**5, 303)]
+    source = engine.load({"x": ("double", cluster), "t": ("double", ties), "i": ("bigint", whole)})
+    for column, values, finer in (("x", cluster, True), ("t", ties, False), ("i", whole, True)):
+        with opened(source, {"column": column, "width": 1}, engine) as (ranks, _):
+            assert (ranks._query.bits > CELL_BITS) is finer
+            if engine.name != "spark" or finer:  # a statement takes Spark seconds
+                check(ranks, by_units(((value, 1) for value in values), ranks.scale))
+
+
+@pytest.mark.parametrize("engine", ["duckdb"], indirect=True)
+def test_no_copy_is_left_behind(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sqlite3
+
+    import duckdb
+
+    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    for module in (ranks_module, rank_query_module):
+        monkeypatch.setattr(module, "CROWDED", 10)
+    con, lite = duckdb.connect(), sqlite3.connect(":memory:")
+    con.execute("CREATE TABLE t AS SELECT 1e6 + i / 100.0 AS x FROM range(80) AS r(i)")
+    lite.execute("CREATE TABLE t (x REAL)")
+    lite.executemany("INSERT INTO t VALUES (?)", [(1e6 + i / 100,) for i in range(80)])
+    for source in (con.table("t"), (lite, "t")):
+        with opened(source, {"column": "x", "width": 1}, replace(engine, parameters={})) as (ranks, _):
+            assert ranks._query.bits > CELL_BITS
+    left = con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'flexdp%'").fetchone()
+    assert left == (0,) and not lite.execute("SELECT name FROM sqlite_temp_master").fetchall()
+    con.close()
+    lite.close()
 
 
 UNREADABLE: dict[str, list[Any]] = {"empty": [], "null": [None], "odd": [None, math.nan, math.inf, -math.inf] * 3}

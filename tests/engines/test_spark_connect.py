@@ -31,6 +31,32 @@ odd = session.sql("SELECT 1 AS u, CAST(w AS STRING) AS w FROM VALUES (X'FF'), (X
 assert private_counts(odd, "w", unit="u", max_buckets_per_unit=3) == {{"a": 1}}
 loose = odd.selectExpr("u", "collate(w, 'UTF8_LCASE') AS w")
 assert private_counts(loose, "w", unit="u", max_buckets_per_unit=3) == {{"a": 1}}
+for query in (
+    "SELECT x - avg(x) OVER () AS y FROM VALUES (1.0D) AS t(x)",
+    "SELECT max(x) AS y FROM VALUES (1.0D) AS t(x)",
+    "SELECT x AS y FROM VALUES (1.0D) AS t(x) LIMIT 1",
+    "SELECT x - (SELECT max(id) FROM range(3)) AS y FROM VALUES (1.0D) AS t(x)",
+):
+    try:
+        flexdp.query(session.sql(query), "y", width=10)
+        print("rows that are no records were accepted")
+    except InputError as error:
+        assert "rows need not be records" in str(error), error
+import pyspark.sql.functions as f
+from pyspark.sql import Window
+for made in (
+    frame.limit(3), frame.distinct(), frame.groupBy("u").agg(f.max("x").alias("x")), frame.union(frame),
+    frame.join(frame.select("u"), "u"), frame.withColumn("x", f.col("x") - f.avg("x").over(Window.partitionBy())),
+    frame.selectExpr("x - avg(x) OVER () AS x"),
+    frame.select((f.col("x") + f.monotonically_increasing_id()).alias("x")),
+):
+    try:
+        flexdp.query(made, "x", width=10)
+        print("rows that are no records were accepted")
+    except InputError as error:
+        assert "rows need not be records" in str(error), error
+doubled = frame.filter(f.col("x") > 3).withColumn("x", f.coalesce(f.col("x"), f.lit(0.0)) * 2)
+flexdp.query(doubled.select("x"), "x", width=1)
 try:
     flexdp.query(session.readStream.format("rate").load(), "value", width=10)
     print("a stream was accepted")
@@ -172,12 +198,12 @@ killed = []
 rows = session.range(0, 400, 1, 2).select(held("id").alias("id"))
 frame = rows.selectExpr("CAST(id % 20 AS DOUBLE) AS x", "'CANARY' AS w")
 threading.Thread(target=kill_once, daemon=True).start()
-assert private_counts(frame, "x", width=5) == {{2.5: 100, 7.5: 100, 12.5: 100, 17.5: 100}}
+assert private_counts(frame, "x", width=5, rows_are_records=True) == {{2.5: 100, 7.5: 100, 12.5: 100, 17.5: 100}}
 assert len(killed) == 1, killed
 os.unlink(may_go_on)
 threading.Thread(target=kill_all, daemon=True).start()
 try:
-    prepare(frame, "x", width=5).with_budget(1, "1e-6").run()
+    prepare(frame, "x", width=5, rows_are_records=True).with_budget(1, "1e-6").run()
     print("released")
 except DataError as error:
     assert error.__cause__ is None and error.__context__ is None

@@ -65,7 +65,7 @@ def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
         "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram",
         "InputError", "Ledger", "LedgerError", "Privacy", "Release", "Releases",
-        "Session", "__version__", "compose", "plan", "privacy_curve", "query", "release",
+        "Session", "__version__", "compose", "plan", "privacy_curve", "query", "release", "summary",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 

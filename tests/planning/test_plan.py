@@ -314,10 +314,12 @@ def test_a_law_is_its_quantiles(name: str, bounded: bool) -> None:
 def test_laws_on_relative_buckets_and_integers() -> None:
     relative = flexdp.plan(epsilon=1, delta="1e-6", relative="0.1", records_about=9999, simulate="lognormal:median=50")
     assert relative.expected is not None and relative.expected.records == 9999
-    whole = flexdp.plan(epsilon=1, delta="1e-6", kind="integer", bounds=(0, 99), records_about=9999, simulate="uniform")
+    known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "bounds": (0, 99), "records_about": 9999}
+    known["max_buckets_per_unit"] = 2  # with one, buckets are automatic
+    whole = flexdp.plan(**known, kind="integer", simulate="uniform")
     assert whole.expected is not None and whole.expected.filled == 100
     with pytest.raises(InputError, match="its own bucket"):
-        flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 99), records_about=9999, simulate="normal")
+        flexdp.plan(**known, simulate="normal")
 
 
 def test_public_samples() -> None:
@@ -341,12 +343,12 @@ def test_samples_without_buckets_and_too_small() -> None:
     advice = flexdp.plan(epsilon=1, delta="1e-6", public_sample=values)
     assert advice.expected is not None and (advice.expected.filled, advice.expected.maximum) == (2, 1.5)
     with pytest.raises(InputError, match="records_about is too small"):
-        flexdp.plan(epsilon=1, delta="1e-6", public_sample=np.arange(100.0), records_about=10)
+        flexdp.plan(epsilon=1, delta="1e-6", public_sample=np.arange(100.0), records_about=10, max_buckets_per_unit=2)
     days = [dt.date(2024, 1, 1 + i % 3) for i in range(300)]
     dated = flexdp.plan(epsilon=1, delta="1e-6", kind="date", public_sample=days)
     assert json.loads(dated.to_json())["expected"]["maximum"] == "2024-01-03"
     with pytest.raises(InputError, match="needs width"):
-        flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000)
+        flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000, max_buckets_per_unit=2)
     counted = flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000, buckets=24)
     assert counted.expected is not None and counted.expected.filled == 24
 
@@ -376,17 +378,23 @@ NUMBERS = st.one_of(st.none(), st.sampled_from([0, 1, 3, 24, 10**4, 10**9, "0.01
             "kind": st.sampled_from(["number", "integer", "text", "date"]),
             "releases": st.sampled_from([1, 2, 1000, 0, None]),
             "simulate": st.sampled_from([None, *OF_VALUES, "normal:mean=3,sd=1e-9", "lognormal:sigma=20"]),
+            "ask": st.sampled_from([None, None, "max", ["median", "mean", "count"], "q7"]),
         },
     )
 )
 def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
-    try:
-        advice = flexdp.plan(**known)
-        text, document, card = str(advice), json.loads(advice.to_json()), advice._repr_html_()
-    except InputError as refusal:
-        assert 10 < len(str(refusal)) < 300 and "\n" not in str(refusal)
-        return
-    assert advice.command in text and document["command"] == advice.command and "<svg" in card
+    with pytest.MonkeyPatch.context() as patch:  # fewer and shorter trials
+        patch.setattr("flexdp.planning.answers.RUNS", 1)
+        patch.setattr("flexdp.planning.automatic.RUNS", 1)
+        patch.setattr("flexdp.planning.trials.MOST_RECORDS", 1000)
+        try:
+            advice = flexdp.plan(**known)
+            text, document, card = str(advice), json.loads(advice.to_json()), advice._repr_html_()
+        except InputError as refusal:
+            assert 10 < len(str(refusal)) < 300 and "\n" not in str(refusal)
+            return
+    assert advice.command in text and document["command"] == advice.command
+    assert ("<svg" in card) == (known.get("ask") is None)
     drops = [option.max_drop for option in advice.options]
     assert drops == sorted(drops, reverse=True)
     assert all(option.alpha is None or 0 < option.alpha <= 1 for option in advice.options)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -79,22 +80,22 @@ def test_a_lone_value_never_shows(
     """A bar of one record survives with chance δ; at δ = 1e-12 it is in no output, repr or log of any source."""
     caplog.set_level(logging.DEBUG)
     for name, (source, column) in tables(tmp_path).items():
-        for text in outputs(name, source, column):
+        for text in [*outputs(name, source, column), *outputs(name, source, column, exact=False)]:
             clean(text)
     clean(caplog.text)
     out, err = capfd.readouterr()
     clean(out + err)
 
 
-def outputs(name: str, source: Any, column: str | None) -> list[str]:
-    """Everything that a release says of itself."""
+def outputs(name: str, source: Any, column: str | None, *, exact: bool = True) -> list[str]:
+    """Everything that a release says of itself, value by value or in automatic buckets."""
     said: dict[str, Any] = {"kind": "number"} if name in ("csv", "jsonl", "list") else {}
-    released = flexdp.release(source, column, epsilon="0.5", delta="1e-12", **said)
+    released = flexdp.release(source, column, epsilon="0.5", delta="1e-12", exact=exact, **said)
     texts = [released.to_json(), repr(released), str(released.__dict__), str(released.certificate())]
     texts += [str(answer) + repr(answer) for answer in (released.max(), released.support(), released.counts())]
     texts += [released.to_html(), released._repr_html_(), released.max()._repr_html_()]
     texts += [repr(released.histogram), released.to_frame("pandas").to_string()]
-    return [*texts, flexdp.query(source, column, **said)]
+    return [*texts, flexdp.query(source, column, exact=exact, **said)]
 
 
 def test_the_number_of_rows_never_shows(
@@ -127,7 +128,11 @@ def test_a_prepared_request_shows_no_record(tmp_path: Path) -> None:
 
 def test_a_release_has_no_private_field() -> None:
     released = flexdp.release(cells(), epsilon=1, delta="1e-12", kind="number", width=5)
-    assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most", "asked"}
+    assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most", "asked", "auto"}
+    auto = flexdp.release(list(range(9000)), kind="integer", epsilon=1, delta="1e-6").auto
+    assert auto is not None  # what the program published, and nothing it was given
+    assert set(auto.__dataclass_fields__) == {"budget", "kind", "column", "seen", "spans", "leaf_counts"}
+    assert set(auto.budget.__dataclass_fields__) == {"epsilon", "delta", "most", "certify"}
     asked = flexdp.release(list(range(900)), kind="integer", epsilon=1, delta=0, ask=["max", "mean"]).asked
     assert asked is not None and set(asked.__dataclass_fields__) == {"wanted", "budget", "column", "results"}
     (result,) = asked.results.values()  # what the programs published, and nothing they were given
@@ -194,9 +199,9 @@ def test_failures_after_data_was_touched_all_look_alike(tmp_path: Path) -> None:
     packed = gzip.compress(b"x\n" + b"".join(b"%d.5\n" % (i * 7919) for i in range(200_000)))
     cut.write_bytes(packed[: len(packed) // 2])
     messages = set()
-    for source in (failing, casting, broken, cut):
+    for source, options in product((failing, casting, broken, cut), ({"width": 1}, {"kind": "number"})):
         with pytest.raises(DataError) as failure:
-            flexdp.release(source, "x", epsilon=1, delta=1e-6, width=1)
+            flexdp.release(source, "x", epsilon=1, delta=1e-6, **options)
         clean(texts_of(failure.value))
         assert failure.value.__cause__ is None
         messages.add(str(failure.value))
@@ -277,7 +282,7 @@ def test_frames_with_repeated_names_are_refused() -> None:
 def test_no_column_of_json_is_ever_suggested(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     path.write_text(f'{{"{WORD}": 1}}\n')
-    released = flexdp.release(path, WORD[:-1], epsilon=1, delta=1e-6, kind="number")
+    released = flexdp.release(path, WORD[:-1], epsilon=1, delta=1e-6, kind="number", exact=True)
     assert len(released.histogram) == 0
 
 
@@ -338,7 +343,7 @@ def test_cells_that_raise_are_missing() -> None:
 
     numbers.Real.register(Raises)
     for kind in ("number", "integer", "text", "date"):
-        released = flexdp.release([Raises()] * 100, epsilon=1, delta=1e-6, kind=kind)
+        released = flexdp.release([Raises()] * 100, epsilon=1, delta=1e-6, kind=kind, exact=True)
         assert len(released.histogram) == 0
 
 

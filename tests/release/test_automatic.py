@@ -444,6 +444,22 @@ def test_a_budget_never_exceeds_what_was_given() -> None:
             assert most * chosen + budget.bars(found.share).epsilon == 1
 
 
+def test_at_most_eleven_statements_are_run(bits: Any) -> None:  # noqa: ARG001
+    """A copy and its cells; the number of records, six levels, leaf counts and buckets. The table is read once."""
+    con = sqlite3.connect(":memory:")
+    con.execute("CREATE TABLE visits (x REAL)")
+    con.executemany("INSERT INTO visits VALUES (?)", [(value,) for value in delays(9000).tolist()])
+    con.commit()
+    heard: list[str] = []
+    con.set_trace_callback(heard.append)
+    release = checked(flexdp.release((con, "visits"), "x", **SPEND))
+    con.set_trace_callback(None)
+    assert auto_of(release).levels == 5
+    assert sum("CREATE TEMP TABLE" in text and " AS" in text for text in heard) == 2
+    assert sum(text.startswith("WITH ") for text in heard) == 9
+    assert sum('"visits"' in text and "SELECT" in text and "WITH " not in text for text in heard) <= 2
+
+
 def test_the_statements_are_shown(tmp_path: Path) -> None:
     pl.DataFrame({"x": delays(50), "u": list(range(50))}).write_parquet(tmp_path / "t.parquet")
     shown = flexdp.query(tmp_path / "t.parquet", "x")

@@ -294,9 +294,9 @@ def test_interquartile_ranges_hold_for_every_loss(y: tuple[int, ...]) -> None:
         seen += [max(0, edges[high] - edges[low + 1]), edges[high + 1] - edges[low]]
     assert answer.interval is not None and answer.interval[0] <= min(seen) and max(seen) <= answer.interval[1]
     assert answer.interval[0] <= answer.value <= answer.interval[1]
-    low, high = made.quantile("0.25"), made.quantile("0.75")
-    assert answer.value == pytest.approx(high.value - low.value) and answer.text.startswith("about ")
-    assert f"percentile, {low.text} and {high.text}." in str(answer)
+    first, third = made.quantile("0.25"), made.quantile("0.75")
+    assert answer.value == pytest.approx(third.value - first.value) and answer.text.startswith("about ")
+    assert f"percentile, {first.text} and {third.text}." in str(answer)
 
 
 def test_interquartile_ranges_of_times_and_open_ends() -> None:

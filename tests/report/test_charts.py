@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -307,3 +308,15 @@ def test_a_grid_of_groups_has_a_map_for_each() -> None:
     assert halves == [cells, cells], "one group on the left, one on the right"
     assert all(cell[0] < middle for cell in drawn[4]), "the fuller group comes first and has the darkest shade"
     assert {"A", "B"} <= set(written(root))
+
+
+def test_plot_is_the_picture_of_the_page(tmp_path: Path) -> None:
+    released = flexdp.release([33.0] * 900, epsilon=1, delta="1e-6", width=5)
+    picture = released.plot(tmp_path / "p.svg")
+    assert picture.svg == chart(released.to_json()) == (tmp_path / "p.svg").read_text() == picture._repr_svg_()
+    read_svg(picture.svg)
+    with pytest.raises(InputError, match=r"path must end in \.svg"):
+        released.plot(tmp_path / "p.png")
+    asked = flexdp.release([33.0] * 900, epsilon=1, delta=0, ask="median", kind="number")
+    with pytest.raises(InputError, match="has no buckets to draw"):
+        asked.plot()

@@ -81,6 +81,25 @@ def test_exponential_quantile_of_doubles() -> None:
     assert Fraction(1, 2) < found <= 1
 
 
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("wanted", [0, 1, 2, 3])
+@pytest.mark.parametrize("depth", [None, 2])
+def test_exponential_quantile_with_an_edge(side: int, wanted: int, depth: int | None) -> None:
+    """The edge is a candidate though records at it do not count; every loss changes by at most one."""
+    span = Span(2, None) if side > 0 else Span(None, 1)
+    prior = Listed({-3: 2, 0: 3, 1: 5, 2: 1, 4: 2})
+    mechanism = ExponentialQuantile(
+        goal=Goal.beyond(wanted, side), epsilon=ONE, prior=prior, span=span, edge=1, depth=depth
+    )
+
+    def law(data: tuple[int, ...]) -> Law:
+        return mechanism.law(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
+
+    assert exp_minus(ONE) < worst(law, (-3, 0, 1, 2, 4), 4, ONE) <= 1
+    assert law((1, 1)) == law(()) == law((1,))  # ties at the edge are not seen
+    assert worst(law, (-3, 0, 1, 2, 4), 4, ONE / 4) > SLACK  # control: it is not better than it claims by as much
+
+
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
 @pytest.mark.parametrize("goal", ["median", "0.75", "2 above", "1 below"])
 def test_the_end_of_the_table_and_of_the_window(goal: str, depth: int) -> None:

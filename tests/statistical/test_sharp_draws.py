@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -57,6 +58,27 @@ def test_exponential_draws(fault: str | None) -> None:
     bits = Bits()
     p = misfit(Counter(drawn.sample(DATA, bits) for _ in range(DRAWS // 4)), law)
     assert (p > FALSE_ALARM) is (fault is None)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("wanted", [2, 30, 45])
+@pytest.mark.parametrize("fault", [None, "no edge"])
+def test_exponential_draws_with_an_edge(side: int, wanted: int, fault: str | None) -> None:
+    """With more records beyond the edge than are wanted, about as many, and fewer."""
+    edge = 1 if side > 0 else 8
+    claimed = ExponentialQuantile(
+        goal=Goal.beyond(wanted, side),
+        epsilon=Fraction(1, 2),
+        prior=LIST,
+        span=Span(edge + 1, None) if side > 0 else Span(None, edge),
+        edge=edge,
+    )
+    drawn = claimed if fault is None else replace(claimed, edge=None)
+    window = DATA.fetch(Request(windows=(claimed.near,))).windows[0]
+    law = {t: float(p) for t, p in claimed.law(window).items()}
+    bits = Bits()
+    p = misfit(Counter(drawn.draw(window, bits) for _ in range(DRAWS // 6)), law)
+    assert (p > FALSE_ALARM) is (fault is None or wanted == 2)  # there the edge is hardly ever drawn
 
 
 def test_exponential_draws_with_the_universal_prior() -> None:

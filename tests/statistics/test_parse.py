@@ -46,7 +46,10 @@ def test_every_example_and_every_statistic_of_the_page_can_be_parsed() -> None:
     [
         ("q7", "stat: invalid statistic 'q7'. "),
         ("maxx", "stat: invalid statistic 'maxx'. Did you mean max?"),
-        ("mean", "stat: invalid statistic 'mean'. Choose from max, "),
+        ("skewness", "stat: invalid statistic 'skewness'. Choose from max, "),
+        ("average", "stat: invalid statistic 'average'. Did you mean mean?"),
+        ("p101", "stat: invalid statistic 'p101'. "),
+        ("p", "invalid statistic 'p'"),
         ("max,min", "Give one statistic at a time."),
         ("top", "Did you mean top:10?"),
         ("top:0", "stat: invalid statistic 'top:0'. "),
@@ -67,4 +70,4 @@ def test_what_names_none_is_told_with_its_parameter(word: object, told: str) -> 
 
 def test_words_of_the_caller_are_suggested_too() -> None:
     with pytest.raises(InputError, match="Did you mean counts"):
-        parse_statistic("count", also=["counts"])
+        parse_statistic("cuonts", also=["counts"])

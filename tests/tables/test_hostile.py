@@ -425,7 +425,7 @@ def test_keys_keep_their_type_beside_any_neighbour() -> None:
 def test_keys_at_the_end_of_the_doubles_can_be_read() -> None:
     largest = 1.7976931348623157e308
     for parameters in ({"relative": "0.4775"}, {"width": "1e300"}, {"width": "1e295"}, {"exact": True}):
-        released = flexdp.release(np.array([1.0] * 500 + [largest] * 500), epsilon=1, delta=1e-3, **parameters)  # type: ignore[arg-type]
+        released: Any = flexdp.release(np.array([1.0] * 500 + [largest] * 500), epsilon=1, delta=1e-3, **parameters)  # type: ignore[call-overload]
         assert released.max().value >= 1e300
         assert "Highest value: " in str(released.max())
         assert str(released.range())

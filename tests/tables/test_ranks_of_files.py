@@ -28,7 +28,8 @@ from flexdp.sharp.ranks import Near, Reply, Request, Tally
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.tables import Axis, Counting, open_table
 from flexdp.tables import ranks as ranks_module
-from flexdp.tables.ranks import open_ranks, rank_query_of
+from flexdp.tables.rank_text import rank_query_of
+from flexdp.tables.ranks import open_ranks
 
 NUMBERS_READ = [3.5, -2.0, 3.5, 1e-40, 1e300, 7.25, 0.0, -0.0]
 WANTED = Request(

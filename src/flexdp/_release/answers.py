@@ -241,7 +241,7 @@ class Reader:
             least, most = (difference(high.interval[side], low.interval[1 - side]) for side in (0, 1))
             nothing_apart = 0.0 if value is None else value - value
             interval = nothing_apart if least == -math.inf else max(least, nothing_apart), most
-        index = np.concatenate([low.index, high.index])  # type: ignore[list-item]
+        index = np.concatenate([low.index, high.index])
         return Reading(
             question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, parts=(low, high)
         )

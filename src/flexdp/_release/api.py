@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 from flexdp._core.domains import flag
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
-from flexdp._release.charged import ledger_given, run_charged
+from flexdp._release.charged import payer_of, run_paid
 from flexdp._release.checks import prepare_column
 from flexdp._release.columns import column_names, per_column
 from flexdp._release.published import Release
@@ -25,7 +25,7 @@ from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
 
-__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release"]
+__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release", "spelled_out"]
 
 _SCALARS = ("zone", "unit", "unit_kind", "engine", "format", "delimiter")
 _BUCKETS = ("width", "relative", "edges", "bounds", "outside", "kind", "beta")
@@ -61,13 +61,21 @@ class Options(TypedDict, total=False):
     format: Literal["csv", "jsonl", "parquet"] | None
     delimiter: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
+    where: str | None
+    derive: Mapping[str, str] | None
+    rows_are_records: bool
     exact: bool
 
 
-_DEFAULTS: dict[str, Any] = {**dict.fromkeys(Options.__annotations__), "outside": "clamp", "exact": False}
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(Options.__annotations__),
+    "outside": "clamp",
+    "rows_are_records": False,
+    "exact": False,
+}
 
 
-def _spelled_out(function: _F) -> _F:
+def spelled_out(function: _F) -> _F:
     """Give a function that takes ``**options`` a signature in which every option is spelled out."""
     own = inspect.signature(function)
     kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -87,23 +95,6 @@ def _annotation(name: str) -> str:
 @overload
 def release(
     source: Any,
-    column: Sequence[str],
-    *,
-    epsilon: Number,
-    delta: Number,
-    certify: Number | None = None,
-    separately: Literal[True],
-    split: Sequence[Number] | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    fresh: bool = False,
-    **options: Unpack[Options],
-) -> Releases: ...
-
-
-@overload
-def release(
-    source: Any,
     column: str | Sequence[str] | None = None,
     *,
     epsilon: Number,
@@ -118,7 +109,24 @@ def release(
 ) -> Release: ...
 
 
-@_spelled_out
+@overload
+def release(
+    source: Any,
+    column: Sequence[str],
+    *,
+    epsilon: Number,
+    delta: Number,
+    certify: Number | None = None,
+    separately: Literal[True],
+    split: Sequence[Number] | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
+    fresh: bool = False,
+    **options: Unpack[Options],
+) -> Releases: ...
+
+
+@spelled_out
 def release(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -149,7 +157,8 @@ def release(
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
     epsilon, delta
-        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone.
+        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone,
+        unless groups have to be listed.
     certify
         The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
     separately, split
@@ -190,6 +199,14 @@ def release(
         For files, where the name and the header line do not tell.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
+    where
+        A test of the records that count, such as "ward = 'ICU' AND year(day) = 2024"; it is public and is published
+        with the release (docs/filters.md).
+    derive
+        Columns that are computed from others record by record, by name: ``{"stay": "arr - dep"}``.
+    rows_are_records
+        Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
+        row, and no row depends on two (docs/filters.md).
     exact
         Make every value its own bucket, instead of choosing buckets.
 
@@ -218,16 +235,13 @@ def release(
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """
-    payer = ledger_given(ledger, dataset, fresh)
+    payer = payer_of(ledger, dataset, fresh)
     request = prepare(source, column, separately=separately, **options)
     request = request.with_budget(epsilon, delta, certify=certify, split=split)
-    if payer is None:
-        return request.run()
-    budget: Any = {"epsilon": epsilon, "delta": delta, "certify": certify, "split": split}
-    return run_charged(request, payer[0], payer[1], fresh=payer[2], **budget)
+    return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 
-@_spelled_out
+@spelled_out
 def query(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -248,6 +262,7 @@ def query(
         As for :func:`release`.
     by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
+    engine, format, delimiter, ask, where, derive, rows_are_records
     engine, format, delimiter, ask, exact
         As for :func:`release`.
 
@@ -279,12 +294,14 @@ def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
+    options |= {name: flag(name, options.get(name, False)) for name in ("rows_are_records", "exact")}
     table = open_table(
         source,
         None if column is None else names,
         file_format=options.pop("format", None),
         delimiter=options.pop("delimiter", None),
         engine=options.pop("engine", None),
+        rows_are_records=options["rows_are_records"],
     )
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")
@@ -312,6 +329,7 @@ def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -
 
 def _checked_zone(options: dict[str, Any], request: Request) -> Request:
     axes = [axis for question in request.questions for axis in question.counting.values]
-    if options.get("zone") is not None and all(axis.zone is None for axis in axes):
+    zoned = any(column.zoned for question in request.questions for column in question.counting.columns)
+    if options.get("zone") is not None and all(axis.zone is None for axis in axes) and not zoned:
         raise InputError("zone", "fits a column of datetimes with a time zone only", remedy="Leave it out.")
     return request

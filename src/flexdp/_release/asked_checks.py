@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,9 @@ from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import DroppedBars
 
 if TYPE_CHECKING:
+    from flexdp.sharp.ranks import Ranks
     from flexdp.tables import Counting, Table
-    from flexdp.tables.ranks import GroupedRanks
+    from flexdp.tables.ranked import GroupedRanks
 
 __all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups"]
 
@@ -59,7 +60,7 @@ def _check_engine(table: Table, counting: Counting) -> None:
     from flexdp.tables.ranks import check_ranks
 
     check_ranks(table, counting)
-    sorts = hasattr(table, "sorted_column") and not counting.groups and counting.units is None
+    sorts = hasattr(table, "sorted_column") and counting.plain
     if not sorts and not hasattr(table, "workspace"):
         raise InputError(
             "ask",
@@ -177,13 +178,11 @@ def asked_column(spec: Spec) -> Column:
 def asked_query(table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool) -> str:
     """Return the statements that asked answers run, after that of the buckets; nothing is run."""
     from flexdp.tables import query_of
-    from flexdp.tables.ranks import rank_query_of
+    from flexdp.tables.rank_text import rank_query_of
 
-    if dialect is not None:
-        raise InputError("dialect", ("does not fit ", P("ask")), remedy="Leave it out.")
-    bars = [query_of(table, [counting])] if bucketed else []
+    bars = [query_of(table, [counting], dialect)] if bucketed else []
     lists = lists_groups(spec, bucketed=bucketed)
-    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists)])
+    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists, dialect=dialect)])
 
 
 def asked_of(
@@ -228,15 +227,26 @@ def asked_of(
                 listed: Mapping[tuple[Any, ...], int | None] = _listed(ranks, spec, budget.listing)
             else:
                 listed = dict.fromkeys([()] if groups is None else groups)
-            for group, left in listed.items():
-                own = ranks.group(group_index(group)) if spec.by else ranks
-                results[group] = answer(asked, parts, column, own, Bits(), listed=left)
+            for group, own in _groups_of(ranks, spec, list(listed)):
+                results[group] = answer(asked, parts, column, own, Bits(), listed=listed[group])
         done = True
     except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
         results.clear()
     if not done:
         raise DataError
-    return Asked(wanted=asked, budget=budget, column=column, results=results)
+    return Asked(wanted=asked, budget=budget, column=column, results={group: results[group] for group in listed})
+
+
+def _groups_of(
+    ranks: GroupedRanks, spec: Spec, groups: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
+    """Each group with its ranks; the whole column without groups."""
+    if not spec.by:
+        yield (), ranks
+        return
+    keys = {group_index(group): group for group in groups}
+    for key, own in ranks.together(list(keys)):
+        yield keys[key], own
 
 
 def _listed(ranks: GroupedRanks, spec: Spec, listing: DroppedBars) -> dict[tuple[Any, ...], int]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import thousands
-from flexdp._release.answers import Answer
 from flexdp._release.asked import Asked
 from flexdp._release.asked_promises import RankPromise
 from flexdp._release.asked_sentences import Telling, counted
@@ -16,8 +15,8 @@ from flexdp._release.asking import level_of
 from flexdp._release.frames import group_column
 from flexdp._release.promises import not_promised
 from flexdp._release.ranges import joined, value_words
-from flexdp._release.sentences import Words, short_name
-from flexdp._release.spec import Part, Spec
+from flexdp._release.sentences import short_name
+from flexdp._release.spec import Spec
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import TwoSums
 from flexdp.sharp.ladder import Ladder
@@ -27,13 +26,11 @@ from flexdp.sharp.quantile import ExponentialQuantile
 __all__ = [
     "ASKED",
     "answer_columns",
-    "asked_answers",
     "asked_certainties",
     "asked_proof",
     "how_it_was_answered",
     "listing_conditions",
     "not_promised_of_answers",
-    "tellings",
 ]
 
 _OWN = ("statistic", "value", "way", "epsilon", "between", "beyond", "statement")
@@ -67,26 +64,16 @@ def how_it_was_answered(version: str) -> list[str]:
     ]
 
 
-def tellings(spec: Spec, asked: Asked) -> Iterator[tuple[tuple[Any, ...], Telling]]:
-    """Return the answers of each group in words; of the group () without groups."""
-    for group, result in asked.results.items():
-        part = Part(group=group) if spec.by else Part()
-        yield group, Telling(asked, result, Words(spec, 0, part))
-
-
-def asked_answers(spec: Spec, asked: Asked) -> list[tuple[tuple[Any, ...], Answer]]:
-    """Return every asked answer with its group."""
-    return [(group, answer) for group, telling in tellings(spec, asked) for answer in telling.all()]
-
-
-def answer_columns(spec: Spec, asked: Asked) -> dict[str, list[Any]]:
+def answer_columns(
+    spec: Spec, asked: Asked, tellings: Sequence[tuple[tuple[Any, ...], Telling]]
+) -> dict[str, list[Any]]:
     """Return the asked answers column by column."""
     columns: dict[str, list[Any]] = {}
     names: list[str] = []
     for name in spec.by:
         names.append(group_column(name, names, clash=name in _OWN))
     columns |= {name: [] for name in (*names, *_OWN)}
-    for group, telling in tellings(spec, asked):
+    for group, telling in tellings:
         for word in asked.wanted.words:
             answer, level = telling.answer(word), level_of(word)
             found = None if level is None else telling.result.at(level)

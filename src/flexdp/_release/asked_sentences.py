@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY, date_at, datetime_at
+from flexdp._core.calendar import (
+    FIRST_DATETIME,
+    FIRST_DAY,
+    LAST_DATETIME,
+    LAST_DAY,
+    date_at,
+    datetime_at,
+    days_since_epoch,
+    micros_since_epoch,
+)
 from flexdp._core.exact import number_text, to_double
 from flexdp._core.text import plural, thousands
-from flexdp._release.answers import Answer
+from flexdp._release.answers import Answer, Reader, Reading
 from flexdp._release.asked import Asked, Result
 from flexdp._release.asked_promises import (
     GAMMA,
@@ -22,6 +31,7 @@ from flexdp._release.asked_promises import (
     rank_promises,
 )
 from flexdp._release.asking import level_of
+from flexdp._release.estimates import guaranteed
 from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
@@ -54,11 +64,15 @@ class Telling:
         The outcomes in question.
     words
         The words of that part of the release.
+    reader
+        Its buckets, where it has any. Where they are public they tell for certain between which ends a quantile lies,
+        and the answer is moved to the nearer end if it lies outside.
     """
 
     asked: Asked
     result: Result
     words: Words
+    reader: Reader | None = None
 
     def all(self) -> list[Answer]:
         """Return an answer for every statistic that was asked for, in their order."""
@@ -131,16 +145,50 @@ class Telling:
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         found = self.result.at(level)
         assert found is not None
+        reading, units = self._sure(level), self.units(level)
         promise = self.promises[level]
-        text = self.about(found.value)
+        inward = units < found.value if level > Fraction(1, 2) else units > found.value
+        if inward and 0 < level < 1 and promise.step is None:
+            promise = replace(promise, beyond=None)  # it bounded the records beyond another value
+        text = self.about(units)
+        where = "" if reading is None or self.reader is None else guaranteed(self.reader.partition, reading)
+        sure = f" The exact {label(statistic)} is guaranteed to {where}." if where else ""
         return Answer(
             name=label(statistic),
-            value=self.value(found.value),
+            value=self.value(units),
             accuracy=None,
-            statement=f"{self.words._headline(statistic)}: {text}. {self._promised(statistic, promise)}",
+            statement=f"{self.words.headline(statistic)}: {text}. {self._promised(statistic, promise)}{sure}",
             text=text,
+            interval=None if reading is None else reading.interval,
             promise=promise,
         )
+
+    def units(self, level: Fraction) -> int:
+        """Return the answer at a level, in units, within the ends that public buckets guarantee."""
+        found, reading = self.result.at(level), self._sure(level)
+        assert found is not None
+        if reading is None or reading.interval is None:
+            return found.value
+        low, high = map(self._units, reading.interval)
+        return min(max(found.value, low), high)
+
+    def _sure(self, level: Fraction) -> Reading | None:
+        """The interval of a quantile that buckets guarantee; None where they count other values, or are not public."""
+        spec = self.words.spec
+        if self.reader is None or (spec.unit is not None and spec.per_unit is None):
+            return None  # of several values, or a random one, a unit may count with another in its buckets
+        reading = self.reader.quantile(Quantile(level), level)
+        return None if reading.interval is None else reading
+
+    def _units(self, value: Any) -> int:
+        """An end of a bucket in units; an open end is that of all values."""
+        if isinstance(value, float) and math.isinf(value):
+            return self.asked.column.scale.limit * (1 if value > 0 else -1)
+        if isinstance(value, dt.datetime):
+            return micros_since_epoch(value)
+        if isinstance(value, dt.date):
+            return days_since_epoch(value)
+        return self.asked.column.scale.units(value)
 
     @property
     def promises(self) -> dict[Fraction, RankPromise]:
@@ -163,7 +211,7 @@ class Telling:
         told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
-        word = self.words._headline(statistic).partition(" (")[0]
+        word = self.words.headline(statistic).partition(" (")[0]
         reached = value_words(self.value(promise.reaches))
         return f"{told}; {_SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
 
@@ -184,17 +232,16 @@ class Telling:
         return where if any(each.target is None for each in drawn) else f"{where} and near the median"
 
     def _difference(self, word: str, statistic: Statistic) -> Answer:
-        low, high = (self.result.at(level) for level in _ends(word))
-        assert low is not None and high is not None
-        first, second = self.value(low.value), self.value(high.value)
+        low, high = (self.units(level) for level in _ends(word))
+        first, second = self.value(low), self.value(high)
         scale = self.asked.column.scale
-        number = scale.value(high.value - low.value)
+        number = scale.value(high - low)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
         text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
-            f"{self.words._headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
+            f"{self.words.headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
         )
         return Answer(name=label(statistic), value=value, accuracy=None, statement=statement, text=text)
 
@@ -210,7 +257,7 @@ class Telling:
         value = to_double(number)
         shown = _rounded(number, promise, word)
         text = f"about {figure(shown)}"
-        head = f"{self.words._headline(statistic)}: {text}."
+        head = f"{self.words.headline(statistic)}: {text}."
         if found.tally is None or promise is None:
             told = "No bound on its error is stated."
         else:
@@ -237,7 +284,7 @@ class Telling:
         spec, budget = self.words.spec, self.asked.budget
         share = self.asked.parts[part]
         needed = math.ceil(few / share)
-        headline = self.words._headline(statistic)
+        headline = self.words.headline(statistic)
         told = (
             f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
             f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."

@@ -59,7 +59,7 @@ def check_automatic(table: Table, counting: Counting, spec: Spec) -> None:
     except InputError:
         raise InputError("bounds", "must differ within ±10^39 for automatic buckets", remedy=_OTHERWISE) from None
     check_ranks(table, counting)
-    sorts = hasattr(table, "sorted_column") and not counting.groups and counting.units is None
+    sorts = hasattr(table, "sorted_column") and counting.plain
     if not sorts and not hasattr(table, "workspace"):
         raise InputError(
             "width",

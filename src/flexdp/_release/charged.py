@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,7 +28,9 @@ from flexdp.accounting.payment import Payment
 from flexdp.errors import InputError, LedgerError, P
 from flexdp.guarantees import AddRemove, Privacy
 
-__all__ = ["identity", "ledger_given", "run_charged"]
+__all__ = ["Payer", "identity", "paid_by", "payer_of", "run_paid"]
+
+_Made = TypeVar("_Made", Release, Releases)
 
 _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
             "max_buckets_per_unit")  # fmt: skip
@@ -36,7 +39,15 @@ _SOURCE = ("engine", "format", "delimiter")  # how a table is read, not what is 
 _MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
 
 
-def ledger_given(ledger: Any, dataset: Any, fresh: Any) -> tuple[Ledger, str, bool] | None:
+class Payer(NamedTuple):
+    """Who pays for a release: a data set of a ledger, again if ``fresh``."""
+
+    ledger: Ledger
+    dataset: str
+    fresh: bool
+
+
+def payer_of(ledger: Any, dataset: Any, fresh: Any) -> Payer | None:
     """Check the three parameters of a charged release; None where no ledger is used."""
     again = flag("fresh", fresh)
     if ledger is None:
@@ -47,7 +58,7 @@ def ledger_given(ledger: Any, dataset: Any, fresh: Any) -> tuple[Ledger, str, bo
     found = ledger if isinstance(ledger, Ledger) else Ledger(path_text("ledger", ledger))
     if dataset is None:
         raise InputError("dataset", ("is missing: ", P("ledger"), " needs the declared name of the data set"))
-    return instance("ledger", found, Ledger, "a Ledger or its address"), checked_name(dataset), again
+    return Payer(instance("ledger", found, Ledger, "a Ledger or its address"), checked_name(dataset), again)
 
 
 def identity(request: Request, budget: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -93,12 +104,10 @@ def _plain(name: str, value: Any) -> Any:
     raise TypeError("no public form")
 
 
-def run_charged(
+def run_paid(
     request: Request,
-    ledger: Ledger,
-    dataset: str,
+    payer: Payer | None,
     *,
-    fresh: bool,
     epsilon: Number,
     delta: Number,
     certify: Number | None = None,
@@ -111,10 +120,8 @@ def run_charged(
     ----------
     request
         The request, with its noise made: everything that can be refused has been.
-    ledger, dataset
-        Who pays.
-    fresh
-        True to pay again although the same release was made before.
+    payer
+        Who pays; without a payer the request is just run.
     epsilon, delta, certify, split
         The budget as it was given.
     charged
@@ -125,6 +132,9 @@ def run_charged(
     Release or Releases
         With its :class:`Payment`.
     """
+    if payer is None:
+        return request.run()
+    ledger, dataset, fresh = payer
     unit = request.questions[0].spec.unit or "record"
     account = ledger.account(dataset)
     if account.unit != unit:
@@ -139,10 +149,17 @@ def run_charged(
     key = "" if public is None else digest(public)
     if key and not fresh and (found := ledger.find(dataset, key)) is not None:
         reader = Releases if request.separately else Release
-        earlier = reader.from_json(found.document)
+        try:
+            earlier = reader.from_json(found.document)
+        except InputError:  # stored by another version of flexdp
+            raise InputError(
+                "dataset",
+                ": the stored release of this request cannot be read by this version of flexdp",
+                remedy=("Say ", P("fresh", True), " to pay for a new one."),
+            ) from None
         left = ledger.account(dataset)
         nothing = Fraction(0)
-        return _paid(
+        return paid_by(
             earlier, Payment(found.receipt, True, True, nothing, nothing, left.remaining_epsilon, left.remaining_delta)
         )
     cost = Privacy(epsilon=EPSILON.check(epsilon), delta=PURE_DELTA.check(delta), neighbours=AddRemove(unit))
@@ -155,19 +172,16 @@ def run_charged(
     published = request.run()
     if published.privacy.epsilon > cost.epsilon or published.privacy.delta > cost.delta:
         raise LedgerError("the release would have cost more than was charged, so it was not published")
-    stored = True
-    try:
+    stored, rest = False, (account.remaining_epsilon - cost.epsilon, account.remaining_delta - cost.delta)
+    with suppress(LedgerError):  # it has been paid for; only its repetition would not be free
         ledger.store(receipt, published.to_json(), request=key)
-    except LedgerError:  # it has been paid for; only its repetition is not free
-        stored = False
-    left_epsilon, left_delta = account.remaining_epsilon - cost.epsilon, account.remaining_delta - cost.delta
-    if stored:
+        stored = True
         left = ledger.account(dataset)
-        left_epsilon, left_delta = left.remaining_epsilon, left.remaining_delta
-    return _paid(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, left_epsilon, left_delta))
+        rest = left.remaining_epsilon, left.remaining_delta
+    return paid_by(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, *rest))
 
 
-def _paid(release: Release | Releases, payment: Payment) -> Release | Releases:
+def paid_by(release: _Made, payment: Payment | None) -> _Made:
     """Note on a release what it cost; it is no part of what is published."""
     object.__setattr__(release, "_payment", payment)
     return release

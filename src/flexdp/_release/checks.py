@@ -18,6 +18,7 @@ from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import Wanted
 from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_unread
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
+from flexdp._release.filters import named_columns, record_filter
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -55,21 +56,24 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
     from flexdp.tables import Axis, Counting
 
     refuse_both(options)
-    declared = [table.column(name) for name in columns]
+    named = named_columns(table, options.get("derive"), options.get("zone"))
+    declared = [named.column(name) for name in columns]
     per_unit = options.get("per_unit")
     chosen: Any = None if per_unit is None else choice("per_unit", per_unit, _PER_UNIT)
     axes = _axes(declared, options, means=chosen == "mean")
     if len(axes) > 1:
         make_grid([axis.buckets for axis in axes])
-    by = group_columns(table, options.get("by"), options.get("by_kind"))
+    by = group_columns(named, options.get("by"), options.get("by_kind"))
     labels = [Axis(column=found, kind=kind, buckets=Exact(kind)) for found, kind in by]
     _refuse_twice([*declared, *(axis.column for axis in labels)])
     groups = options.get("groups")
     among = None if groups is None else declared_groups(groups, [axis.kind for axis in labels])
     unit, unit_kind, most = (options.get(name) for name in ("unit", "unit_kind", "max_buckets_per_unit"))
-    units = privacy_units(table, unit, unit_kind, most, chosen, axes, labels)
+    units = privacy_units(named, unit, unit_kind, most, chosen, axes, labels)
     index = None if among is None else tuple(group_index(group) for group in among)
-    counting = Counting(values=tuple(axes), groups=tuple(labels), declared=index, units=units)
+    kinds = {axis.column.name: axis.kind for axis in (*axes, *labels)}
+    where = record_filter(named, options.get("where"), kinds, options.get("zone"))
+    counting = Counting(values=tuple(axes), groups=tuple(labels), declared=index, units=units, where=where)
     check = getattr(table, "check", None)
     if check is not None:
         check(counting)  # what the engine cannot count is refused before anything is spent
@@ -83,6 +87,9 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         unit=None if units is None else units.column.name or "",
         max_buckets_per_unit=1 if units is None else units.most,
         per_unit=None if units is None or units.per_unit == "random" else units.per_unit,
+        where=None if where is None else where.text,
+        derived=named.used([column for column, _ in counting.named]),
+        of_query=bool(options.get("rows_are_records", False)),
     )
     asked, bucketed = check_ask(table, counting, spec, options)
     automatic = chooses_buckets(spec, options)

@@ -65,7 +65,7 @@ def released_automatically(question: Prepared, budget: AutoBudget) -> Release:
 def automatic_query(question: Prepared, dialect: str | None) -> str:
     """Return the statements that automatic buckets run; nothing is run."""
     from flexdp.tables import query_of
-    from flexdp.tables.ranks import rank_query_of
+    from flexdp.tables.rank_text import rank_query_of
 
     if dialect is not None:
         raise InputError(

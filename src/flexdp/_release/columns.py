@@ -15,10 +15,19 @@ from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
+    from flexdp._release.filters import Named
     from flexdp.tables import Axis, Column, Table, Units
     from flexdp.tables.counting import PerUnit
 
-__all__ = ["column_names", "declared_groups", "group_columns", "per_column", "privacy_units", "sorted_groups"]
+__all__ = [
+    "column_names",
+    "declared_groups",
+    "group_columns",
+    "named_column",
+    "per_column",
+    "privacy_units",
+    "sorted_groups",
+]
 
 _GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "date": dt.date}
 _UNIT_KINDS = ("text", "integer", "date")
@@ -73,7 +82,7 @@ def per_column(
     return listed
 
 
-def group_columns(table: Table, by: object, kinds: object) -> list[tuple[Column, Kind]]:
+def group_columns(table: Table | Named, by: object, kinds: object) -> list[tuple[Column, Kind]]:
     """Return the columns of the groups, each with the kind that it is read as."""
     if by is None:
         if kinds is not None:
@@ -82,7 +91,7 @@ def group_columns(table: Table, by: object, kinds: object) -> list[tuple[Column,
     names = [by] if isinstance(by, str) else sequence(by)
     if not names:
         raise InputError("by", "must be the name of a column, or a list of names", given=safe_repr(by))
-    columns = [_named(table, "by", name) for name in names]
+    columns = [named_column(table, "by", name) for name in names]
     listed = sequence(kinds)
     if listed is not None and len(listed) != len(columns):
         raise InputError(
@@ -94,8 +103,8 @@ def group_columns(table: Table, by: object, kinds: object) -> list[tuple[Column,
     return [(column, _group_kind(column, kind)) for column, kind in zip(columns, given, strict=True)]
 
 
-def _named(table: Table, parameter: str, name: object) -> Column:
-    """The column that a parameter names; a refusal names that parameter."""
+def named_column(table: Table | Named, parameter: str, name: object) -> Column:
+    """Return the column that a parameter names; a refusal names that parameter."""
     try:
         return table.column(name)
     except InputError as refusal:
@@ -190,7 +199,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
 
 
 def privacy_units(
-    table: Table,
+    table: Table | Named,
     unit: object,
     asked: object,
     most: object,
@@ -206,7 +215,7 @@ def privacy_units(
             if value is not None:
                 raise InputError(name, ("needs ", P("unit"), ", the column of the privacy unit"))
         return None
-    column = _named(table, "unit", unit)
+    column = named_column(table, "unit", unit)
     if column in [axis.column for axis in values]:
         raise InputError("unit", f"must not be the released column: {column.label} would publish the units themselves")
     if column in [axis.column for axis in groups]:

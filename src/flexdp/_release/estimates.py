@@ -1,26 +1,42 @@
-"""Quantiles in words: an estimate with "about" before it, and beside it what is certain."""
+"""Quantiles, ranges and applied functions in words: estimates with "about" before them, and what is certain."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
+from fractions import Fraction
 from typing import Any
 
+from flexdp._core.calendar import MICROSECOND
+from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
 from flexdp._release.answers import Reading
 from flexdp._release.ranges import (
     ANY,
     bucket_ends,
     bucket_texts,
+    ends_text,
+    figure,
     is_open,
     length_words,
     outer_ends,
     outward,
     value_words,
 )
+from flexdp.buckets.base import MEASURES
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
+from flexdp.guarantees import Accuracy
 
-__all__ = ["among_the_rest", "estimate_text", "guaranteed", "iqr_known", "iqr_text", "is_sure"]
+__all__ = [
+    "among_the_rest",
+    "applied_text",
+    "estimate_text",
+    "guaranteed",
+    "iqr_known",
+    "iqr_text",
+    "is_sure",
+    "span_text",
+]
 
 
 def estimate_text(partition: Partition, reading: Reading) -> str:
@@ -98,3 +114,46 @@ def _amount(amount: Any) -> str:
 def _is_released(reading: Reading) -> bool:
     """True if the value is the quantile of the records that are left, not an estimate."""
     return reading.accuracy is not None and not reading.accuracy.beta
+
+
+def span_text(partition: Partition, reading: Reading) -> str:
+    """Return the range of values: its two bounds, or itself where it is exact."""
+    value, accuracy, index = reading.value, reading.accuracy, reading.index
+    if accuracy is None or index is None:  # an end is open
+        timed = isinstance(value, dt.timedelta)
+        return f"{value_text(value - value % dt.timedelta(seconds=1)) if timed else value_words(value)} or more"
+    opened = is_open(partition, index[0], above=False) or is_open(partition, index[-1], above=True)
+    unit, middle, error = "", value, said(accuracy.beta)
+    if isinstance(value, dt.timedelta):
+        if not error and not opened:
+            return value_text(value)
+        unit = f" {accuracy.unit}"
+        middle = Fraction(value // MICROSECOND, MEASURES[accuracy.unit])
+    exact = said(middle) if isinstance(middle, float) else Fraction(middle)
+    ends = max(Fraction(0), exact - error), exact + error
+    if partition.relative:
+        low, high = outward(ends[0], 6, up=False), outward(ends[1], 6, up=True)
+    else:
+        low, high = _end(ends[0], up=False), _end(ends[1], up=True)
+    return f"{low}{unit} or more" if opened else f"{ends_text(low, high)}{unit}"
+
+
+def _end(end: Fraction, *, up: bool) -> str:
+    """An end of a range: exact where that is a short decimal, else a double rounded outward."""
+    text = number_text(end)
+    if "/" not in text and Fraction(text) == end:
+        return figure(end)
+    nearest = float_up(end) if up else -float_up(-end) + 0.0
+    return figure(nearest) if math.isfinite(nearest) else outward(end, 17, up=up)
+
+
+def applied_text(value: Any, accuracy: Accuracy | None) -> str:
+    """Return a value with its margin; fitted models, which are long, by their type."""
+    if not isinstance(value, bool | int | float | Fraction | dt.date | str):
+        shown = f"a {type(value).__name__}"
+    else:
+        shown = value_words(value)
+    if accuracy is None or not accuracy.beta:
+        return shown
+    unit = f" {accuracy.unit}" if accuracy.unit else ""
+    return f"{shown} ± {upper_text(accuracy.beta, 6)}{unit}"

@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from flexdp._core.display import from_report
 from flexdp._core.domains import path_text
 from flexdp._core.files import write_whole
 from flexdp._core.text import safe_repr
+from flexdp._release.answers import Answer
 from flexdp._release.asked import Asked
 from flexdp._release.asked_proof import answer_columns
+from flexdp._release.asked_sentences import Telling
+from flexdp._release.documents import fields_of
 from flexdp._release.frames import Library, bar_columns, frame_of
-from flexdp._release.json import json_text
+from flexdp._release.json import json_text, parse, unreadable
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.payment import Payment
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.histogram import KeyedHistogram
 
-__all__ = ["Exported", "write_page"]
+__all__ = ["Exported", "Picture", "write_page"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Picture:
+    """A picture as SVG text; notebooks show it."""
+
+    svg: str
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<Picture, SVG of {len(self.svg)} characters>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
 
 
 class Exported(ABC):
@@ -42,6 +63,20 @@ class Exported(ABC):
     def _document(self) -> dict[str, Any]:
         """The content of the JSON document."""
 
+    @abstractmethod
+    def _tellings(self) -> Iterator[tuple[tuple[Any, ...], Telling]]:
+        """The asked answers of each group in words; of the group () without groups."""
+
+    def answers(self) -> list[Answer]:
+        """Return every answer that was asked for; with groups, those of each group in turn.
+
+        Returns
+        -------
+        list of Answer
+            In the order in which they were asked for.
+        """
+        return [answer for _, telling in self._tellings() for answer in telling.all()]
+
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the release as JSON, by the schema in docs/release-json.md; :meth:`from_json` reads it back.
 
@@ -57,6 +92,41 @@ class Exported(ABC):
         """
         return json_text(self._document(), indent)
 
+    @classmethod
+    def from_json(cls, document: str | bytes) -> Self:
+        """Return the release that :meth:`to_json` wrote, unless anything in it was changed that can be checked.
+
+        The noise table is rebuilt from ε and δ, the keys from the buckets; the document must say the same of both.
+
+        Parameters
+        ----------
+        document
+            The JSON document, of this schema or of the first.
+
+        Returns
+        -------
+        Release
+            The release.
+
+        Raises
+        ------
+        InputError
+            If the document is not that of a release, complete and unchanged.
+        """
+        try:
+            content = parse(document)
+            found = cls(**fields_of(content))
+            same = {**found._document(), "flexdp": content["flexdp"]}
+            for added in ("answers", "conditions"):  # read off again, not believed
+                content.pop(added, None)
+        except InputError:
+            raise
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError):
+            raise unreadable() from None
+        if same != content or not isinstance(content["flexdp"], str):
+            raise unreadable()
+        return found
+
     def to_html(self) -> str:
         """Return the report as one HTML file that requests nothing from outside, made from the JSON alone.
 
@@ -66,6 +136,38 @@ class Exported(ABC):
             The page.
         """
         return from_report("html.page.page")(self._document(), self)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
+        """Draw the released counts.
+
+        Parameters
+        ----------
+        path
+            Where to write the picture as well, a file that ends in .svg; nowhere unless given.
+
+        Returns
+        -------
+        Picture
+            An SVG picture that a notebook shows.
+
+        Raises
+        ------
+        InputError
+            If there are no buckets to draw, or the file cannot be written.
+        """
+        if self.budget is None:
+            raise InputError(
+                "release",
+                "has no buckets to draw",
+                remedy=("Release them with ", P("width"), ", or leave out ", P("ask"), "."),
+            )
+        picture = Picture(from_report("charts.api.chart")(self._document()))
+        if path is not None:
+            place = path_text("path", path)
+            if not place.lower().endswith(".svg"):
+                raise InputError("path", "must end in .svg", given=safe_repr(place))
+            write_page(place, str(picture))
+        return picture
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte.
@@ -111,7 +213,7 @@ class Exported(ABC):
         dict
             Lists of equal length; empty where nothing was asked for.
         """
-        return {} if self.asked is None else answer_columns(self.spec, self.asked)
+        return {} if self.asked is None else answer_columns(self.spec, self.asked, list(self._tellings()))
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
         """Return the counts column by column: the groups, key, lower and upper of each column, then count and about.

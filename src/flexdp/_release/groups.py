@@ -99,6 +99,22 @@ class Groups(Mapping[Any, View]):
         """Return the interquartile range of each group."""
         return self._ask(Readable.iqr)
 
+    def count(self) -> GroupAnswers:
+        """Return the number of records of each group."""
+        return self._ask(Readable.count)
+
+    def mean(self) -> GroupAnswers:
+        """Return the mean of each group."""
+        return self._ask(Readable.mean)
+
+    def sum(self) -> GroupAnswers:
+        """Return the sum of each group."""
+        return self._ask(Readable.sum)
+
+    def std(self) -> GroupAnswers:
+        """Return the standard deviation of each group."""
+        return self._ask(Readable.std)
+
     def quantile(self, level: Number) -> GroupAnswers:
         """Return a quantile of each group."""
         return self._ask(lambda view: view.quantile(level))

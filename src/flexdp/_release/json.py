@@ -16,6 +16,7 @@ from flexdp._core.domains import integer
 from flexdp._core.exact import json_value
 from flexdp._core.text import is_short, safe_repr
 from flexdp._release.columns import declared_groups
+from flexdp._release.filters import check_texts
 from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp.accounting.budget import Budget, has_reach
 from flexdp.buckets.base import LONGEST_TEXT, Kind
@@ -108,6 +109,12 @@ def write(spec: Spec, budget: Budget | None, cells: KeyedHistogram, records_at_m
         document["by"] = list(spec.by)
         document["by_kind"] = list(spec.by_kinds)
         document["groups"] = json_value(spec.groups)
+    if spec.where is not None:
+        document["where"] = spec.where
+    if spec.derived:
+        document["derived"] = dict(spec.derived)
+    if spec.of_query:
+        document["rows_are_records"] = True
     document["privacy"] = {
         "epsilon": str(0 if budget is None else budget.epsilon),
         "delta": str(0 if budget is None else budget.delta),
@@ -217,6 +224,10 @@ def _spec(document: dict[str, Any]) -> Spec:
         raise ValueError("a column with two parts to play, or one without a name among others")
     if zone is not None and not (isinstance(zone, str) and is_short(zone) and {"date", "datetime"} & set(kinds)):
         raise TypeError("no time zone, or nothing to read by it")
+    where, derived = check_texts(document.get("where"), document.get("derived", {}))
+    of_query = document.get("rows_are_records", False)
+    if type(of_query) is not bool:
+        raise TypeError("neither rows of a table nor of a query")
     return Spec(
         columns=columns,
         partitions=tuple(make_buckets(each, **given) for each, given in zip(kinds, own, strict=True)),
@@ -227,6 +238,9 @@ def _spec(document: dict[str, Any]) -> Spec:
         unit=unit,
         max_buckets_per_unit=most,
         per_unit=per_unit,
+        where=where,
+        derived=derived,
+        of_query=of_query,
     )
 
 

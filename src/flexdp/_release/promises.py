@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, number_text, upper_text
-from flexdp._core.text import plural, thousands
+from flexdp._core.text import plural, thousands, visible
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.ranges import bounds_text, joined
-from flexdp._release.sentences import Words, is_cut, of_unit, record_count, short_name, unit_id
+from flexdp._release.sentences import Words, is_cut, of_unit, record_count, record_words, short_name, unit_id
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL
@@ -39,6 +39,7 @@ __all__ = [
 PUBLISHED = (
     "Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere."
 )
+LONGEST_WHERE = 10_000  # characters: all of it
 ABOUT = (
     "“About” marks an estimate: the mean loss is added back to each count, and the records of a bucket are spread "
     "evenly over it. What is guaranteed is said beside it."
@@ -113,7 +114,10 @@ def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
         bounded = f" {'limited to' if clamped else 'within'} {' × '.join(map(bounds_text, spec.partitions))}"
     needed = [short_name(name) for name in spec.by] if spec.groups is None else []
     needed += [] if spec.unit is None else [short_name(spec.unit)]
-    out = [f"Counted: {values}{bounded}{_owners(spec, needed)}."]
+    records = record_words(spec, LONGEST_WHERE)
+    which = f", {' '.join(records)}" if spec.of_query else f", in records {records[0]}" if records else ""
+    out = [f"Counted: {values}{bounded}{_owners(spec, needed)}{which}."]
+    out += [f"Here {short_name(name)} is {visible(text)}." for name, text in spec.derived]
     if spec.unit is not None and spec.per_unit is None:
         spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
         together = " of all groups together" if spec.by else ""
@@ -178,6 +182,8 @@ def _not_counted(spec: Spec) -> list[str]:
         out.append("times outside the years 1 to 9999")
     if spec.by:
         out.append("records that lie in none of the groups")
+    if spec.where is not None:
+        out.append("records that fail the filter, or for which a missing cell leaves it open")
     if spec.unit is not None:
         out.append(f"records without {short_name(spec.unit)}")
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -12,16 +13,16 @@ import numpy as np
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.answers import Answer, Reader
 from flexdp._release.asked import Asked
-from flexdp._release.asked_proof import asked_answers, listing_conditions
+from flexdp._release.asked_proof import listing_conditions
 from flexdp._release.asked_sentences import Telling
 from flexdp._release.automatic import Auto
 from flexdp._release.automatic_words import how_chosen, too_few_for_groups
+from flexdp._release.causes import likely_causes
 from flexdp._release.certifying import certificate_of
-from flexdp._release.documents import fields_of, written
+from flexdp._release.documents import written
 from flexdp._release.exported import Exported
 from flexdp._release.fitting import fitting
 from flexdp._release.groups import Groups, cells_summed, group_places
-from flexdp._release.json import parse, unreadable
 from flexdp._release.promises import Certificate, conditions
 from flexdp._release.readable import Readable, View, not_asked
 from flexdp._release.sentences import Words
@@ -97,6 +98,10 @@ class Release(Readable, Exported):
     '<!DOCTYPE html>'
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     release.report(f"{folder}/ages.html")
+    ...     release.plot(f"{folder}/ages.svg").svg[:4]
+    '<svg'
+    >>> release.count().name, release.mean().name, release.sum().name, release.std().name
+    ('number of records', 'mean', 'sum', 'standard deviation')
 
     Asked answers:
 
@@ -159,20 +164,22 @@ class Release(Readable, Exported):
         return bool(len(self.cells)) or (self.asked is not None and self.asked.answered)
 
     @property
+    def likely_causes(self) -> tuple[str, ...]:
+        """Why nothing survived, as far as public parameters tell; empty where anything did, and without buckets."""
+        return () if self.survived or self.budget is None else likely_causes(self.spec, self.max_drop)
+
+    @property
     def _telling(self) -> Telling | None:
         if self.asked is None or self.spec.by:
             return None
-        return Telling(self.asked, self.asked.results[()], self._words)
+        return Telling(self.asked, self.asked.results[()], self._words, None if self.budget is None else self._reader)
 
-    def answers(self) -> list[Answer]:
-        """Return every answer that was asked for; with groups, those of each group in turn.
-
-        Returns
-        -------
-        list of Answer
-            In the order in which they were asked for.
-        """
-        return [] if self.asked is None else [answer for _, answer in asked_answers(self.spec, self.asked)]
+    def _tellings(self) -> Iterator[tuple[tuple[Any, ...], Telling]]:
+        if self._telling is not None:
+            yield (), self._telling
+        elif self.asked is not None:
+            views = ((group, self._view(group, where).telling) for group, where in self._group_places.items())
+            yield from ((group, telling) for group, telling in views if telling is not None)
 
     @cached_property
     def partition(self) -> Partition:
@@ -221,6 +228,8 @@ class Release(Readable, Exported):
         """The conditions that all answers share: which records count, and how often."""
         listed = () if self.asked is None else listing_conditions(self.spec, self.asked)
         chosen = () if self.auto is None else how_chosen(self.spec, self.auto)
+        if self.auto is not None and self.auto.chosen:
+            chosen += (f"Each count is {self._words.too_low} and never too high.",)
         return (*conditions(self.spec, bucketed=self.budget is not None), *listed, *chosen)
 
     @property
@@ -267,10 +276,13 @@ class Release(Readable, Exported):
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        places = group_places(self.spec, self.cells)
+        return Groups(self.spec.by, self._group_places, self._view)
+
+    @property
+    def _group_places(self) -> dict[tuple[Any, ...], slice]:
         if self.budget is None:
-            places = {} if self.asked is None else dict.fromkeys(self.asked.results, slice(0, 0))
-        return Groups(self.spec.by, places, self._view)
+            return {} if self.asked is None else dict.fromkeys(self.asked.results, slice(0, 0))
+        return group_places(self.spec, self.cells)
 
     def _view(self, group: tuple[Any, ...], where: slice) -> View:
         """One group, by its values and by where its buckets are."""
@@ -279,9 +291,8 @@ class Release(Readable, Exported):
         reader = None
         if self.budget is not None:
             reader = self._counts(part, self.cells.histogram(self._value_places, where))
-        return View(
-            reader, words, None if self.asked is None else Telling(self.asked, self.asked.results[group], words)
-        )
+        asked = self.asked
+        return View(reader, words, None if asked is None else Telling(asked, asked.results[group], words, reader))
 
     def marginal(self, column: str) -> View:
         """Return one of several released columns, with the others added up.
@@ -353,41 +364,6 @@ class Release(Readable, Exported):
 
     def _document(self) -> dict[str, Any]:
         return written(self.spec, self.budget, self.cells, self.records_at_most, self.asked, self.auto, self.privacy)
-
-    @classmethod
-    def from_json(cls, document: str | bytes) -> Release:
-        """Return the release that :meth:`to_json` wrote, unless anything in it was changed that can be checked.
-
-        The noise table is rebuilt from ε and δ, the keys from the buckets; the document must say the same of both.
-
-        Parameters
-        ----------
-        document
-            The JSON document, of this schema or of the first.
-
-        Returns
-        -------
-        Release
-            The release.
-
-        Raises
-        ------
-        InputError
-            If the document is not that of a release, complete and unchanged.
-        """
-        try:
-            content = parse(document)
-            found = cls(**fields_of(content))
-            same = {**found._document(), "flexdp": content["flexdp"]}
-            for added in ("answers", "conditions"):  # read off again, not believed
-                content.pop(added, None)
-        except InputError:
-            raise
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError):
-            raise unreadable() from None
-        if same != content or not isinstance(content["flexdp"], str):
-            raise unreadable()
-        return found
 
     def __repr__(self) -> str:
         names = [repr(name) for name in self.spec.columns]

@@ -16,10 +16,26 @@ from flexdp._core.text import safe_repr
 from flexdp._release.answers import Answer, Reader, Reading
 from flexdp._release.asked_sentences import Telling
 from flexdp._release.asking import word_of
+from flexdp._release.moments import Moment, moment
 from flexdp._release.sentences import Words
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
-from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top
+from flexdp.statistics import (
+    IQR,
+    Count,
+    Max,
+    MaxAtLeast,
+    Mean,
+    Median,
+    Min,
+    Mode,
+    Quantile,
+    Range,
+    Std,
+    Sum,
+    Support,
+    Top,
+)
 
 __all__ = ["Readable", "View", "not_asked"]
 
@@ -50,12 +66,6 @@ class Readable(ABC):
         telling = self._telling
         return telling.answer(word) if telling is not None and telling.has(word) else None
 
-    def _only_asked(self, word: str) -> Answer:
-        found = self._asked(word)
-        if found is None:
-            raise not_asked(word)
-        return found
-
     @property
     def records_about(self) -> Answer:
         """The noisy number of records that asked answers are based on."""
@@ -64,34 +74,57 @@ class Readable(ABC):
         return self._telling.records_about()
 
     def count(self) -> Answer:
-        """Return the number of records that was asked for.
+        """Return the number of records, or of units that count in one bucket each.
 
         Returns
         -------
         Answer
-            The noisy number of records.
+            The noisy number where it was asked for; else an estimate from the buckets, with a certain interval.
         """
-        return self._only_asked("count")
+        return self._moment(Count(), "count")
 
     def mean(self) -> Answer:
-        """Return the mean that was asked for.
+        """Return the mean.
 
         Returns
         -------
         Answer
-            The mean of the values limited to public ends, or to ends found privately.
+            Where it was asked for, the mean of the values limited to public ends, or to ends found privately; else an
+            estimate from the buckets, with a certain interval where all of them are closed and public.
         """
-        return self._only_asked("mean")
+        return self._moment(Mean(), "mean")
 
     def sum(self) -> Answer:
-        """Return the sum that was asked for.
+        """Return the sum.
 
         Returns
         -------
         Answer
-            The sum of the values limited to public ends, or to ends found privately.
+            Where it was asked for, the sum of the values limited to public ends, or to ends found privately; else an
+            estimate from the buckets, with a certain interval where all of them are closed and public.
         """
-        return self._only_asked("sum")
+        return self._moment(Sum(), "sum")
+
+    def std(self) -> Answer:
+        """Return the standard deviation.
+
+        Returns
+        -------
+        Answer
+            An estimate from the buckets; nothing is promised of its error.
+        """
+        return self._moment(Std(), "std")
+
+    def _moment(self, question: Moment, word: str) -> Answer:
+        if (found := self._asked(word)) is not None:
+            return found
+        try:
+            reader = self._reader
+        except InputError:
+            if self._telling is None:
+                raise
+            raise not_asked(word) from None
+        return moment(reader, self._words, question)
 
     def iqr(self) -> Answer:
         """Return the interquartile range.

@@ -7,47 +7,63 @@ very words.
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from flexdp._core.calendar import MICROSECOND
 from flexdp._core.display import listed
-from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
-from flexdp._core.text import plural, thousands
+from flexdp._core.exact import upper_text
+from flexdp._core.text import plural, thousands, visible
 from flexdp._release.answers import Answer, Applied, Counts, Reading
-from flexdp._release.estimates import among_the_rest, estimate_text, guaranteed, iqr_known, iqr_text, is_sure
+from flexdp._release.estimates import (
+    among_the_rest,
+    applied_text,
+    estimate_text,
+    guaranteed,
+    iqr_known,
+    iqr_text,
+    is_sure,
+    span_text,
+)
 from flexdp._release.ranges import (
     ANY,
     bounds_text,
     bucket_texts,
-    ends_text,
     figure,
-    is_open,
     joined,
-    outward,
     quoted,
     shortened,
     value_words,
 )
 from flexdp._release.spec import WHOLE, Part, Spec
-from flexdp.buckets.base import MEASURES
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.calculus.loss import shortfall, survives_from
 from flexdp.guarantees import Accuracy, percent_text
-from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support, Top
+from flexdp.statistics import (
+    IQR,
+    Count,
+    Max,
+    MaxAtLeast,
+    Mean,
+    Median,
+    Min,
+    Mode,
+    Quantile,
+    Range,
+    Statistic,
+    Support,
+    Top,
+)
 
-__all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "short_name", "unit_id"]
+__all__ = ["Words", "is_cut", "label", "of_unit", "record_count", "record_words", "short_name", "unit_id"]
 
 NOTHING = "nothing survived"
 _MOST_LISTED = 8
 _MOST_TOP = 20
 _LONGEST_NAME = 60
+_LONGEST_TEST = 80  # characters of a filter within an answer; the conditions show it in full
 
 
 def label(question: Statistic | Counts | Applied) -> str:
@@ -130,7 +146,7 @@ class Words:
     def _statement(self, reading: Reading, text: str) -> str:
         question = reading.question
         if text == NOTHING:
-            headline = self._headline(question)
+            headline = self.headline(question)
             several = isinstance(question, Counts | Support) or (isinstance(question, Top) and question.count > 1)
             least = record_count(self.spec, survives_from(self.max_drop))
             missing = f"{'are' if several else 'is'} no {headline[:1].lower()}{headline[1:]}"
@@ -140,8 +156,8 @@ class Words:
             )
         if isinstance(question, Counts):
             where = plural(len(reading.value), self.spot, thousands)
-            return f"{self._headline(question)} in {where}{self._added(question)}"
-        head = f"{self._headline(question)}: {text}."
+            return f"{self.headline(question)} in {where}{self._added(question)}"
+        head = f"{self.headline(question)}: {text}."
         if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
         if text == ANY and reading.accuracy is None:
@@ -177,11 +193,11 @@ class Words:
         if reading.empty:
             return NOTHING
         if isinstance(question, Applied):
-            return _applied(value, reading.accuracy)
+            return applied_text(value, reading.accuracy)
         if reading.index is None:
             return "none"
         if isinstance(question, Range):
-            return self._span(reading)
+            return span_text(self.partition, reading)
         if isinstance(question, Median | Quantile):
             return estimate_text(self.partition, reading)
         if isinstance(question, IQR):
@@ -198,27 +214,6 @@ class Words:
             return ranges[0]
         texts += [""] * (len(reading.index) - len(texts))
         return listed(texts, most)
-
-    def _span(self, reading: Reading) -> str:
-        """The range of values: its two bounds, or itself where it is exact."""
-        value, accuracy, index = reading.value, reading.accuracy, reading.index
-        if accuracy is None or index is None:  # an end is open
-            timed = isinstance(value, dt.timedelta)
-            return f"{value_text(value - value % dt.timedelta(seconds=1)) if timed else value_words(value)} or more"
-        opened = is_open(self.partition, index[0], above=False) or is_open(self.partition, index[-1], above=True)
-        unit, middle, error = "", value, said(accuracy.beta)
-        if isinstance(value, dt.timedelta):
-            if not error and not opened:
-                return value_text(value)
-            unit = f" {accuracy.unit}"
-            middle = Fraction(value // MICROSECOND, MEASURES[accuracy.unit])
-        exact = said(middle) if isinstance(middle, float) else Fraction(middle)
-        ends = max(Fraction(0), exact - error), exact + error
-        if self.partition.relative:
-            low, high = outward(ends[0], 6, up=False), outward(ends[1], 6, up=True)
-        else:
-            low, high = _end(ends[0], up=False), _end(ends[1], up=True)
-        return f"{low}{unit} or more" if opened else f"{ends_text(low, high)}{unit}"
 
     def loss(self, accuracy: Accuracy, question: Statistic | Counts | Applied | None = None) -> str:
         """Return what was left out, and that the answer is exact for the rest."""
@@ -281,7 +276,7 @@ class Words:
         each = self.per if self.part.column is not None else joined(self.groups)
         return f"at most {thousands(self.max_drop)} too low per {each}"
 
-    def _headline(self, question: Statistic | Counts | Applied) -> str:
+    def headline(self, question: Statistic | Counts | Applied) -> str:
         """The subject with its qualifiers: "Highest age (ward A)"."""
         return f"{self._subject(question)}{self._qualified}"
 
@@ -291,8 +286,10 @@ class Words:
         if isinstance(question, Max | Min):
             word = {False: ("Highest", "Lowest"), True: ("Latest", "Earliest")}[timed][isinstance(question, Min)]
             return f"{word} {noun}" if noun else f"{word} value of {of}"
-        if isinstance(question, Median):
-            return f"Median {noun}" if noun else f"Median of {of}"
+        if isinstance(question, Median | Mean):
+            return f"{_capital(question.name)} {noun}" if noun else f"{_capital(question.name)} of {of}"
+        if isinstance(question, Count):
+            return f"Number of {self._contents}"
         if isinstance(question, Range | Quantile):
             return f"{'Range' if isinstance(question, Range) else _capital(label(question))} of {of}"
         if isinstance(question, Counts):
@@ -352,7 +349,13 @@ class Words:
             out.append("the others within their bounds")
         if spec.zone is not None:
             out.append(spec.zone)
-        return f" ({', '.join(out)})" if out else ""
+        return f" ({', '.join([*out, *record_words(spec)])})" if out or record_words(spec) else ""
+
+
+def record_words(spec: Spec, longest: int = _LONGEST_TEST) -> list[str]:
+    """Return which records an answer is about, where that is not all of a table."""
+    out = ["of the rows of the given query"] if spec.of_query else []
+    return [*out, f"where {visible(shortened(spec.where, longest))}"] if spec.where is not None else out
 
 
 def of_unit(spec: Spec) -> str:
@@ -374,24 +377,3 @@ def _capital(words: str) -> str:
 
 def _count(count: float) -> str:
     return thousands(count) if isinstance(count, int) else figure(count)
-
-
-def _end(end: Fraction, *, up: bool) -> str:
-    """An end of a range: exact where that is a short decimal, else a double rounded outward."""
-    text = number_text(end)
-    if "/" not in text and Fraction(text) == end:
-        return figure(end)
-    nearest = float_up(end) if up else -float_up(-end) + 0.0
-    return figure(nearest) if math.isfinite(nearest) else outward(end, 17, up=up)
-
-
-def _applied(value: Any, accuracy: Accuracy | None) -> str:
-    """A value with its margin; fitted models, which are long, by their type."""
-    if not isinstance(value, bool | int | float | Fraction | dt.date | str):
-        shown = f"a {type(value).__name__}"
-    else:
-        shown = value_words(value)
-    if accuracy is None or not accuracy.beta:
-        return shown
-    unit = f" {accuracy.unit}" if accuracy.unit else ""
-    return f"{shown} ± {upper_text(accuracy.beta, 6)}{unit}"

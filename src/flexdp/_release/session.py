@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from flexdp._release.api import query, release
-from flexdp._release.charged import ledger_given
+from flexdp._release.charged import payer_of
 from flexdp._release.published import Release
 from flexdp._release.several import Releases
 from flexdp.accounting.entries import Account
@@ -72,7 +72,7 @@ class Session:
     """
 
     def __init__(self, source: Any, *, ledger: Any, dataset: str, **options: Any) -> None:
-        payer = ledger_given(ledger, dataset, False)
+        payer = payer_of(ledger, dataset, False)
         if payer is None:
             raise InputError("ledger", ("is missing: a session needs ", P("ledger"), " and ", P("dataset")))
         self._source, self._options = source, options

@@ -41,6 +41,12 @@ class Spec:
         Number of buckets that one unit may count in.
     per_unit
         Which one value of each unit counts; None where all of its buckets may.
+    where
+        Canonical text of the test of the records that count; None where all do.
+    derived
+        Names and canonical texts of columns that are computed from others.
+    of_query
+        The rows are those of a query whose records the caller vouches for.
 
     Examples
     --------
@@ -58,6 +64,9 @@ class Spec:
     unit: str | None = None
     max_buckets_per_unit: int = 1
     per_unit: OneValue | None = None
+    where: str | None = None
+    derived: tuple[tuple[str, str], ...] = ()
+    of_query: bool = False
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -5,6 +5,7 @@ pre_process, post_process         what is done before and after a private mechan
 of_unit, of_each_bucket           k buckets with independent noise: (kε, 1 − (1 − δ)^k), and back
 of_group, of_each_member          k steps of one relation: (kε, δ·S_k), S_k = 1 + e^ε + … + e^{(k−1)ε}, and back
 split, divide, total              a budget divided over columns, buckets and a total; its sum over releases
+of_each_release                   a budget shared equally by several releases
 ================================= =====================================================================================
 
 Everything is exact or rounded to the private side: a derived guarantee up, a parameter to calibrate noise with down.
@@ -33,6 +34,7 @@ __all__ = [
     "divide",
     "of_each_bucket",
     "of_each_member",
+    "of_each_release",
     "of_group",
     "of_unit",
     "post_process",
@@ -270,6 +272,31 @@ def split(privacy: Privacy, shares: Sequence[Number]) -> tuple[Privacy, ...]:
         replace(privacy, epsilon=privacy.epsilon * part / whole, delta=privacy.delta * part / whole, delta_real=None)
         for part in parts
     )
+
+
+def of_each_release(privacy: Privacy, releases: int) -> Privacy:
+    """Divide a budget equally over several releases, each of which may depend on the ones before.
+
+    Parameters
+    ----------
+    privacy
+        The whole budget.
+    releases
+        Number of releases m.
+
+    Returns
+    -------
+    Privacy
+        (ε/m, δ/m), by basic composition; :func:`total` of m such parts gives the whole again.
+
+    Examples
+    --------
+    >>> part = of_each_release(Privacy(epsilon=1, delta="1e-6"), 4)
+    >>> float(part.epsilon), float(part.delta)
+    (0.25, 2.5e-07)
+    """
+    privacy, many = _privacy(privacy), integer("releases", releases)
+    return replace(privacy, epsilon=privacy.epsilon / many, delta=privacy.delta / many, delta_real=None)
 
 
 class Division(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,11 @@ __all__ = [
     "all_of",
     "bounds_pair",
     "comma_separated",
+    "group_options",
+    "labels",
+    "named_values",
     "pair_of",
+    "paying",
     "prepared",
     "source_of",
     "table_options",
@@ -46,6 +50,22 @@ def comma_separated(_context: click.Context, parameter: click.Parameter, value: 
             parameter.name or "", "must be values separated by commas, none of them empty", given=safe_repr(value)
         )
     return [part if f'"{part}"' in value else part.strip() for part in row]
+
+
+def named_values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    """Split NAME=VALUE as an option's callback."""
+    out: dict[str, str] = {}
+    for value in values:
+        name, sign, rest = value.partition("=")
+        if not sign or not name.strip() or not rest.strip() or name.strip() in out:
+            raise InputError(
+                parameter.name or "",
+                "must be written NAME=VALUE, each name once",
+                given=safe_repr(value),
+                remedy="For example 'stay=arr - dep'.",
+            )
+        out[name.strip()] = rest.strip()
+    return out or None
 
 
 def bounds_pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
@@ -83,6 +103,48 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 IN_DATABASE = click.option(
     "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db or .sqlite file."
 )
+_LABELS = (
+    click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
+    click.option(
+        "--by-kind",
+        metavar="K,K,…",
+        callback=comma_separated,
+        help="Type of group columns that declare none: text (default), integer, date, boolean; one, or one for each.",
+    ),
+    click.option(
+        "--groups",
+        metavar="G,G,…",
+        callback=comma_separated,
+        help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
+    ),
+    click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
+    click.option(
+        "--unit-kind",
+        type=click.Choice(["text", "integer", "date"]),
+        help="Type of a unit column that declares none; default: text.",
+    ),
+    click.option(
+        "--max-buckets-per-unit",
+        metavar="K",
+        help="Maximum number of buckets one unit may count in; required with --unit.",
+    ),
+    click.option(
+        "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
+    ),
+    click.option(
+        "--derive",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=named_values,
+        help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
+    ),
+    click.option(
+        "--rows-are-records",
+        is_flag=True,
+        help="Vouch for a view: every record makes at most one row, and no row depends on two.",
+    ),
+    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
+)
 _TABLE = (
     click.argument("source", metavar="FILE...", nargs=-1),
     click.argument("column"),
@@ -117,37 +179,13 @@ _TABLE = (
         help="Type of a column that declares none.",
     ),
     click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin."),
-    click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
-    click.option(
-        "--by-kind",
-        metavar="K,K,…",
-        callback=comma_separated,
-        help="Type of group columns that declare none: text (default), integer, date, boolean; one, or one for each.",
-    ),
-    click.option(
-        "--groups",
-        metavar="G,G,…",
-        callback=comma_separated,
-        help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
-    ),
-    click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
-    click.option(
-        "--unit-kind",
-        type=click.Choice(["text", "integer", "date"]),
-        help="Type of a unit column that declares none; default: text.",
-    ),
-    click.option(
-        "--max-buckets-per-unit",
-        metavar="K",
-        help="Maximum number of buckets one unit may count in; required with --unit.",
-    ),
+    *_LABELS,
     click.option(
         "--ask",
         multiple=True,
         metavar="S",
         help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
     ),
-    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
     IN_DATABASE,
     DELIMITER,
     FORMAT,
@@ -161,6 +199,14 @@ def all_of(options: tuple[Callable[[_F], _F], ...]) -> Callable[[_F], _F]:
 
 
 table_options: Callable[[Any], Any] = all_of(_TABLE)
+paying: Callable[[Any], Any] = all_of(
+    (
+        click.option("--ledger", metavar="FILE", help="Ledger that pays: a file, or postgresql://…"),
+        click.option("--dataset", metavar="NAME", help="Declared data set in the ledger, e.g. payroll-2026."),
+        click.option("--fresh", is_flag=True, help="Pay again, although the same release was made before."),
+    )
+)
+labels: Callable[[Any], Any] = all_of(_LABELS)
 
 
 def source_of(files: tuple[str, ...], table: str | None) -> Any:
@@ -194,19 +240,22 @@ def prepared(source: tuple[str, ...], column: str, table: str | None, **options:
     if options["separately"] and not also:
         raise InputError("separately", "needs several columns", remedy=("Name the others with ", P("also"), "."))
     names = [column, *also]
-    if options["by_kind"] and len(options["by_kind"]) == 1:
-        (options["by_kind"],) = options["by_kind"]
-    if options["groups"] and len(by) > 1:
-        options["groups"] = [tuple(part.strip() for part in group.split(":")) for group in options["groups"]]
     options["ask"] = list(options["ask"]) or None
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(
         source_of(source, table),
         names if also else column,
-        by=list(by) or None,
-        **options,
+        **{**options, **group_options(by, options["by_kind"], options["groups"])},
     )
+
+
+def group_options(by: Sequence[str], kinds: list[str] | None, groups: list[str] | None) -> dict[str, Any]:
+    """Return the columns of groups, their kinds and the declared groups as the library takes them."""
+    among: list[Any] | None = groups
+    if groups and len(by) > 1:
+        among = [tuple(part.strip() for part in group.split(":")) for group in groups]
+    return {"by": list(by) or None, "by_kind": kinds[0] if kinds and len(kinds) == 1 else kinds, "groups": among}
 
 
 def _each(name: str, value: Any, columns: list[str]) -> Any:

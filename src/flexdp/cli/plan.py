@@ -38,15 +38,25 @@ __all__ = ["plan"]
 )
 @click.option("--releases", default="1", show_default=True, metavar="M", help="Number of releases that share ε and δ.")
 @click.option("--simulate", metavar="LAW", help="Simulated data: normal, normal:50,15, lognormal:median=30,sigma=1, …")
+@click.option("--ask", multiple=True, metavar="S", help="Statistic to answer directly: max, q0.99, …; repeatable.")
+@click.option("--seed", default="0", show_default=True, metavar="S", help="Seed of the trials on simulated data.")
 @click.option("--public-sample", nargs=2, metavar="FILE COLUMN", help="Public data, to show what to expect.")
 @AS_JSON
 @click.pass_obj
-def plan(run: Run | None, /, as_json: bool, public_sample: tuple[str, str] | None, kind: Any, **options: Any) -> int:
+def plan(
+    run: Run | None,
+    /,
+    as_json: bool,
+    public_sample: tuple[str, str] | None,
+    kind: Any,
+    ask: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Choose ε, δ and buckets, and see what will be lost. Reads no private data and spends nothing."""
     sample = None
     if public_sample is not None:
         sample, kind = _sample(*public_sample, kind, options)
-    advice: Advice = advice_for(kind=kind or "number", public_sample=sample, **options)
+    advice: Advice = advice_for(kind=kind or "number", public_sample=sample, ask=list(ask) or None, **options)
     text = advice.to_json(indent=2) if as_json else visible_lines(advice.text((run or Run()).spell))
     click.echo(text)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
@@ -15,11 +16,11 @@ from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import comma_separated, prepared, table_options
-from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers
+from flexdp.cli.options import comma_separated, paying, prepared, table_options
+from flexdp.cli.output import AtomicFile, all_answers, json_document, print_answers, stats_of_each
 from flexdp.errors import InputError
 
-__all__ = ["release"]
+__all__ = ["publish", "release"]
 
 _LARGE_DELTA = Fraction(1, 100)  # warn from here
 _WRITTEN = {
@@ -57,9 +58,7 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
     callback=comma_separated,
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
-@click.option("--ledger", metavar="FILE", help="Ledger that pays: a file, or postgresql://…")
-@click.option("--dataset", metavar="NAME", help="Declared data set in the ledger, e.g. payroll-2026.")
-@click.option("--fresh", is_flag=True, help="Pay again, although the same release was made before.")
+@paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -84,29 +83,38 @@ def release(
 
     Every run spends (ε, δ) again, unless --ledger finds that the same release was made before.
     """
-    from flexdp._release.charged import ledger_given, run_charged
+    from flexdp._release.charged import payer_of, run_paid
 
-    payer = ledger_given(ledger, dataset, fresh)
+    payer = payer_of(ledger, dataset, fresh)
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
-    questions = parse_stats(stats, request)
+    work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
+    told = options["kind"] is not None
+    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output, told=told)
+
+
+def publish(
+    run: Run,
+    request: Any,
+    stats: Sequence[str],
+    *,
+    work: Callable[..., Any],
+    payer: Any,
+    as_json: bool,
+    output: str | None,
+    told: bool,
+) -> int:
+    """Run a request, write it to a file and print its answers; ``told`` if the caller said how cells are written.
+
+    ``work`` runs it, and calls ``charged`` once ``payer`` has paid.
+    """
+    questions = stats_of_each(stats, request)
     _warn(request)
     published: Any = None
     unwritten = False
     try:
         with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
-                if payer is None:
-                    published = request.run()
-                else:
-                    budget: Any = {"epsilon": epsilon, "delta": delta, "certify": certify, "split": split}
-                    published = run_charged(
-                        request,
-                        payer[0],
-                        payer[1],
-                        fresh=payer[2],
-                        charged=partial(setattr, run, "spent", True),
-                        **budget,
-                    )
+                published = work(charged=partial(setattr, run, "spent", True))
             run.spent = published.payment is None or not published.payment.free
             target.write(published)
     except OSError:  # what has been paid for is printed all the same
@@ -115,26 +123,28 @@ def release(
         unwritten = True
     _tell_cost(published, payer)
     each = list(published.values()) if request.separately else [published]
-    _tell_reading(request, asked=options["kind"] is not None and all(one.survived for one in each))
+    _tell_reading(request, asked=told and all(one.survived for one in each))
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
         from flexdp._release.json import SCHEMA_OF_SEVERAL
 
-        documents = [json_document(one, questions) for one in each]
+        documents = [json_document(one, own) for one, own in zip(each, questions, strict=True)]
         content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
     else:
-        for one in each:
+        for one, own in zip(each, questions, strict=True):
             if request.separately:
                 click.echo(f"{visible(str(one.column))}:")
-            print_answers(one, all_answers(one, questions))
+            print_answers(one, all_answers(one, own))
     if unwritten:
         raise InputError(
             "output",
             f": could not write {safe_repr(output)}; the release was printed to standard output instead, as JSON; "
             f"{run.cost}",
         )
+    for cause in () if any(one.survived for one in each) else each[0].likely_causes:
+        click.echo(f"Likely cause: {visible(cause)}", err=True)
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 

@@ -62,6 +62,8 @@ def _option(option: click.Option, part: P) -> str:
     long = next(name for name in option.opts if name.startswith("--"))
     if part.value is ABSENT or (option.is_flag and part.value is True):
         return long
+    if option.multiple and isinstance(part.value, dict):
+        return " ".join(f"{long} {_quoted(f'{name}={value}')}" for name, value in part.value.items())
     if part.value is None or part.value is False or isinstance(part.value, dict):
         return str(part)  # there is no way to write these
     values = part.value if option.multiple and isinstance(part.value, list | tuple) else [part.value]

@@ -9,22 +9,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexdp._core.display import card, code, from_report, sentence, table
 from flexdp._core.domains import integer
 from flexdp._core.exact import exact_text, number_text, upper_text
 from flexdp._core.text import plural, thousands
-from flexdp.accounting.calibration import MOST_RELEASES, Calibration, calibrate
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import P, Phrase, spelled
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.drop import DropNoise
 from flexdp.planning.cautions import MOST_EXPECTED, cautions
+from flexdp.planning.declared import Declared, declared_of
 from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.options import FAR, Option, Setting, digits_up
 from flexdp.planning.target import Target
+
+if TYPE_CHECKING:
+    from flexdp.planning.answers import AskedOutlook
+    from flexdp.planning.automatic import AutomaticOutlook
 
 __all__ = ["Advice"]
 
@@ -53,6 +57,8 @@ class Advice:
         The usual ε and the chosen one, ascending.
     counts
         Simulated or public counts to compute expectations from.
+    sharp
+        The plan of asked answers, or of automatic buckets; None where buckets are given.
 
     Examples
     --------
@@ -77,6 +83,7 @@ class Advice:
     target: Target
     options: tuple[Option, ...]
     counts: Counts | None
+    sharp: AskedOutlook | AutomaticOutlook | None = None
 
     @property
     def delta(self) -> Fraction:
@@ -123,6 +130,10 @@ class Advice:
     @cached_property
     def cautions(self) -> tuple[Phrase, ...]:
         """The warnings in parts, so that a command line or a page can spell the parameters its own way."""
+        if self.sharp is not None and self.sharp.pure:
+            return tuple(self.sharp.cautions(self.epsilon))
+        if self.sharp is not None and self.epsilon is not None and self.chosen is None:
+            return tuple(self.sharp.cautions(self.epsilon))
         unexpected = self.counts is not None and self.expected is None
         public = self.partition is not None and self.partition.count is not None
         return tuple(cautions(self.setting, self.options, self.chosen, unexpected=unexpected, public=public))
@@ -130,10 +141,12 @@ class Advice:
     @property
     def command(self) -> str:
         """The command to run; replace FILE and COLUMN, and E if no ε is chosen."""
-        epsilon = "E" if self.epsilon is None else exact_text(self.epsilon / self.setting.releases)
-        words = ["flexdp release FILE COLUMN --epsilon", epsilon, "--delta"]
-        words.append(exact_text(self.delta / self.setting.releases))
-        if self.partition is not None:
+        each = self.setting.each(Fraction(1) if self.epsilon is None else self.epsilon)
+        epsilon = "E" if self.epsilon is None else exact_text(each.epsilon)
+        words = ["flexdp release FILE COLUMN --epsilon", epsilon, "--delta", exact_text(each.delta)]
+        if self.sharp is not None:
+            words += self.sharp.words
+        elif self.partition is not None:
             said, kind = bucket_parameters(self.partition), self.partition.kind
             given: dict[str, str] = {n: _point(said[n], kind) for n in ("width", "relative") if n in said}
             if "bounds" in said:
@@ -145,22 +158,9 @@ class Advice:
         return " ".join(words)
 
     @cached_property
-    def declared(self) -> Calibration | None:
+    def declared(self) -> Declared | None:
         """Budget of each release if all are declared beforehand, where that loses fewer records than an even split."""
-        many = self.setting.releases
-        if self.epsilon is None or not 1 < many <= MOST_RELEASES or getattr(self, "sharp", None) is not None:
-            return None
-        found = calibrate(self.epsilon, self.delta, releases=many, max_buckets_per_unit=self.setting.buckets_per_unit)
-        return found if found.saved else None
-
-    @property
-    def _declared_lines(self) -> list[str]:
-        if self.declared is None:
-            return []
-        each = f"ε = {exact_text(self.declared.each.epsilon)} and δ = {exact_text(self.declared.each.delta)}"
-        lost, fewer = thousands(self.declared.reach - 1), thousands(self.declared.saved)
-        told = f"If all {self.setting.releases} releases are declared beforehand, each may use {each}"
-        return ["", f"{told}: a bucket then loses at most {lost} records, {fewer} fewer."]
+        return None if self.sharp is not None else declared_of(self.setting, self.epsilon)
 
     def curve(self) -> list[tuple[float, int]]:
         """Return the most records that a bucket loses as a function of ε.
@@ -168,9 +168,9 @@ class Advice:
         Returns
         -------
         list of tuple
-            Points (ε, records) of a smooth line.
+            Points (ε, records) of a smooth line; none for asked answers, which lose nothing.
         """
-        return self.setting.curve()
+        return self.setting.curve() if self.sharp is None else self.sharp.curve()
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the plan as JSON, with exact numbers as text.
@@ -206,14 +206,7 @@ class Advice:
             "unit": "unit" if self.by_unit else "record",
             "max_buckets_per_unit": setting.buckets_per_unit,
             "releases": setting.releases,
-            "declared_beforehand": None
-            if self.declared is None
-            else {
-                "epsilon": exact_text(self.declared.each.epsilon),
-                "delta": exact_text(self.declared.each.delta),
-                "max_drop": self.declared.reach - 1,
-                "saved": self.declared.saved,
-            },
+            "declared_beforehand": None if self.declared is None else self.declared.document(),
             "records_about": setting.records_about,
             "buckets": setting.buckets,
             "bucketing": {} if self.partition is None else bucket_parameters(self.partition),
@@ -228,6 +221,7 @@ class Advice:
             "expected": None if self.expected is None else self.expected.document(),
             "warnings": list(self.warnings),
             "command": self.command,
+            **({} if self.sharp is None else self.sharp.document(self.epsilon)),
         }
 
     def _row(self, option: Option) -> dict[str, Any]:
@@ -252,6 +246,8 @@ class Advice:
         tuple
             The headings, and a row for each option; the first cell marks the chosen one.
         """
+        if self.sharp is not None:
+            return self.sharp.table(self.epsilon)
         columns = {
             "": [("→" if option.epsilon == self.epsilon else "") for option in self.options],
             "ε": [number_text(option.epsilon) for option in self.options],
@@ -292,6 +288,10 @@ class Advice:
         origin = {"given": "", "solved": " (the smallest for this target)", "proposed": " (proposed)"}[
             self.delta_origin
         ]
+        if self.sharp is not None and self.sharp.pure:
+            unit = unit.replace("in at most", "with at most").replace("bucket", "value")
+            return f"For {records}; {self.sharp.heading}; δ = 0{shared}; protects {unit}."
+        many = many if self.sharp is None else self.sharp.heading
         return f"For {records} in {many}{spec}; δ = {upper_text(setting.delta)}{origin}{shared}; protects {unit}."
 
     def __str__(self) -> str:
@@ -322,18 +322,31 @@ class Advice:
             lines.append("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         if self.privacy is not None:
             lines += ["", f"At ε = {number_text(self.epsilon or 0)}: {self.odds}."]
-        lines += ["", str(self.expected)] if self.expected is not None else []
+        for note in self.notes:
+            lines += ["", note]
         lines += ["", *(f"Warning: {spelled(caution, name)}" for caution in self.cautions)] if self.cautions else []
-        return "\n".join([*lines, *self._declared_lines, "", "Run:", f"  {self.command}"])
+        return "\n".join(
+            [*lines, *([] if self.declared is None else ["", str(self.declared)]), "", "Run:", f"  {self.command}"]
+        )
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What to expect, and the conditions of bounds."""
+        if self.sharp is not None:
+            return tuple(self.sharp.notes(self.epsilon))
+        return () if self.expected is None else (str(self.expected),)
 
     @property
     def odds(self) -> str:
         """ε as odds, for the unit that is protected."""
         if self.privacy is None:
             return ""
-        return f"{self.privacy.odds}, except with chance {upper_text(self.delta)}"
+        return f"{self.privacy.odds}{f', except with chance {upper_text(self.delta)}' if self.delta else ''}"
 
     def __repr__(self) -> str:
+        if self.sharp is not None and self.sharp.pure:
+            loss = "no ε chosen" if self.epsilon is None else f"ε = {number_text(self.epsilon)}"
+            return f"<Advice: {self.sharp.heading}, {loss}>"
         chosen = self.chosen
         lost = (
             "no ε chosen" if chosen is None else f"ε = {number_text(chosen.epsilon)}, {chosen.max_drop} lost per bucket"
@@ -346,12 +359,13 @@ class Advice:
         marked = next((place for place, row in enumerate(rows) if row[0]), None)
         said = [self.heading, *([f"Target: {self.target}."] if str(self.target) else [])]
         after = [f"{self.odds[0].upper()}{self.odds[1:]}."] if self.odds else []
-        after += [str(self.expected)] if self.expected is not None else []
+        after += self.notes
         after += [f"Warning: {warning}" for warning in self.warnings]
+        drawn = self.sharp is None or not self.sharp.pure
         return card(
             "Plan",
             *map(sentence, said),
-            from_report("html.notebook.plan_picture")(self.document(), name=name),
+            *([from_report("html.notebook.plan_picture")(self.document(), name=name)] if drawn else []),
             table(headings, rows, marked=marked),
             *map(sentence, after),
             code(self.command),

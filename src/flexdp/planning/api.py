@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._core.domains import DELTA, EPSILON, choice, integer
+from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, integer
 from flexdp._core.exact import Number
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
@@ -13,14 +15,16 @@ from flexdp.buckets.partition import Buckets
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
 from flexdp.planning.advice import Advice
-from flexdp.planning.expected import Counts, law_counts, sample_counts
+from flexdp.planning.expected import UNORDERED, Counts, law_counts, not_numbers, refuse_both, sample_counts
 from flexdp.planning.options import Setting, smallest_delta_for
 from flexdp.planning.target import Affordable, Target, partition_for, proposed_delta
 from flexdp.simulation.distributions import parse_distribution
+from flexdp.statistics import Statistic
 
 __all__ = ["plan"]
 
 _MOST_RECORDS = 10**18
+_OPTIONS = {"per_bucket": "lose_per_bucket", "in_all": "lose_in_all", "share": "lose_share"}
 
 
 def plan(
@@ -40,8 +44,13 @@ def plan(
     releases: Number = 1,
     simulate: str | None = None,
     public_sample: Any = None,
+    ask: str | Statistic | Sequence[str | Statistic] | None = None,
+    seed: int = 0,
 ) -> Advice:
     """Choose the parameters of a release before any data is read: give what you know, get the rest.
+
+    Without buckets and without a target, the plan is that of automatic buckets; with ``ask``, that of asked answers.
+    Both need ``records_about``.
 
     Parameters
     ----------
@@ -61,7 +70,12 @@ def plan(
         Number of releases that share ε and δ equally.
     simulate, public_sample
         A law, such as "normal" or "lognormal:median=30000,sigma=0.8" (see :mod:`flexdp.simulation.grammar`), or values
-        that are public already: the expected losses are computed from them.
+        that are public already: the expected losses are computed from them. Of asked answers and automatic buckets
+        they are measured in seeded trials.
+    ask
+        Statistics to answer by themselves, as in :func:`flexdp.release`.
+    seed
+        Seed of the trials.
 
     Returns
     -------
@@ -82,15 +96,35 @@ def plan(
     'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --width 5 --bounds 0:120'
     >>> plan(delta="1e-6", lose_per_bucket=30).epsilon
     Fraction(861, 1000)
+    >>> plan(epsilon=1, ask="max", records_about=10_000).table()[1][4]
+    ['→', '1', '≤ 31 above', '≤ 73.2%']
     """
     read_as: Any = choice("kind", kind, get_args(Kind))
     loss = None if epsilon is None else EPSILON.check(epsilon)
-    chance = None if delta is None else DELTA.check(delta)
+    chance = None if delta is None else (DELTA if ask is None else PURE_DELTA).check(delta)
     records = None if records_about is None else integer("records_about", records_about, at_most=_MOST_RECORDS)
     target = Target.checked(lose_per_bucket, lose_in_all, lose_share)
     parts, units = integer("releases", releases), 1
     if max_buckets_per_unit is not None:
         units = integer("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
+    given = {"width": width, "relative": relative, "buckets": buckets, **asdict(target)}
+    unbucketed = not any(value is not None for value in given.values())
+    trials = integer("seed", seed, at_least=0)
+    if ask is not None:
+        if not unbucketed:
+            name = next(name for name, value in given.items() if value is not None)
+            raise InputError(
+                _OPTIONS.get(name, name), ("does not fit ", P("ask")), remedy="Plan buckets by themselves."
+            )
+        from flexdp.planning.sharp import SharpColumn
+
+        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials)
+        return column.asked(ask, loss, chance, by_unit=max_buckets_per_unit is not None)
+    if unbucketed and records is not None and units == 1 and read_as not in UNORDERED:
+        from flexdp.planning.sharp import SharpColumn
+
+        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials)
+        return column.automatic(loss, chance, target, by_unit=max_buckets_per_unit is not None)
     affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
         read_as,
@@ -132,8 +166,7 @@ def _counts(
     """Records by bucket, if there is a law or a public sample to compute expectations from."""
     if simulate is None and sample is None:
         return None
-    if simulate is not None and sample is not None:
-        raise InputError("simulate", ("and ", P("public_sample"), " exclude each other"), remedy="Give one of them.")
+    refuse_both(simulate, sample)
     if partition is None and buckets is None:
         partition = Exact("number")
     elif partition is None:  # only their number is known: count them off from zero
@@ -141,11 +174,7 @@ def _counts(
     if simulate is None:
         return sample_counts(sample, records, partition)
     if partition.kind not in ("integer", "number"):
-        raise InputError(
-            "simulate",
-            ("makes numbers, which do not fit ", P("kind", partition.kind)),
-            remedy=("Give a public sample instead (", P("public_sample"), ")."),
-        )
+        raise not_numbers(partition.kind)
     low, high = partition.bounds or (Fraction(0), 100 * (partition.width if isinstance(partition, Width) else 1))
     span = high - low + int(partition.kind == "integer")  # integers are numbers rounded down
     law = parse_distribution(simulate, low=low, span=span, buckets=buckets)

@@ -16,6 +16,7 @@ from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.domains import array
 from flexdp._core.exact import json_value, value_text
 from flexdp._core.text import plural, safe_repr, thousands
+from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
@@ -25,7 +26,19 @@ from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
 from flexdp.simulation.distributions import Distribution
 
-__all__ = ["Counts", "Expected", "expected", "law_counts", "sample_counts"]
+__all__ = [
+    "UNORDERED",
+    "Counts",
+    "Expected",
+    "expected",
+    "law_counts",
+    "not_numbers",
+    "refuse_both",
+    "sample_counts",
+    "sample_values",
+]
+
+UNORDERED = ("text", "boolean")
 
 MOST_BUCKETS = 10**6
 _SURE = 0.95
@@ -120,6 +133,21 @@ class Expected:
         return " ".join(lines)
 
 
+def refuse_both(simulate: object, sample: Any) -> None:
+    """Refuse a law beside a public sample."""
+    if simulate is not None and sample is not None:
+        raise InputError("simulate", ("and ", P("public_sample"), " exclude each other"), remedy="Give one of them.")
+
+
+def not_numbers(kind: Kind) -> InputError:
+    """Return the refusal of a law of numbers for a column of another kind."""
+    return InputError(
+        "simulate",
+        ("makes numbers, which do not fit ", P("kind", kind)),
+        remedy=("Give a public sample instead (", P("public_sample"), ")."),
+    )
+
+
 def law_counts(law: Distribution, records: int, partition: Buckets) -> Counts:
     """Count n records at the quantiles of a law by bucket."""
     if isinstance(partition, Exact):
@@ -164,7 +192,7 @@ def _indices(law: Distribution, records: int, partition: Width | RelativeWidth |
 
 def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Counts:
     """Count a public sample by bucket, scaled to the number of records that is planned for."""
-    values = _values(sample, partition)
+    values = sample_values(sample, partition)
     index, counts = np.unique(values, return_counts=True)
     size = int(counts.sum())
     if not size:
@@ -189,8 +217,8 @@ def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Count
     )
 
 
-def _values(sample: Any, partition: Buckets) -> NDArray[Any]:
-    """The bucket of every record of the sample."""
+def sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
+    """Return the bucket of every record of a public sample."""
     if isinstance(sample, Histogram):
         cells, times = sample.keys, sample.counts
     elif isinstance(sample, np.ndarray) or (isinstance(sample, Sequence) and not isinstance(sample, str | bytes)):

@@ -10,12 +10,23 @@ from functools import lru_cache
 from flexdp._core.domains import EPSILON
 from flexdp._core.text import plural, safe_repr
 from flexdp.calculus.loss import alpha_before, most_lost, survives_from
+from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import needed_reach, per_bucket, smallest_delta
 from flexdp.noise.table import SMALLEST_EPSILON, smallest_reach
 
-__all__ = ["FAR", "LADDER", "Option", "Setting", "digits_step", "digits_up", "plain_number", "smallest_delta_for"]
+__all__ = [
+    "FAR",
+    "LADDER",
+    "Option",
+    "Setting",
+    "curve_steps",
+    "digits_step",
+    "digits_up",
+    "plain_number",
+    "smallest_delta_for",
+]
 
 LADDER = tuple(Fraction(step) for step in ("0.05", "0.1", "0.2", "0.5", "1", "2", "3", "5", "10"))
 FAR = 10_000  # usual options that lose more than this from a bucket are not listed
@@ -79,12 +90,18 @@ class Setting:
 
     def bucket_privacy(self, epsilon: Fraction) -> Privacy:
         """Return the parameters of the noise of one bucket."""
-        return per_bucket(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
+        each = self.each(epsilon)
+        return per_bucket(each.epsilon, each.delta, self.buckets_per_unit)
+
+    def each(self, epsilon: Fraction) -> Privacy:
+        """Return the budget of one release."""
+        return of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
 
     def option(self, epsilon: Fraction, *, far: bool = True) -> Option | None:
         """Return the option of one ε; None if ``far`` is false and a bucket would lose too much for it to be listed."""
         if far:
-            reach: int | None = needed_reach(epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit)
+            each = self.each(epsilon)
+            reach: int | None = needed_reach(each.epsilon, each.delta, self.buckets_per_unit)
         else:
             share = self.bucket_privacy(epsilon)
             reach = smallest_reach(share.epsilon, share.delta, at_most=FAR)
@@ -160,15 +177,20 @@ def _curve(delta: Fraction, releases: int, buckets_per_unit: int) -> tuple[tuple
     setting = Setting(
         delta=delta, releases=releases, buckets_per_unit=buckets_per_unit, buckets=None, records_about=None, limit=None
     )
-    steps = round(_STEPS * math.log2(float(LADDER[-1] / LADDER[0])))
     points: list[tuple[float, int]] = []
-    for step in range(steps, -1, -1):
-        epsilon = Fraction(f"{float(LADDER[0]) * float(LADDER[-1] / LADDER[0]) ** (step / steps):.4g}")
+    for epsilon in reversed(curve_steps()):
         option = setting.option(epsilon, far=False)
         if option is None:
             break
         points.append((float(epsilon), option.max_drop))
     return tuple(points[::-1])
+
+
+def curve_steps() -> list[Fraction]:
+    """Return the ε of the points of a curve, ascending."""
+    steps = round(_STEPS * math.log2(float(LADDER[-1] / LADDER[0])))
+    whole = float(LADDER[-1] / LADDER[0])
+    return [Fraction(f"{float(LADDER[0]) * whole ** (step / steps):.4g}") for step in range(steps + 1)]
 
 
 def _estimate(reach: int, delta: Fraction) -> float:
@@ -195,7 +217,8 @@ def _log_expm1(x: float) -> float:
 
 def smallest_delta_for(epsilon: Fraction, reach: int, *, releases: int, buckets_per_unit: int) -> Fraction:
     """Return the smallest δ of all releases together for an ε and a reach, rounded up to three digits."""
-    each = smallest_delta(epsilon / releases, reach, buckets_per_unit=buckets_per_unit)
+    share = of_each_release(Privacy(epsilon=epsilon, delta=0), releases).epsilon
+    each = smallest_delta(share, reach, buckets_per_unit=buckets_per_unit)
     found = digits_up(each * releases)
     if found >= 1:
         raise InputError(

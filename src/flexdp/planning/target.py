@@ -14,7 +14,9 @@ from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
+from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P
+from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import needed_reach
 from flexdp.noise.table import LARGEST_REACH
 from flexdp.planning.options import digits_up
@@ -159,7 +161,8 @@ class Affordable:
         """Return the number of buckets; None if something is unknown."""
         if self.epsilon is None or self.delta is None or self.total is None:
             return None
-        drop = needed_reach(self.epsilon / self.releases, self.delta / self.releases, self.buckets_per_unit) - 1
+        each = of_each_release(Privacy(epsilon=self.epsilon, delta=self.delta), self.releases)
+        drop = needed_reach(each.epsilon, each.delta, self.buckets_per_unit) - 1
         if self.total < drop:
             raise InputError(
                 "epsilon",

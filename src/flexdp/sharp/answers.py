@@ -248,6 +248,7 @@ def ask_several(
                     epsilon=each,
                     prior=rules.around(scale, anchor, side),
                     span=span,
+                    edge=anchor,
                     depth=rules.depth,
                 )
                 deep.append(Deep(mechanism, level, side, records))

@@ -49,11 +49,18 @@ class ExponentialQuantile:
         Public weights of the candidates.
     span : Span, optional
         The records that count, and the candidates that may be chosen.
+    edge : int, optional
+        For a goal of k records beyond: a candidate outside the span, at its near end. The m records of the span lie
+        beyond it, and it fits where they are fewer than k; see the notes.
     depth : int, optional
         K of the table of weights; see :class:`~flexdp.noise.exponential.Decay`.
 
     Notes
     -----
+    With an edge its loss is max(0, m − k), and that of every other candidate grows by max(0, k − m): then all of them
+    are the distance of k from the records beyond, which one record changes by at most one. Where most records are tied
+    at the edge, and it is the true quantile, it is chosen.
+
     Candidates outside the fetched window have loss at least K, hence weight g_K × prior, exactly; this needs a
     window that reaches as far as the table, and a shorter one is refused.
     """
@@ -62,6 +69,7 @@ class ExponentialQuantile:
     epsilon: Fraction
     prior: Prior
     span: Span = EVERYTHING
+    edge: int | None = None
     depth: int | None = None
 
     @property
@@ -118,10 +126,14 @@ class ExponentialQuantile:
         masses = [self._before(cut, place) for place, cut in enumerate(cuts)]
         tops = [table.weight(int(loss)) for loss in smallest]
         weights = [(after - before) * top for before, after, top in zip(masses, masses[1:], tops, strict=False)]
+        if self.edge is not None:
+            weights.append(self._edge_segment(window).weight * self._mass(self.edge))
         if not any(weights):
             return None
         while True:
             block = bits.choose(weights)
+            if block == len(tops):
+                return self.edge
             candidate = self.prior.draw(cuts[block], cuts[block + 1], bits)
             if smallest[block] == largest[block]:
                 return candidate
@@ -144,9 +156,26 @@ class ExponentialQuantile:
         self._check(window)
         losses = self._losses(window).tolist()
         cuts = [self._cut(window, place) for place in range(len(losses))] + [self.span.high]
-        return [
+        found = [
             Segment(low, high, self.table.weight(loss)) for low, high, loss in zip(cuts, cuts[1:], losses, strict=False)
         ]
+        if self.edge is None:
+            return found
+        edge = self._edge_segment(window)
+        return [edge, *found] if self.goal.offset < 0 else [*found, edge]
+
+    def _edge_segment(self, window: Window) -> Segment:
+        """The candidate beside the span."""
+        assert self.edge is not None
+        loss = max(0, window.total - abs(self.goal.offset))
+        return Segment(self.edge, self.edge + 1, self.table.weight(min(loss, self.table.depth)))
+
+    def _mass(self, candidate: int) -> int:
+        return self.prior.before(candidate + 1) - self.prior.before(candidate)
+
+    def _short(self, window: Window) -> int:
+        """Records that are wanted beyond the edge and are not there; 0 without an edge."""
+        return 0 if self.edge is None else max(0, abs(self.goal.offset) - window.total)
 
     def law(self, window: Window) -> dict[int | None, Fraction]:
         """Return the exact probability of every candidate; the prior must be a short list.
@@ -200,14 +229,14 @@ class ExponentialQuantile:
         """The loss on the gap before the first value, on it, on the gap after it, and so on."""
         units, target = self.goal.units, self.goal.target(window.total)
         if not len(window):
-            empty = abs(target) if not window.total else self.table.depth
+            empty = abs(target) + self._short(window) if not window.total else self.table.depth
             return np.array([empty], dtype=np.int64 if empty < 2**62 else object)
         below = np.empty(2 * len(window) + 1, dtype=window.below.dtype)
         upto = np.empty_like(below)
         below[1::2], upto[1::2] = window.below, window.upto
         below[0] = upto[0] = window.below[0]
         below[2::2] = upto[2::2] = window.upto
-        return np.maximum(np.maximum(units * below - target, target - units * upto), 0)
+        return np.maximum(np.maximum(units * below - target, target - units * upto), 0) + self._short(window)
 
     def _cut(self, window: Window, place: int) -> int | None:
         """Where a segment begins: 2i is the gap before value i, 2i + 1 the value itself."""
@@ -223,11 +252,11 @@ class ExponentialQuantile:
 
     def _loss_at(self, window: Window, candidate: int) -> int:
         place = bisect_left(range(len(window)), candidate, key=window.value)
-        target = self.goal.target(window.total)
+        target, short = self.goal.target(window.total), self._short(window)
         if place < len(window) and window.value(place) == candidate:
-            return self.goal.loss(int(window.below[place]), int(window.upto[place]), target)
+            return self.goal.loss(int(window.below[place]), int(window.upto[place]), target) + short
         rank = int(window.below[place]) if place < len(window) else int(window.upto[-1])
-        return self.goal.loss(rank, rank, target)
+        return self.goal.loss(rank, rank, target) + short
 
 
 def _block_length(epsilon: Fraction, sensitivity: int) -> int:

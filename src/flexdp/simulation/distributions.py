@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -26,10 +27,18 @@ _USUAL_VALUES = 1000  # of a Zipf law, where neither they nor the buckets are kn
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A distribution function: ``below(x)`` is the share of records with a value below x; ``text`` describes it."""
+    """A distribution function: ``below(x)`` is the share of records with a value below x; ``text`` describes it.
+
+    ``at`` is its inverse: the values at given levels.
+    """
 
     text: str
     below: _Below
+    at: _Below
+
+    def values(self, records: int) -> NDArray[np.float64]:
+        """Return n records at the quantiles of the law, ascending."""
+        return np.sort(self.at((np.arange(records) + 0.5) / records))
 
     def ends(self, records: int) -> tuple[float, float]:
         """Return the lowest and the highest of n records, to a double's precision."""
@@ -86,16 +95,40 @@ def parse_distribution(text: object, *, low: Fraction, span: Fraction, buckets: 
     second = more[0] if more else Fraction(min(buckets or _USUAL_VALUES, MOST_VALUES))
     one, two = number_text(first), number_text(second)
     if law.family == "normal":
-        return Distribution(f"a normal law with mean {one} and sd {two}", _normal(float(first), float(second)))
+        mean, sd = float(first), float(second)
+        return Distribution(
+            f"a normal law with mean {one} and sd {two}", _normal(mean, sd), lambda p: mean + sd * _deviates(p)
+        )
     if law.family == "cauchy":
-        return Distribution(f"a Cauchy law with median {one} and scale {two}", _cauchy(float(first), float(second)))
+        median, scale = float(first), float(second)
+        return Distribution(
+            f"a Cauchy law with median {one} and scale {two}",
+            _cauchy(median, scale),
+            lambda p: median + scale * np.tan(math.pi * (p - 0.5)),
+        )
     if law.family == "uniform":
-        return Distribution(f"a uniform law from {one} to {two}", _uniform(float(first), float(second - first)))
+        start, length = float(first), float(second - first)
+        return Distribution(f"a uniform law from {one} to {two}", _uniform(start, length), lambda p: start + length * p)
     if law.family == "lognormal":
         centre = f"mu {one}" if "mu" in law.given else f"median {number_text(law.given.get('median', span / 20))}"
-        return Distribution(f"a lognormal law with {centre} and sigma {two}", _lognormal(float(first), float(second)))
-    below = _zipf(int(second), float(first), float(low), float(span))
-    return Distribution(f"a Zipf law over {two} values with exponent {one}", below)
+        mu, sigma = float(first), float(second)
+        return Distribution(
+            f"a lognormal law with {centre} and sigma {two}",
+            _lognormal(mu, sigma),
+            lambda p: np.exp(mu + sigma * _deviates(p)),
+        )
+    running, step = zipf_shares(int(second), float(first)), float(span) / int(second)
+    return Distribution(
+        f"a Zipf law over {two} values with exponent {one}",
+        _zipf(int(second), float(first), float(low), float(span)),
+        lambda p: float(low) + (np.searchsorted(running, p).astype(np.float64) - 0.5) * step,
+    )
+
+
+def _deviates(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Quantiles of the standard normal law."""
+    inverse = NormalDist().inv_cdf
+    return np.array([inverse(level) for level in levels.tolist()])
 
 
 def _erf(values: NDArray[np.float64]) -> NDArray[np.float64]:

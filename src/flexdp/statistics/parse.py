@@ -4,9 +4,11 @@
 word                statistic
 ==================  ===================================
 max, min, range     :class:`Max`, :class:`Min`, :class:`Range`
-median              :class:`Median`
-q0.99               :class:`Quantile` at level 0.99
+median, iqr         :class:`Median`, :class:`IQR`
+q0.99, p99          :class:`Quantile` at level 0.99
 mode, support       :class:`Mode`, :class:`Support`
+count, sum          :class:`Count`, :class:`Sum`
+mean, std           :class:`Mean`, :class:`Std`
 max_at_least:500    :class:`MaxAtLeast` with count 500
 top:10              :class:`Top` with count 10
 ==================  ===================================
@@ -16,12 +18,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.statistics.base import Statistic
-from flexdp.statistics.frequency import MaxAtLeast, Mode, Support, Top
-from flexdp.statistics.order import Max, Median, Min, Quantile, Range
+from flexdp.statistics.frequency import Count, MaxAtLeast, Mode, Support, Top
+from flexdp.statistics.moments import Mean, Std, Sum
+from flexdp.statistics.order import IQR, Max, Median, Min, Quantile, Range
 
 __all__ = ["EXAMPLES", "parse_statistic"]
 
@@ -30,12 +34,17 @@ _PLAIN: dict[str, Statistic] = {
     "min": Min(),
     "range": Range(),
     "median": Median(),
+    "iqr": IQR(),
     "mode": Mode(),
     "support": Support(),
+    "count": Count(),
+    "sum": Sum(),
+    "mean": Mean(),
+    "std": Std(),
 }
 _COUNTED: dict[str, Callable[[str], Statistic]] = {"max_at_least": MaxAtLeast, "top": Top}
 EXAMPLES = (*_PLAIN, "q0.99", "max_at_least:500", "top:10")  # one word of each form
-_NOT_OFFERED = ("mean", "average", "sum", "std", "var")  # no small error can be promised; suggest nothing similar
+_OTHER_NAMES = {"average": "mean", "stddev": "std", "maximum": "max", "minimum": "min", "n": "count"}
 
 
 def parse_statistic(word: object, *, parameter: str = "statistic", also: Sequence[str] = ()) -> Statistic:
@@ -78,7 +87,16 @@ def parse_statistic(word: object, *, parameter: str = "statistic", also: Sequenc
         return _made(given, _COUNTED[name], number, parameter)
     if given[:1] == "q" and given[1:2] in "0123456789." and len(given) > 1:
         return _made(given, Quantile, given[1:], parameter)
+    if given[:1] == "p" and given[1:2] in "0123456789." and len(given) > 1:
+        return _made(given, _percentile, given[1:], parameter)
     raise InputError(parameter, f": invalid statistic {safe_repr(word)}", remedy=_hint(given, [*EXAMPLES, *also]))
+
+
+def _percentile(number: str) -> Quantile:
+    try:
+        return Quantile(Fraction(number) / 100)
+    except (ValueError, ZeroDivisionError):
+        return Quantile(number)  # which says what is wrong with it
 
 
 def _made(word: str, statistic: Callable[[str], Statistic], number: str, parameter: str) -> Statistic:
@@ -91,7 +109,8 @@ def _made(word: str, statistic: Callable[[str], Statistic], number: str, paramet
 def _hint(word: str, known: Sequence[str]) -> str:
     if "," in word:
         return "Give one statistic at a time."
-    near = [] if word in _NOT_OFFERED else difflib.get_close_matches(word.lower(), known, n=1)
+    other = _OTHER_NAMES.get(word.lower())
+    near = [other] if other in known else difflib.get_close_matches(word.lower(), known, n=1)
     return f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(known)}."
 
 

@@ -12,6 +12,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Buckets
 from flexdp.tables.declared import Column
+from flexdp.tables.where.meaning import Filter
+from flexdp.tables.where.typed import Leaf, leaves
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units"]
 
@@ -93,6 +95,8 @@ class Counting:
         The groups that count; None if all do.
     units
         The privacy unit; None if it is one record.
+    where
+        The test of the records that count; None if all do.
 
     Examples
     --------
@@ -106,6 +110,7 @@ class Counting:
     groups: tuple[Axis, ...] = ()
     declared: tuple[tuple[Any, ...], ...] | None = None
     units: Units | None = None
+    where: Filter | None = None
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -113,12 +118,36 @@ class Counting:
         return (*self.groups, *self.values)
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns that are read, each once."""
-        read = [axis.column for axis in self.axes]
+    def named(self) -> tuple[tuple[Column, Kind], ...]:
+        """The columns that are named, with the kind that each is read as."""
+        read: list[tuple[Column, Kind]] = [
+            (axis.column, axis.kind if axis.zone is None else "datetime") for axis in self.axes
+        ]
         if self.units is not None:
-            read.append(self.units.column)
+            read.append((self.units.column, self.units.kind))
+        if self.where is not None:
+            read += [(leaf.column, leaf.kind) for leaf in self.where.leaves]
         return tuple(dict.fromkeys(read))
+
+    @property
+    def cells(self) -> tuple[tuple[Column, Kind], ...]:
+        """The columns of the source that are read, with the kind that each is read as."""
+        out: list[tuple[Column, Kind]] = []
+        for column, kind in self.named:
+            own = (Leaf(column, kind),) if column.derived is None else leaves(column.derived)
+            out += [(leaf.column, leaf.kind) for leaf in own]
+        return tuple(dict.fromkeys(out))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the source that are read, each once."""
+        return tuple(dict.fromkeys(column for column, _ in self.cells))
+
+    @property
+    def plain(self) -> bool:
+        """True if one column is counted by itself, as it is."""
+        alone = len(self.axes) == 1 and self.units is None and self.where is None
+        return alone and self.axes[0].column.derived is None
 
 
 class Counted(NamedTuple):

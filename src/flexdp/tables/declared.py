@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from flexdp._core.domains import choice
 from flexdp._core.text import is_short, is_unicode, plain_scalar, safe_repr
@@ -58,6 +58,8 @@ class Column:
         to read such a column; ``kind`` is the library's choice.
     engine_name
         The engine's name for the column, where it differs.
+    derived
+        The meaning of a column that is computed from others, row by row.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Column:
     follows: bool = False
     inferred: bool = False
     engine_name: str = ""
+    derived: Any = None
 
     @property
     def may_be_zoned(self) -> bool:

@@ -38,6 +38,7 @@ def open_table(
     file_format: object = None,
     delimiter: object = None,
     engine: object = None,
+    rows_are_records: bool = False,
 ) -> Table:
     """Open a source and read what it declares.
 
@@ -54,6 +55,8 @@ def open_table(
         The delimiter of CSV files; that of the header line by default.
     engine
         The engine behind a DB-API connection.
+    rows_are_records
+        The caller vouches for a query whose plan does not show that its rows are records.
 
     Returns
     -------
@@ -73,14 +76,20 @@ def open_table(
     """
     listed = elements(source) if isinstance(source, Sequence) else None
     pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
-    if pair is not None and (served := _open_pair(pair[0], pair[1], engine)) is not None:
+    if pair is not None and (served := _open_pair(pair[0], pair[1], engine, rows_are_records)) is not None:
         _refuse_file_options(file_format, delimiter)
         return served
     if is_frame(source):
         _refuse_file_options(file_format, delimiter)
         _refuse_engine(engine, "a Spark DataFrame")
-        return open_spark(source)
+        return open_spark(source, rows_are_records=rows_are_records)
     _refuse_engine(engine, "a file, a frame or an array")
+    library = _library_of(source)
+    if rows_are_records and not (library == "duckdb" or (library == "polars" and hasattr(source, "collect"))):
+        raise InputError(
+            "rows_are_records", "applies to relations, lazy frames, DataFrames of Spark, tables and views of databases",
+            remedy="Leave it out.",
+        )  # fmt: skip
     if isinstance(source, str | os.PathLike):
         path = path_text("source", source)
         _refuse_lone_database(path)
@@ -88,18 +97,17 @@ def open_table(
     if listed is not None and column is not None and _all_paths(listed):
         return open_files(listed, file_format, delimiter, echo=all(isinstance(path, os.PathLike) for path in listed))
     _refuse_file_options(file_format, delimiter)
-    library = _library_of(source)
     if library == "pandas" and hasattr(source, "iloc"):
         if hasattr(source, "columns"):
             return open_pandas(source)
         no_column(column, "a series")
         return open_pandas_series(source)
     if library == "polars" and any(hasattr(source, name) for name in ("get_column", "to_frame", "collect")):
-        return open_polars(source, column)
+        return open_polars(source, column, rows_are_records=rows_are_records)
     if library == "pyarrow":
         return open_pyarrow(source, column)
     if library == "duckdb":
-        return open_relation(source)
+        return open_relation(source, rows_are_records=rows_are_records)
     if isinstance(source, np.ndarray):
         table = open_array(source)
         no_column(column, "an array")
@@ -136,16 +144,16 @@ def is_database(place: str) -> bool:
     return is_address(place) or place.lower().endswith(EXTENSIONS)
 
 
-def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
+def _open_pair(place: Any, table: Any, engine: object, vouched: bool) -> Table | None:
     """Open a table of a database, if the pair names one: a connection, an address or a file, and the table in it."""
     if isinstance(place, str | os.PathLike):
         address = path_text("source", place)
         if is_address(address):
             _refuse_engine(engine, "an address")
-            return open_postgres(address, table)
+            return open_postgres(address, table, rows_are_records=vouched)
         if address.lower().endswith(EXTENSIONS):
             _refuse_engine(engine, "a file")
-            return open_sqlite(address, table)
+            return open_sqlite(address, table, rows_are_records=vouched)
         return None
     if not (hasattr(place, "cursor") and hasattr(place, "close")):
         return None
@@ -162,10 +170,11 @@ def _open_pair(place: Any, table: Any, engine: object) -> Table | None:
             "engine", f"must be that of the connection, {own!r}", given=repr(chosen), remedy="Leave it out."
         )
     if own is None:
-        return open_dbapi(place, table, chosen)
+        return open_dbapi(place, table, chosen, rows_are_records=vouched)
     if own == "duckdb":
-        return open_connection(place, table)
-    return open_postgres(place, table) if own == "postgres" else open_sqlite(place, table)
+        return open_connection(place, table, rows_are_records=vouched)
+    opened = open_postgres if own == "postgres" else open_sqlite
+    return opened(place, table, rows_are_records=vouched)
 
 
 def _refuse_engine(engine: object, what: str) -> None:

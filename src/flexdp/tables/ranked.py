@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
@@ -32,6 +32,12 @@ class GroupedRanks(Protocol):
 
     def group(self, key: Sequence[Any]) -> Ranks:
         """Return the ranks of one group, which need not occur; its key is written as in ``Counting.declared``."""
+
+    def together(self, groups: Sequence[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
+        """Return each of several groups with its ranks, in any order; small ones are read together where possible.
+
+        Ranks are to be used before the next are asked for.
+        """
 
     def whole(self) -> Ranks:
         """Return the ranks of all records that count, whatever their groups."""

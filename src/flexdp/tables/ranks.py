@@ -7,7 +7,7 @@ are copies of few records in DuckDB, which lives in this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from flexdp.buckets.open_edges import OpenEdges
-from flexdp.errors import DataError, FlexdpError, InputError
+from flexdp.errors import InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Window
@@ -23,11 +23,12 @@ from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.interrupts import run
 from flexdp.tables.ranked import Copyable, GroupedRanks, Probed, Sortable
-from flexdp.tables.sql.rank_query import RankQuery, exactly
+from flexdp.tables.sorted_ranks import SortedCopy, read_together, safely
+from flexdp.tables.sql.rank_query import CROWDED, FINER_BITS, RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.table import Table, histogram_of
 
-__all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
+__all__ = ["GroupedRanks", "check_ranks", "cuts_within", "open_ranks"]
 
 SORTED_AT_MOST = 1 << 22  # records of a copy that are sorted in memory, where DuckDB holds them in this process
 _KINDS = ("integer", "number", "date", "datetime")
@@ -100,7 +101,7 @@ def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iter
     """
     check_ranks(table, counting)
     exact = exactly(counting)
-    if isinstance(table, Sortable) and not exact.groups and exact.units is None:
+    if isinstance(table, Sortable) and exact.plain:
         yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
         return
     if not isinstance(table, Copyable):
@@ -112,28 +113,14 @@ def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iter
 @contextmanager
 def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
     """Enter and leave a session; failures on the way in and out are the one error, those inside stay as they are."""
-    workspace = _safely(manager.__enter__)
+    workspace = safely(manager.__enter__)
     try:
         yield workspace
     except BaseException:
         with suppress(Exception):  # the failure inside is the one that counts
             manager.__exit__(None, None, None)
         raise
-    _safely(lambda: manager.__exit__(None, None, None))
-
-
-def _safely(work: Callable[[], _T]) -> _T:
-    out: list[_T] = []
-    try:
-        with np.errstate(all="ignore"):
-            out.append(work())
-    except FlexdpError:
-        raise
-    except Exception:  # noqa: BLE001  (its text may quote a record, and its type may depend on one)
-        out.clear()
-    if not out:
-        raise DataError  # outside the handler, so that no chain of causes leads back to the record
-    return out[0]
+    safely(lambda: manager.__exit__(None, None, None))
 
 
 def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int) -> GroupedRanks:
@@ -144,7 +131,17 @@ def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_mo
         small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= sorted_at_most
     if not small or counting.groups:
         workspace.keep(workspace.cells, query.grouped())
-    return _Copied(query, workspace, small)
+    return _Copied(query if small else _finer(query, workspace), workspace, small)
+
+
+def _finer(query: RankQuery, workspace: Workspace) -> RankQuery:
+    """Return the statements with finer cells where many different values share one; the replies are the same."""
+    for bits in FINER_BITS:
+        if not int(workspace.ask(query.crowds())[0][0]) or int(workspace.ask(query.crowded())[0][0]) <= CROWDED:
+            break
+        query = replace(query, bits=bits, cells=f"{workspace.cells}_{bits}")
+        workspace.keep(query.cells, query.grouped())
+    return query
 
 
 class _Sorted:
@@ -158,12 +155,15 @@ class _Sorted:
         return self._column.scale
 
     def fetch(self, request: Request) -> Reply:
-        return _safely(lambda: self._column.fetch(request))
+        return safely(lambda: self._column.fetch(request))
 
     def whole(self) -> Ranks:
         return self
 
     def group(self, key: Sequence[Any]) -> Ranks:  # noqa: ARG002
+        raise _no_groups()
+
+    def together(self, groups: Sequence[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Ranks]]:  # noqa: ARG002
         raise _no_groups()
 
     def group_counts(self) -> KeyedHistogram:
@@ -209,7 +209,7 @@ class _Copied:
     def group_counts(self) -> KeyedHistogram:
         if not self._query.counting.groups:
             raise _no_groups()
-        return _safely(self._group_counts)
+        return safely(self._group_counts)
 
     def _group_counts(self) -> KeyedHistogram:
         return self._counted(self._query.group_counts(), self._query.counting.groups)
@@ -219,7 +219,7 @@ class _Copied:
         if not counting.groups:
             return _bars_of(self, buckets)
         axes = (*counting.groups, replace(counting.values[0], buckets=buckets))
-        return _safely(lambda: self._counted(self._query.bars(buckets), axes))
+        return safely(lambda: self._counted(self._query.bars(buckets), axes))
 
     def _counted(self, statement: str, axes: Sequence[Axis]) -> KeyedHistogram:
         rows = self._workspace.ask(statement)
@@ -231,10 +231,30 @@ class _Copied:
         records = np.array(cells[-1], dtype=np.int64)
         return histogram_of(Counted(tuple(keys), records), axes)
 
+    def together(self, groups: Sequence[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
+        if self._workspace.arrays is None:
+            yield from ((group, self.group(group)) for group in groups)
+            return
+        counted = self.group_counts()
+        sizes = dict(zip(counted.rows(slice(None)), counted.counts.tolist(), strict=True))
+        batch: list[tuple[Any, ...]] = []
+        held = 0
+        for group in groups:
+            size = sizes.get(group, 0)
+            if size > SORTED_AT_MOST:
+                yield group, _OnEngine(self._query, self._workspace, group)
+                continue
+            if batch and held + size > SORTED_AT_MOST:
+                yield from read_together(self._query, self._workspace, batch)
+                batch, held = [], 0
+            batch.append(group)
+            held += size
+        yield from read_together(self._query, self._workspace, batch)
+
     def _ranks(self, group: tuple[Any, ...]) -> Ranks:
         if not self._small:
             return _OnEngine(self._query, self._workspace, group)
-        return _SortedCopy(self._query, self._workspace, group)
+        return SortedCopy(self._query, self._workspace, group)
 
     def __repr__(self) -> str:
         return "<Ranks>"  # its content is private
@@ -248,43 +268,6 @@ def _bars_of(ranks: GroupedRanks, buckets: OpenEdges) -> KeyedHistogram:
     return KeyedHistogram([filled], counts[filled])
 
 
-class _SortedCopy:
-    """The ranks of one group, or of the whole column, with the few values of the copy sorted in memory.
-
-    Whether a copy is sorted depends on the number of its records, so that every reply must be the one that the engine
-    would have given: tallies, in which halves may be rounded either way, are the engine's own.
-    """
-
-    def __init__(self, query: RankQuery, workspace: Workspace, group: tuple[Any, ...]) -> None:
-        self._query, self._workspace, self._group = query, workspace, group
-        self._column: Column | None = None
-
-    @property
-    def scale(self) -> Scale:
-        return self._query.scale
-
-    def fetch(self, request: Request) -> Reply:
-        if self._column is None:
-            assert self._workspace.arrays is not None
-            found = self._workspace.arrays(self._query.values(self._group))["v"]
-            self._column = _safely(lambda: _column_of(self._query, np.ma.getdata(found)))
-        column, group = self._column, self._group
-        reply = _safely(lambda: column.fetch(replace(request, tallies=())))
-        tallies = [int(self._workspace.ask(self._query.tallied(tally, group))[0][0]) for tally in request.tallies]
-        return replace(reply, tallies=tallies)
-
-    def __repr__(self) -> str:
-        return "<Ranks>"  # its content is private
-
-
-def _column_of(query: RankQuery, values: Any) -> Column:
-    if not len(values):
-        return Column(query.scale, np.zeros(0, dtype=np.float64 if query.scale is NUMBERS else np.int64))
-    if query.wide:
-        return Column.from_values([int(value) for value in values])
-    return Column.from_values(values if query.scale is NUMBERS else values.astype(np.int64))
-
-
 class _OnEngine:
     """The ranks of one group, or of the whole column, by one statement a request."""
 
@@ -296,15 +279,15 @@ class _OnEngine:
         return self._query.scale
 
     def fetch(self, request: Request) -> Reply:
-        cuts = _cuts_within(self._query, request)
+        cuts = cuts_within(self._query, request)
         rows = self._workspace.ask(self._query.statement(request, cuts, self._group))
-        return _safely(lambda: _reply(self._query, request, cuts, rows))
+        return safely(lambda: _reply(self._query, request, cuts, rows))
 
     def __repr__(self) -> str:
         return "<Ranks>"  # its content is private
 
 
-def _cuts_within(query: RankQuery, request: Request) -> list[int]:
+def cuts_within(query: RankQuery, request: Request) -> list[int]:
     """Return the cuts that may have records on both sides, with the ends of all spans."""
     ends = [end for near in request.windows for end in (near.span.low, near.span.high) if end is not None]
     return sorted(cut for cut in {*request.cuts, *ends} if query.least < cut <= query.most)
@@ -356,35 +339,3 @@ def _window(scale: Scale, near: Near, rows: Sequence[Sequence[Any]], low: int, h
         wide = any(abs(value) >= 2**63 for value in whole)
         values = np.array([*whole, None], dtype=object)[:-1] if wide else np.array(whole, dtype=np.int64)
     return Window(scale, values, below, upto, high - low)
-
-
-def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] = (), *, listing: bool = False) -> str:
-    """Return the statements that a program runs, without running them.
-
-    Parameters
-    ----------
-    table
-        The table.
-    counting
-        As in :func:`open_ranks`.
-    requests
-        The requests that are known beforehand. One more statement is shown for those that depend on answers; in it
-        ``:cuts`` stands for their public cuts.
-    listing
-        Show the statement that counts the records of each group, by which groups are listed.
-
-    Returns
-    -------
-    str
-        The copy, its cells, and one statement for each request, with semicolons between them.
-    """
-    check_ranks(table, counting)
-    exact = exactly(counting)
-    query, records = table.ranked(exact, "flexdp_records", "flexdp_cells")
-    group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
-    copy = f"CREATE TEMP TABLE flexdp_records AS\n{records}"
-    cells = f"CREATE TEMP TABLE flexdp_cells AS\n{query.grouped()}"
-    listed = [query.group_counts()] if listing else []
-    asked = [query.statement(request, _cuts_within(query, request), group) for request in requests]
-    later = query.statement(Request(), (), group, shown="SELECT place, x FROM :cuts")
-    return ";\n\n".join([copy, cells, *listed, *asked, later])

@@ -40,7 +40,7 @@ def check_engine(engine: object) -> EngineName:
     raise InputError("engine", f"must be {listed}", given=safe_repr(engine), remedy=hint)
 
 
-def open_dbapi(con: Any, table: object, engine: EngineName) -> ServedTable:
+def open_dbapi(con: Any, table: object, engine: EngineName, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table through a driver unknown to flexdp; only PostgreSQL is supported that way."""
     if engine != "postgres":
         module = "sqlite3" if engine == "sqlite" else engine
@@ -49,4 +49,4 @@ def open_dbapi(con: Any, table: object, engine: EngineName) -> ServedTable:
             (f"must be a connection of the module {module} with ", P("engine", engine)),
             given=safe_repr(con),
         )
-    return table_of(postgres_session(con), check_name(table))
+    return table_of(postgres_session(con), check_name(table), rows_are_records=rows_are_records)

@@ -18,6 +18,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
+from flexdp.tables.plans.duckdb import check_relation
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
@@ -87,7 +88,9 @@ class EngineTable:
         return read_cell(DUCKDB.identifier(column.engine_name), column, kind)
 
 
-def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> EngineTable:
+def open_relation(
+    source: Any, interrupt: Callable[[], None] = lambda: None, *, rows_are_records: bool = False
+) -> EngineTable:
     """Open a DuckDB relation, counted on its own connection, which alone can ``interrupt`` a query."""
     try:
         names, types = list(source.columns), [str(each) for each in source.types]
@@ -96,6 +99,8 @@ def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> 
             "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
         ) from None
     _refuse_inferred(source)
+    if not rows_are_records:
+        check_relation(lambda words: source.query(_RELATION, words), _RELATION)
 
     def work(statement: str) -> dict[str, Any]:
         with no_progress(lambda words: source.query(_RELATION, words)):
@@ -109,6 +114,7 @@ def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> 
     def opened(_columns: Sequence[str]) -> Iterator[Workspace]:
         mark = uuid.uuid4().hex
         rows, cells = f"flexdp_records_{mark}", f"flexdp_cells_{mark}"
+        kept: list[str] = []
 
         def ask(statement: str) -> Any:
             def work() -> Any:
@@ -119,12 +125,13 @@ def open_relation(source: Any, interrupt: Callable[[], None] = lambda: None) -> 
             return run(work, interrupt)
 
         def keep(name: str, query: str) -> None:
+            kept.append(name)
             ask(f"CREATE TEMP TABLE {name} AS {query}")
 
         try:
             yield Workspace(DUCKDB, ask, keep, lambda words: run(lambda: work(words), interrupt), rows, cells)
         finally:
-            for name in (rows, cells):
+            for name in kept:
                 ask(f"DROP TABLE IF EXISTS temp.{name}")
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, opened, table=_RELATION)
@@ -159,7 +166,7 @@ def is_connection(source: object) -> bool:
     return any(cls.__name__ == "DuckDBPyConnection" for cls in type(source).__mro__)
 
 
-def open_connection(con: Any, table: object) -> EngineTable:
+def open_connection(con: Any, table: object, *, rows_are_records: bool = False) -> EngineTable:
     """Open a table or view of the caller's DuckDB connection."""
     wanted = check_name(table)
     relation = None
@@ -167,4 +174,4 @@ def open_connection(con: Any, table: object) -> EngineTable:
         relation = con.table(wanted)
     if relation is None:
         raise no_table(wanted)
-    return open_relation(relation, con.interrupt)
+    return open_relation(relation, con.interrupt, rows_are_records=rows_are_records)

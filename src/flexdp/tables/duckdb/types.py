@@ -79,7 +79,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         return Reading(_zoned_text(cell) if column.zoned else _text_as(kind, cell), kind == "integer")
     if kind == column.kind:
         if kind == "date":
-            return Reading(_days(cell))
+            return Reading(_days(cell), day=cell)
         if kind == "number":
             decimal = _DECIMAL.fullmatch(column.type_name.upper())
             return Reading(_rounded(cell, int(decimal.group(2))) if decimal else f"CAST({cell} AS DOUBLE)")

@@ -14,6 +14,7 @@ from flexdp.tables.declared import no_column
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.batches import Batches
 from flexdp.tables.frames.registered import registered
+from flexdp.tables.plans.polars import check_lazy
 
 __all__ = ["open_polars"]
 
@@ -30,10 +31,10 @@ class _Stream:
         return self._source.__arrow_c_stream__(requested_schema)
 
 
-def open_polars(source: Any, column: object) -> EngineTable:
+def open_polars(source: Any, column: object, *, rows_are_records: bool = False) -> EngineTable:
     """Open a polars frame, lazy frame or series."""
     if hasattr(source, "sink_batches"):
-        return _lazy(source)
+        return _lazy(source, rows_are_records=rows_are_records)
     if hasattr(source, "to_frame"):
         no_column(column, "a series")
         times = _polars_times({"value": source.dtype})
@@ -57,7 +58,7 @@ def _in_ticks(frame: Any, times: Mapping[str, str]) -> Any:
     return frame.cast({name: int for name in times if name in frame.collect_schema().names()})
 
 
-def _lazy(source: Any) -> EngineTable:
+def _lazy(source: Any, *, rows_are_records: bool) -> EngineTable:
     """Open a lazy frame, which polars itself reads in batches, with only the columns that are needed."""
     try:
         schema, plan = source.collect_schema(), str(source.explain(optimized=False))
@@ -73,6 +74,8 @@ def _lazy(source: Any) -> EngineTable:
             "is a lazy frame over a text file: polars infers column types from the data, or fails at a single cell",
             remedy="Pass the file's path itself.",
         )
+    if not rows_are_records:
+        check_lazy(plan)
     times = _polars_times(schema)
     return registered(
         lambda names: Batches(_in_ticks(source.select(names), times)),

@@ -92,20 +92,20 @@ class MemoryTable:
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""
-        if _is_single(counting):
+        if counting.plain:
             return self._part(counting.values[0].column).query(counting)
         return self._joint(counting)[1]
 
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
-        if _is_single(counting):
+        if counting.plain:
             return self._part(counting.values[0].column).count(counting)
         cells, statement = self._joint(counting)
         return run_registered(cells(), statement, len(counting.axes))
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
-        if _is_single(counting):
+        if counting.plain:
             return self._part(counting.values[0].column).ranked(counting, rows, cells)
         return ranked("source", counting, DUCKDB, self._reader(self._places(counting)), rows, cells)
 
@@ -134,10 +134,7 @@ class MemoryTable:
     @staticmethod
     def _places(counting: Counting) -> dict[tuple[Column, Kind], str]:
         """Name the columns that are read, each with the kind that it is read as."""
-        kinds = [(axis.column, axis.kind if axis.zone is None else "datetime") for axis in counting.axes]
-        if counting.units is not None:
-            kinds.append((counting.units.column, counting.units.kind))
-        return {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(kinds))}
+        return {pair: f"c{i}" for i, pair in enumerate(counting.cells)}
 
     def _arrays(self, places: dict[tuple[Column, Kind], str]) -> dict[str, NDArray[Any]]:
         """Make the arrays to register."""
@@ -156,7 +153,3 @@ class MemoryTable:
             return Reading(f"CASE WHEN {name}_present THEN {reading.value} END", reading.wide)
 
         return read
-
-
-def _is_single(counting: Counting) -> bool:
-    return len(counting.axes) == 1 and counting.units is None

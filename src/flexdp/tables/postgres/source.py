@@ -9,6 +9,8 @@ from typing import Any
 
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.interrupts import run
+from flexdp.tables.plans.postgres import check_view
+from flexdp.tables.plans.refusal import checked
 from flexdp.tables.postgres.dialect import POSTGRES
 from flexdp.tables.postgres.run import Session, caller_session, own_session
 from flexdp.tables.postgres.types import declared, read_cell
@@ -25,18 +27,22 @@ def is_address(source: object) -> bool:
     return isinstance(source, str) and source.startswith(("postgresql://", "postgres://"))
 
 
-def open_postgres(source: Any, table: object) -> ServedTable:
+def open_postgres(source: Any, table: object, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table or view at an address, or on the caller's connection."""
     wanted = check_name(table)
-    return table_of(own_session(source) if isinstance(source, str) else caller_session(source), wanted)
+    session = own_session(source) if isinstance(source, str) else caller_session(source)
+    return table_of(session, wanted, rows_are_records=rows_are_records)
 
 
-def table_of(session: Session, wanted: str) -> ServedTable:
+def table_of(session: Session, wanted: str, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table or view that is visible in a session."""
     found: Described | None = None
     try:
         with session.opened() as ask:
             found = describe(ask, wanted)
+            if not rows_are_records:
+                name = found[0]
+                checked(lambda: check_view(ask, name, POSTGRES.text(name)))
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)

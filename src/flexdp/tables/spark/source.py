@@ -9,6 +9,7 @@ from typing import Any
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
+from flexdp.tables.plans.spark import check_frame
 from flexdp.tables.spark.dialect import SPARK
 from flexdp.tables.spark.run import VIEW, execute, workspace
 from flexdp.tables.spark.types import declared, read_cell
@@ -24,7 +25,7 @@ def is_frame(source: object) -> bool:
     )
 
 
-def open_spark(frame: Any) -> ServedTable:
+def open_spark(frame: Any, *, rows_are_records: bool = False) -> ServedTable:
     """Open a DataFrame; only its schema is read."""
     fields, streams = None, False
     with suppress(Exception):  # the engine's message is not repeated; refused below
@@ -38,6 +39,8 @@ def open_spark(frame: Any) -> ServedTable:
         raise InputError(
             "source", "is a streaming DataFrame, which has no end", remedy="Write it to a table and release that."
         )
+    if not rows_are_records:
+        check_frame(frame)
     columns = tuple(declared(*field) for field in fields)
     return _SparkTable(VIEW, columns, SPARK, read_cell, lambda s: execute(frame, s), lambda: workspace(frame))
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from flexdp.buckets.base import LONGEST_TEXT
+from flexdp.buckets.base import LARGEST_DOUBLE, LONGEST_TEXT
+from flexdp.tables.where.pattern import ESCAPE, in_sql
 
 __all__ = ["Dialect", "Lookup"]
 
@@ -118,6 +119,22 @@ class Dialect:
     def is_short(self, text: str) -> str:
         """Test that a text is present and short enough in UTF-8, without reading it."""
         return f"octet_length({text}) <= {LONGEST_TEXT}"
+
+    def finite(self, expression: str) -> str:
+        """Test that a double is neither missing, NaN nor infinite, whatever an optimiser believes about it."""
+        return f"({expression}) BETWEEN {self.double(-LARGEST_DOUBLE)} AND {self.double(LARGEST_DOUBLE)}"
+
+    def compared(self, text: str) -> str:
+        """Return what texts are compared by: their bytes in UTF-8, whatever the collation."""
+        return self.binary(f"({text})")
+
+    def compared_literal(self, value: str) -> str:
+        """Return a text as :meth:`compared` gives it."""
+        return self.text(value)
+
+    def like(self, text: str, pattern: Sequence[str | None]) -> str:
+        """Test that a text matches a pattern as a whole, case by case, and one character by one code point."""
+        return f"{self.binary(f'({text})')} LIKE {self.text(in_sql(pattern)[0])} ESCAPE '{ESCAPE}'"
 
     def length(self, expression: str) -> str:
         """Return the number of characters in a text."""

@@ -5,7 +5,8 @@ before they are rounded or cast, and only what all engines compute alike is used
 innermost first:
 
 ======= =======================================================================================================
-rows    every column read as its kind, NULL where a cell is not readable (by the engine's ``types.py``)
+rows    every column read as its kind, NULL where a cell is not readable (by the engine's ``types.py``), of the
+        records that pass the filter, if there is one
 kept    the records that count: all columns readable, none outside, the group one of the declared
 layers  intermediate columns of buckets that take more than one expression
 keyed   one key column ``b0, b1, …`` for each axis, and the unit ``u``
@@ -29,8 +30,19 @@ from flexdp.tables.counting import Axis, Counting, Units
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
 from flexdp.tables.sql.dialect import Dialect
+from flexdp.tables.where.sql import derived_sql, test_sql
 
-__all__ = ["ReadCell", "Reading", "count_query", "literal", "records_query", "together_query", "wide_values"]
+__all__ = [
+    "ReadCell",
+    "Reading",
+    "count_query",
+    "filtered",
+    "literal",
+    "records_query",
+    "together_query",
+    "wide_values",
+    "with_derived",
+]
 
 _LARGEST_MEAN = 1e307  # beyond this a sum of shares might overflow
 _SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
@@ -40,11 +52,12 @@ class Reading(NamedTuple):
     """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
 
     Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
-    64 bits.
+    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one.
     """
 
     value: str
     wide: bool = False
+    day: str = ""
 
 
 ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
@@ -64,12 +77,14 @@ def records_query(source: str, counting: Counting, dialect: Dialect, read: ReadC
 
 def wide_values(counting: Counting, read: ReadCell) -> bool:
     """Tell whether the integers of the released column may exceed 64 bits."""
-    return _read_axis(counting.axes[-1], read).wide
+    axis = counting.axes[-1]
+    return (axis.column.derived is None or axis.kind == "integer") and _read_axis(axis, read).wide
 
 
 def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> tuple[str, Sequence[Step]]:
     """Write the query of the keys of all records that count, with the unit of each if there are units."""
     units, d = counting.units, dialect
+    read = with_derived(read, d)
     readings = [_read_axis(axis, read) for axis in counting.axes]
     cells = [
         f"{_cell(d, axis, reading, per_row=units is not None)} AS v{i}"
@@ -84,7 +99,8 @@ def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) 
     value = counting.axes[-1].buckets
     if d.tests_in_key and units is None and len(counting.values) == 1 and isinstance(value, Width) and not value.whole:
         steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
-    rows = _local(f"SELECT {', '.join(cells)} FROM {source}", counting.axes, d, with_units=units is not None)
+    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read)}"
+    rows = _local(selected, counting.axes, d, with_units=units is not None)
     tests = [step.where for step in steps if step.where]
     if units is not None:
         tests.append(_has_unit(units, d))
@@ -101,14 +117,15 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     Columns ``c{p}_b{i}`` are the keys of count p, and ``whose`` tells which count a row belongs to. A record that is
     not readable in one column still counts in the others, so failed tests give missing values instead of filtering.
     """
-    d = dialect
+    d, read = dialect, with_derived(read, dialect)
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
     readings = [_read_axis(axis, read) for _, axis in axes]
     cells = ", ".join(
         f"{_cell(d, axis, reading, per_row=True)} AS v{i}"
         for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
     )
-    rows = _local(f"SELECT {cells} FROM {source}", [axis for _, axis in axes], d, with_units=False)
+    selected = f"SELECT {cells} FROM {filtered(source, countings[0], d, read)}"  # one filter for all counts
+    rows = _local(selected, [axis for _, axis in axes], d, with_units=False)
     steps = [
         step_of(d, i, axis, reading.wide, per_row=True)
         for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
@@ -137,6 +154,20 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
         f"SELECT {whose} AS whose, {listed}, count(*) AS records\n"
         f"FROM (SELECT {keys} FROM {keyed}) AS k\nGROUP BY GROUPING SETS ({grouped})"
     )
+
+
+def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell) -> str:
+    """Return the source with the test of the records that count, before units are bounded."""
+    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read)}"
+
+
+def with_derived(read: ReadCell, d: Dialect) -> ReadCell:
+    """Return the function that writes how a cell is read, also of columns that are computed from others."""
+
+    def reading(column: Column, kind: Kind) -> Reading:
+        return read(column, kind) if column.derived is None else Reading(*derived_sql(column.derived, kind, d, read))
+
+    return reading
 
 
 def _read_axis(axis: Axis, read: ReadCell) -> Reading:

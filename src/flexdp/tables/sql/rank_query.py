@@ -23,16 +23,16 @@ from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.sql.bucket_expressions import search
 from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.sql.query import ReadCell, literal, records_query, wide_values
+from flexdp.tables.sql.query import ReadCell, filtered, literal, records_query, wide_values, with_derived
 
-__all__ = ["CELL_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
+__all__ = ["CELL_BITS", "CROWDED", "EXACT_TALLY", "FINER_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 
 CELL_BITS = 12
-_SPLIT = float(2 ** (53 - CELL_BITS) + 1)
+FINER_BITS = (24, 36, 48)  # where too many different values share cells
+CROWDED = 10**6  # records in a cell, and different values in such cells, that are too many to compare one by one
 _LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
-_MARGIN = 2 ** (CELL_BITS - 2)  # a cell reaches less than this fraction of its values to either side
 _SLACK = 2  # ranks by which a window is wider in the engine, whose products are rounded
-_EXACT_TALLY = 2**61
+EXACT_TALLY = 2**61
 
 
 def scale_of(axis: Axis) -> Scale:
@@ -51,10 +51,12 @@ def ranked(
     source: str, counting: Counting, dialect: Dialect, read: ReadCell, rows: str, cells: str
 ) -> tuple[RankQuery, str]:
     """Return the statements about a column of a source, and the query of its private copy."""
+    read = with_derived(read, dialect)
     query = RankQuery(dialect, counting, wide_values(counting, read), rows, cells)
     axis = counting.values[0]
     if query.tested_later:
-        return query, query.copied(f"SELECT {read(axis.column, axis.kind).value} AS b0 FROM {source}")
+        kept = filtered(source, counting, dialect, read)
+        return query, query.copied(f"SELECT {read(axis.column, axis.kind).value} AS b0 FROM {kept}")
     return query, query.copied(records_query(source, counting, dialect, read))
 
 
@@ -69,13 +71,17 @@ def _limited(rank: str, *, above: bool = False) -> str:
 
 @dataclass(frozen=True)
 class RankQuery:
-    """The statements about one column on one engine: ``wide`` integers may exceed 64 bits."""
+    """The statements about one column on one engine: ``wide`` integers may exceed 64 bits.
+
+    ``bits`` is the number of significant bits that values of one cell share: more of them where values cluster.
+    """
 
     dialect: Dialect
     counting: Counting
     wide: bool
     rows: str
     cells: str
+    bits: int = CELL_BITS
 
     @property
     def scale(self) -> Scale:
@@ -132,6 +138,22 @@ class RankQuery:
         inner = f"SELECT {self._groups()}{self._cell('v')} AS c FROM {self.rows}{where}"
         return f"SELECT {keys}, count(*) AS m FROM ({inner}) AS k GROUP BY {keys}"
 
+    def crowds(self) -> str:
+        """Return the statement that counts the cells in which too many different values may lie."""
+        return f"SELECT count(*) FROM ({self._crowded}) AS c"
+
+    def crowded(self) -> str:
+        """Return the statement that counts the different values in such cells, as far as it matters."""
+        rows = f"SELECT v, {self._cell('v')} AS c FROM {self.rows}{self._where(())}"
+        values = f"SELECT DISTINCT v FROM ({rows}) AS k WHERE c IN ({self._crowded}) LIMIT {CROWDED + 1}"
+        return f"SELECT count(*) FROM ({values}) AS d"
+
+    @property
+    def _crowded(self) -> str:
+        # A cell of integers holds at most as many as it is wide.
+        wide = f" AND abs(c) > {self.dialect.double(CROWDED * 2.0 ** (self.bits - 2))}" if self.scale.integral else ""
+        return f"SELECT c FROM {self.cells} WHERE m > {CROWDED}{wide}"
+
     def group_counts(self) -> str:
         """Return the statement that counts the records of each group."""
         d, names = self.dialect, [f"b{i}" for i in range(len(self.counting.groups))]
@@ -160,6 +182,21 @@ class RankQuery:
         """Return the statement that fetches all values of a group; of few records, for engines in this process."""
         shown = self.dialect.as_text("v") if self.wide else "v"
         return f"SELECT {shown} AS v FROM {self.rows}{self._where(group)}"
+
+    def values_together(self, groups: Sequence[Sequence[object]]) -> str:
+        """Return the statement that fetches all values of several groups, with the place of each group in the list."""
+        d, count = self.dialect, len(self.counting.groups)
+        rows = [
+            [str(place), *(literal(value, d) for value in group)]
+            for place, group in enumerate(groups)
+            if d.holds_nul or not any("\0" in str(value) for value in group)
+        ]
+        names = ("place", *(f"k{i}" for i in range(count)))
+        nowhere = "" if rows else " WHERE 1 = 0"
+        listed = d.rows_of(names, rows or [["0", *(literal(value, d) for value in groups[0])]]) + nowhere
+        joined = " AND ".join(f"b{i} = k{i}" for i in range(count))
+        shown = d.as_text("v") if self.wide else "v"
+        return f"SELECT place, {shown} AS v FROM {self.rows} JOIN ({listed}) AS g ON {joined}"
 
     def tallied(self, tally: Tally, group: Sequence[object]) -> str:
         """Return the statement of one tally; the one way to compute it, because halves may be rounded either way."""
@@ -249,8 +286,13 @@ class RankQuery:
         """Return a number beyond the cell of a cut."""
         if self.scale is NUMBERS:
             double = NUMBERS.first_double(cut)
-            return self.dialect.double(double + side * abs(double) / _MARGIN)
-        return str(min(max(cut + side * (abs(cut) // _MARGIN + 1), self.least + 1), self.most))
+            return self.dialect.double(double + side * abs(double) / self._margin)
+        return str(min(max(cut + side * (abs(cut) // self._margin + 1), self.least + 1), self.most))
+
+    @property
+    def _margin(self) -> int:
+        """A cell reaches less than one part in so many of its values to either side."""
+        return 1 << (self.bits - 2)
 
     def _wanted(self, windows: Sequence[Near], cuts: Sequence[int]) -> str:
         """List the windows: the places of their ends among the cuts, or −1, and the wanted ranks."""
@@ -282,13 +324,13 @@ class RankQuery:
     def _cell(self, value: str) -> str:
         """Round to few significant bits, in order."""
         double = self._double(value)
-        split = self.dialect.double(_SPLIT)
+        split = self.dialect.double(float(2 ** (53 - self.bits) + 1))
         return f"({double} * {split} - ({double} * {split} - {double}))"
 
     def _place(self, tally: Tally) -> str:
         """Return a record's place on a ladder of equal steps, a whole number from 0 to the number of steps."""
         d = self.dialect
-        if self.scale.integral and max(abs(tally.low), abs(tally.high)) < _EXACT_TALLY:
+        if self.scale.integral and max(abs(tally.low), abs(tally.high)) < EXACT_TALLY:
             inside = d.greatest(d.least("v", str(tally.high)), str(tally.low))
             return d.quotient(f"{d.as_integer(inside)} - ({tally.low}) + {tally.step // 2}", tally.step)
         double = self._double("v")

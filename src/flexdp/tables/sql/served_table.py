@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
 from flexdp.tables.sql.dialect import Dialect
@@ -88,8 +88,12 @@ class ServedTable:
         if not self.probe():
             raise InputError(
                 "source",
-                "does not allow temporary tables, which sharp answers need",
-                remedy="Ask for the TEMPORARY privilege, or connect to a server and in a transaction that can write.",
+                "does not allow temporary tables, which automatic buckets and asked answers need",
+                remedy=(
+                    "Give ",
+                    P("width"),
+                    ", ask for the TEMPORARY privilege, or connect to a server and in a transaction that can write.",
+                ),
             )
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:

@@ -24,11 +24,13 @@ from flexdp.tables.spark import types as spark_types
 from flexdp.tables.spark.dialect import SPARK
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
+from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.table import Table
+from flexdp.tables.where.typed import Leaf, mapped
 
-__all__ = ["RUN", "query_of"]
+__all__ = ["RUN", "query_of", "ranked_in", "shown_in"]
 
 RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
     "duckdb": (DUCKDB, duckdb_types.read_cell),
@@ -85,18 +87,36 @@ def query_of(table: Table, countings: Sequence[Counting], dialect: object = None
     GROUP BY b0
     """
     if dialect is not None:
-        return _shown(countings, dialect)
+        return shown_in(dialect, lambda name: _written(countings, name))
     together = getattr(table, "together_query", None)
     if len(countings) > 1 and together is not None and all(counting.units is None for counting in countings):
         return str(together(countings))
     return ";\n\n".join(table.query(counting) for counting in countings)
 
 
-def _shown(countings: Sequence[Counting], dialect: object) -> str:
-    """Write the counts in a dialect, over a table ``source`` whose columns have the types of their kinds."""
+def shown_in(dialect: object, write: Callable[[str], str]) -> str:
+    """Return statements in a dialect, over a table ``source`` whose columns have the types of their kinds.
+
+    Parameters
+    ----------
+    dialect
+        The dialect: one that flexdp runs, or one that sqlglot knows.
+    write
+        Writes the statements in a dialect that flexdp runs, by its name.
+
+    Returns
+    -------
+    str
+        The statements, with semicolons between them.
+
+    Raises
+    ------
+    InputError
+        If the dialect is unknown, or cannot express the statements.
+    """
     dialect = plain_scalar(dialect)
     if isinstance(dialect, str) and dialect in RUN:
-        return _written(countings, dialect)
+        return write(dialect)
     with extra("sql", "sqlglot", "showing a query in a dialect that flexdp does not run"):
         import sqlglot
 
@@ -107,7 +127,7 @@ def _shown(countings: Sequence[Counting], dialect: object) -> str:
         raise InputError("dialect", "must be the name of an SQL dialect", given=safe_repr(dialect), remedy=hint)
     try:
         translated = sqlglot.transpile(
-            _written(countings, "postgres"),
+            write("postgres"),
             read="postgres",
             write=dialect,
             unsupported_level=sqlglot.ErrorLevel.RAISE,
@@ -121,13 +141,23 @@ def _shown(countings: Sequence[Counting], dialect: object) -> str:
     return _NEVER_RUN + ";\n\n".join(translated)
 
 
-def _written(countings: Sequence[Counting], name: str) -> str:
+def ranked_in(name: str, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    """Return the statements about ranks in a dialect that flexdp runs, and the query of the copy of ``source``."""
+    return ranked(_SOURCE, _plain(counting, name), RUN[name][0], _read_in(name), rows, cells)
+
+
+def _read_in(name: str) -> Callable[[Column, Kind], Reading]:
     dialect, read_cell = RUN[name]
-    plain = [_plain(counting, name) for counting in countings]
 
     def read(column: Column, kind: Kind) -> Reading:
         return read_cell(dialect.identifier(column.name or "value"), column, kind)
 
+    return read
+
+
+def _written(countings: Sequence[Counting], name: str) -> str:
+    dialect, read = RUN[name][0], _read_in(name)
+    plain = [_plain(counting, name) for counting in countings]
     if len(plain) > 1 and dialect.has_grouping_sets and all(counting.units is None for counting in plain):
         return together_query(_SOURCE, plain, dialect, read)
     return ";\n\n".join(count_query(_SOURCE, counting, dialect, read) for counting in plain)
@@ -135,6 +165,9 @@ def _written(countings: Sequence[Counting], name: str) -> str:
 
 def _plain(counting: Counting, name: str) -> Counting:
     """Return the same count over columns of the dialect's own types."""
+
+    def leaf(each: Leaf) -> Leaf:
+        return replace(each, column=_declared(each.column, each.kind, name))
 
     def axis(each: Axis) -> Axis:
         return replace(each, column=_declared(each.column, each.kind, name))
@@ -145,10 +178,14 @@ def _plain(counting: Counting, name: str) -> Counting:
         values=tuple(map(axis, counting.values)),
         groups=tuple(map(axis, counting.groups)),
         units=None if units is None else replace(units, column=_declared(units.column, units.kind, name)),
+        where=mapped(counting.where, leaf),
     )
 
 
 def _declared(column: Column, kind: Kind, name: str) -> Column:
+    if column.derived is not None:
+        own = mapped(column.derived, lambda leaf: replace(leaf, column=_declared(leaf.column, leaf.kind, name)))
+        return replace(column, derived=own)
     stored = column.kind or kind
     wide = column.wide and name != "sqlite"
     word = _TYPES[name].get("wide" if wide else stored, stored)

@@ -8,10 +8,12 @@ from fractions import Fraction
 
 from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.tables.sql.dialect import Dialect
+from flexdp.tables.where.pattern import in_sql
 
-__all__ = ["LENGTH", "MD5", "MEAN", "SQLITE", "TEXT"]
+__all__ = ["BYTES", "LENGTH", "LIKE", "MD5", "MEAN", "SQLITE", "TEXT"]
 
 TEXT, LENGTH, MD5, MEAN = "flexdp_text", "flexdp_length", "flexdp_md5", "flexdp_mean"
+BYTES, LIKE = "flexdp_bytes", "flexdp_like"
 _EXACT = 2**53
 _POWER = 62  # 2**62 is the largest power of two in an integer
 
@@ -65,6 +67,17 @@ class _SQLite(Dialect):
 
     def unicode(self, expression: str) -> str:
         return f"{TEXT}(CAST({expression} AS BLOB))"  # as a text, it would not reach Python
+
+    def compared(self, text: str) -> str:
+        return f"{BYTES}({text})"  # SQLite compares the stored bytes, which need not be UTF-8
+
+    def compared_literal(self, value: str) -> str:
+        return f"X'{value.encode().hex()}'"
+
+    def like(self, text: str, pattern: Sequence[str | None]) -> str:
+        return (
+            f"{LIKE}({text}, {self.compared_literal(in_sql(pattern)[0])})"  # SQLite's own ignores case and stops at NUL
+        )
 
     def is_short(self, text: str) -> str:
         """Test the stored bytes, at most twice as many as in UTF-8; ``run.py`` tests those exactly."""

@@ -6,6 +6,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +17,8 @@ from flexdp.errors import InputError
 from flexdp.tables.interrupts import run, run_here
 from flexdp.tables.sql.served_table import Ask
 from flexdp.tables.sql.workspace import Workspace
-from flexdp.tables.sqlite.dialect import LENGTH, MD5, MEAN, SQLITE, TEXT
+from flexdp.tables.sqlite.dialect import BYTES, LENGTH, LIKE, MD5, MEAN, SQLITE, TEXT
+from flexdp.tables.where.pattern import expression
 
 __all__ = ["caller_workspace", "file_workspace", "is_connection", "on_caller", "on_file"]
 
@@ -71,6 +73,7 @@ def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspa
     """Open a workspace on the caller's connection, in the caller's thread; its copies are dropped at the end."""
     mark = uuid.uuid4().hex
     rows, cells = f"temp.flexdp_records_{mark}", f"temp.flexdp_cells_{mark}"
+    kept: list[str] = []
 
     def ask(statement: str) -> Any:
         return run_here(lambda: _borrowed(con, lambda fetch: fetch(statement)), con.interrupt)
@@ -78,6 +81,7 @@ def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspa
     def keep(name: str, query: str) -> None:
         def work(fetch: Ask) -> None:
             check(fetch)
+            kept.append(name)
             fetch(f"CREATE TEMP TABLE {name} AS {query}")
 
         run_here(lambda: _borrowed(con, work), con.interrupt)
@@ -85,7 +89,7 @@ def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspa
     try:
         yield Workspace(SQLITE, ask, keep, rows=rows, cells=cells)
     finally:
-        for name in (rows, cells):
+        for name in kept:
             _drop(con, name)
 
 
@@ -164,13 +168,15 @@ def _functions(con: Any) -> Iterator[None]:
     con.create_function(TEXT, 1, _reader(_fetch(con, "PRAGMA encoding")[0][0]), deterministic=True)
     con.create_function(LENGTH, 1, len, deterministic=True)
     con.create_function(MD5, 1, _md5, deterministic=True)
+    con.create_function(BYTES, 1, _bytes, deterministic=True)
+    con.create_function(LIKE, 2, _like, deterministic=True)
     con.create_aggregate(MEAN, 1, _Mean)
     try:
         yield
     finally:
         with suppress(sqlite3.Error):  # another cursor is in use: they stay, and do no harm
-            for name in (TEXT, LENGTH, MD5, MEAN):
-                con.create_window_function(name, 1, None)  # the one way to remove functions of any kind
+            for name, arguments in ((TEXT, 1), (LENGTH, 1), (MD5, 1), (MEAN, 1), (BYTES, 1), (LIKE, 2)):
+                con.create_window_function(name, arguments, None)  # the one way to remove functions of any kind
 
 
 _CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}  # by SQLite's names
@@ -192,6 +198,17 @@ def _reader(encoding: str) -> Callable[[bytes | None], str | None]:
 
 def _md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+_pattern = lru_cache(maxsize=64)(expression)
+
+
+def _like(text: str | None, pattern: bytes) -> bool | None:
+    return None if text is None else _pattern(pattern.decode()).fullmatch(text) is not None
 
 
 class _Mean:

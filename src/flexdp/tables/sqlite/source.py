@@ -8,6 +8,8 @@ from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError
+from flexdp.tables.plans.refusal import checked
+from flexdp.tables.plans.sqlite import check_view
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.sqlite.run import caller_workspace, file_workspace, is_connection, on_caller, on_file
@@ -20,7 +22,7 @@ _MAGIC = b"SQLite format 3\0"
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
 
 
-def open_sqlite(source: Any, table: object) -> ServedTable:
+def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table of a file, or of the caller's connection."""
     wanted = check_name(table)
     files: tuple[str, ...] = ()
@@ -29,8 +31,15 @@ def open_sqlite(source: Any, table: object) -> ServedTable:
     else:
         files = (_checked(str(source)),)
         work, workspace = partial(on_file, files[0]), partial(file_workspace, files[0])
+
+    def look(ask: Ask) -> Described:
+        found = describe(ask, wanted)
+        if not rows_are_records:
+            checked(lambda: _check_view(ask, wanted))
+        return found
+
     try:
-        name, columns = work(lambda ask: describe(ask, wanted), counting=False)
+        name, columns = work(look, counting=False)
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
@@ -66,6 +75,14 @@ def describe(ask: Ask, table: str) -> Described:
             quoted = ".".join(SQLITE.identifier(part) for part in (among, name) if part)
             return quoted, tuple(declared(row[0], row[1]) for row in rows if row[2] != 1)
     raise no_table(table)
+
+
+def _check_view(ask: Ask, table: str) -> None:
+    """Refuse a view whose rows are not records."""
+    schema, dot, rest = table.partition(".")
+    plain = not dot or ask(f"SELECT 1 FROM pragma_table_xinfo({SQLITE.text(table)}) LIMIT 1")
+    name, among = (table, "") if plain else (rest, schema)
+    check_view(ask, name, among, SQLITE.text, SQLITE.identifier)
 
 
 def _checked(path: str) -> str:

@@ -1,0 +1,94 @@
+"""Which records count, and columns that are computed from others: the parameters ``where`` and ``derive``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flexdp._core.calendar import check_zone
+from flexdp._core.domains import pairs, text
+from flexdp._core.text import is_unicode, plain_scalar, safe_repr
+from flexdp.errors import InputError
+
+if TYPE_CHECKING:
+    from flexdp.buckets.base import Kind
+    from flexdp.tables import Column, Table
+    from flexdp.tables.where.meaning import Filter
+
+__all__ = ["Named", "check_texts", "named_columns", "record_filter"]
+
+_MOST_DERIVED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The columns of a table by their names, with those that are computed from others."""
+
+    table: Table
+    derived: dict[str, Column]
+    texts: dict[str, str]
+
+    def column(self, name: object) -> Column:
+        """Return the column of that name."""
+        plain = plain_scalar(name)
+        own = self.derived.get(plain) if isinstance(plain, str) else None
+        return self.table.column(name) if own is None else own
+
+    def used(self, columns: list[Column]) -> tuple[tuple[str, str], ...]:
+        """Return the names and the texts of the derived columns, after refusing those that nothing uses."""
+        names = {column.name for column in columns}
+        for name in self.derived:
+            if name not in names:
+                raise InputError("derive", f": {safe_repr(name)} is not used", remedy="Leave it out.")
+        return tuple(self.texts.items())
+
+
+def named_columns(table: Table, derive: object, zone: object) -> Named:
+    """Return the columns of a table with the derived ones, each computed from columns of the table alone."""
+    from flexdp.tables.where.meaning import derived_column
+
+    if derive is None:
+        return Named(table, {}, {})
+    given = pairs(derive) if isinstance(derive, Mapping) else None
+    if not given or len(given) > _MOST_DERIVED:
+        raise InputError(
+            "derive", "must give names with what they stand for", remedy="For example derive={'stay': 'arr - dep'}."
+        )
+    own = set(getattr(table, "names", None) or [column.name for column in table.columns])
+    columns, texts = {}, {}
+    clock = None if zone is None else check_zone(zone)
+    for name, written in given:
+        called = text("derive", name)
+        if not called or not is_unicode(called):
+            raise InputError("derive", "must give every column a name")
+        if called in own:
+            raise InputError(
+                "derive", f": there is a column {safe_repr(called)} already", remedy="Choose another name."
+            )
+        columns[called], texts[called] = derived_column(called, written, table.column, zone=clock)
+    return Named(table, columns, texts)
+
+
+def record_filter(named: Named, where: object, kinds: dict[str | None, Kind], zone: object) -> Filter | None:
+    """Return the test of the records that count; None if all do."""
+    from flexdp.tables.where.meaning import filter_of
+
+    if where is None:
+        return None
+    return filter_of(where, named.column, kinds=kinds, zone=None if zone is None else check_zone(zone))
+
+
+def check_texts(where: Any, derived: Any) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """Return the filter and the derived columns of a document, after refusing those that do not parse."""
+    from flexdp.tables.where.grammar import parse_test, parse_value
+    from flexdp.tables.where.tree import text_of
+
+    if where is not None and text_of(parse_test("where", where)) != where:
+        raise ValueError("a filter in other words than its own")
+    if not isinstance(derived, dict):
+        raise TypeError("derived columns without names")
+    for name, written in derived.items():
+        if not name or text_of(parse_value("derive", written)) != written:
+            raise ValueError("a derived column in other words than its own")
+    return where, tuple(derived.items())

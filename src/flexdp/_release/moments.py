@@ -1,0 +1,244 @@
+"""Counts, sums, means and spreads read off buckets: estimates, with the interval that is certain where there is one.
+
+Every bucket stands for its count corrected for the mean loss, at its middle; the records of an open end lie beyond its
+edge by the mean distance that :mod:`flexdp._release.interpolation` estimates. What is certain follows from the loss
+alone: a public bucket holds between its count and its count plus the largest loss, anywhere between its ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.exact import float_up, to_double
+from flexdp._release.answers import Answer, Reader, Reading
+from flexdp._release.interpolation import on_line, stretch_of
+from flexdp._release.ranges import bucket_ends, outward, value_words
+from flexdp._release.sentences import Words
+from flexdp.buckets.grid import Grid
+from flexdp.calculus.loss import most_lost
+from flexdp.errors import InputError, P
+from flexdp.statistics import Count, Mean, Std, Sum
+
+__all__ = ["Moment", "moment"]
+
+_DIGITS = 5  # of an estimate in words
+_MOST_BUCKETS = 100_000  # for which a certain interval is worked out
+
+Moment = Count | Mean | Sum | Std
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    """A public bucket on the line: its least count, and its ends, None where one is open."""
+
+    count: int
+    low: Fraction | None
+    high: Fraction | None
+
+
+def moment(reader: Reader, words: Words, question: Moment) -> Answer:
+    """Return a count, a sum, a mean or a standard deviation that is read off buckets.
+
+    Parameters
+    ----------
+    reader
+        The counts.
+    words
+        The words for them.
+    question
+        The statistic.
+
+    Returns
+    -------
+    Answer
+        An estimate; ``interval`` is certain to hold the exact value, None where nothing is certain.
+
+    Raises
+    ------
+    InputError
+        If the keys are not numbers, or units count in several buckets.
+    """
+    _check(reader, words, question)
+    if not len(reader.index):
+        return words.answer(Reading(question=question, value=None, empty=True))
+    value = _count(reader) if isinstance(question, Count) else _value(reader, question)
+    found = _certain(reader, question)
+    text = f"about {value_words(_short(value))}"
+    return Answer(
+        name=question.name,
+        value=round(value) if isinstance(question, Count) else to_double(value),
+        accuracy=None,
+        statement=f"{words.headline(question)}: {text}. {_known(reader, question, found)}",
+        text=text,
+        interval=None if found is None else (_outer(found[0], up=False), _outer(found[1], up=True)),
+    )
+
+
+def _check(reader: Reader, words: Words, question: Moment) -> None:
+    if isinstance(question, Count):
+        if words.spec.unit is not None and words.spec.max_buckets_per_unit > 1:
+            raise InputError(
+                "statistic",
+                ": a unit may count in several buckets, so they do not tell the number of units",
+                remedy=("Ask for it with ", P("ask", ["count"]), ", or count one value of each unit."),
+            )
+        return
+    if isinstance(reader.partition, Grid):
+        raise InputError(
+            "statistic",
+            f": the {question.name} needs one column, and this release has several",
+            remedy="Ask marginal(column) for it.",
+        )
+    if reader.partition.kind not in ("integer", "number"):
+        raise InputError(
+            "statistic",
+            f": the {question.name} needs numbers, and the keys are of kind {reader.partition.kind}",
+            remedy="Ask for the median, mode, support or counts.",
+        )
+
+
+def _count(reader: Reader) -> Fraction:
+    """The records that are left, with the mean loss of every released bucket added back."""
+    cells = len(reader.index) if reader.cells is None else int(reader.cells.sum())
+    return reader.index.size + cells * reader.noise.mean_drop()
+
+
+def _value(reader: Reader, question: Moment) -> Fraction:
+    """A sum, a mean or a standard deviation of records at the middles of their buckets."""
+    weights, centres = zip(*_masses(reader), strict=True)
+    total = sum(weights, Fraction(0))
+    first = sum((weight * centre for weight, centre in zip(weights, centres, strict=True)), Fraction(0))
+    if isinstance(question, Sum):
+        return first
+    if isinstance(question, Mean):
+        return first / total
+    mean = first / total
+    apart = sum((weight * (centre - mean) ** 2 for weight, centre in zip(weights, centres, strict=True)), Fraction(0))
+    return Fraction(math.isqrt(math.floor(apart / total * 10**24))) / 10**12
+
+
+def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
+    """The estimated number of records of every released bucket, and where they are on average."""
+    assert not isinstance(reader.partition, Grid)
+    for place, index in enumerate(reader.index.keys.tolist()):
+        stretch = stretch_of(reader.partition, index)
+        if stretch.low is None and stretch.high is None:
+            raise InputError(
+                "statistic",
+                ": one bucket holds everything, and its middle is not known",
+                remedy=("Give ", P("width"), "."),
+            )
+        if stretch.low is None or stretch.high is None:
+            far = reader.profile.scale(place)
+            centre = (stretch.low + far) if stretch.low is not None else (stretch.high or 0) - far
+        else:
+            low, high = map(on_line, bucket_ends(reader.partition, index))
+            centre = (low + high) / 2
+        yield reader.profile.records(place), centre
+
+
+def _certain(reader: Reader, question: Moment) -> tuple[Fraction | float, Fraction | float] | None:
+    """The interval that holds the exact value for certain; None where nothing is certain."""
+    drop, count = reader.shortfall, reader.partition.count
+    if isinstance(question, Count):
+        buckets = None if count is None or reader.summed is None or not reader.public else count * reader.summed
+        lost = most_lost(reader.noise.max_drop, buckets, paid=reader.paid)
+        return Fraction(reader.index.size), math.inf if lost is None else Fraction(reader.index.size + lost)
+    if isinstance(question, Std) or drop is None or count is None or not reader.public or count > _MOST_BUCKETS:
+        return None
+    buckets_of = list(_public(reader))
+    work = _sum if isinstance(question, Sum) else _mean
+    low, high = work(buckets_of, drop, above=False), work(buckets_of, drop, above=True)
+    return None if low == -math.inf and high == math.inf else (low, high)
+
+
+def _public(reader: Reader) -> Iterator[_Bucket]:
+    """Every public bucket, released or not."""
+    partition = reader.partition
+    assert not isinstance(partition, Grid) and partition.count is not None
+    released = dict(reader.index.items())
+    for index in range(partition.first, partition.first + partition.count):
+        stretch = stretch_of(partition, index)
+        ends = zip((stretch.low, stretch.high), bucket_ends(partition, index), strict=True)
+        low, high = (None if end is None else on_line(value) for end, value in ends)
+        yield _Bucket(int(released.get(index, 0)), low, high)
+
+
+def _sum(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float:
+    """The largest sum that the counts allow, or the smallest."""
+    total = Fraction(0)
+    for bucket in buckets:
+        end = bucket.high if above else bucket.low
+        if end is None:
+            return math.inf if above else -math.inf
+        total += bucket.count * end + drop * (max(end, Fraction(0)) if above else min(end, Fraction(0)))
+    return total
+
+
+def _mean(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float:
+    """The largest mean that the counts allow, or the smallest: hidden records lie in the outermost buckets."""
+    sign = 1 if above else -1
+    ends = []
+    for bucket in buckets:
+        end = bucket.high if above else bucket.low
+        if end is None:
+            return sign * math.inf
+        ends.append((sign * end, bucket.count))
+    total, records = sum((end * count for end, count in ends), Fraction(0)), sum(count for _, count in ends)
+    for end, _ in sorted(ends, reverse=True):
+        if end * records <= total:
+            break
+        total, records = total + drop * end, records + drop
+    return sign * total / records
+
+
+def _known(reader: Reader, question: Moment, found: tuple[Any, Any] | None) -> str:
+    """What is certain of an estimate, and what to ask for where nothing is."""
+    better = ""
+    if type(question) in _WORDS:
+        better = f" Asked for by itself, with ask=['{_WORDS[type(question)]}'], it has a bound on its error."
+    if not isinstance(question, Count) and _opened(reader):
+        return f"Values in an open end are placed by the counts beside it, and no error is promised.{better}"
+    if found is None:
+        return f"It is read off the middles of buckets, and no error is promised.{better}"
+    low = outward(found[0], _DIGITS + 1, up=False)
+    if found[1] == math.inf:
+        return f"The exact {question.name} is guaranteed to be at least {low}."
+    return (
+        f"The exact {question.name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}."
+    )
+
+
+def _opened(reader: Reader) -> bool:
+    """True if a released bucket is open."""
+    assert not isinstance(reader.partition, Grid)
+    stretches = (stretch_of(reader.partition, index) for index in reader.index.keys.tolist())
+    return any(stretch.width is None for stretch in stretches)
+
+
+_WORDS = {Count: "count", Sum: "sum", Mean: "mean"}
+
+
+def _short(value: Fraction) -> Fraction:
+    """An estimate rounded to a few digits, in words only."""
+    if not value:
+        return value
+    power = 0
+    while abs(value) * Fraction(10) ** power < 10 ** (_DIGITS - 1):
+        power += 1
+    while abs(value) * Fraction(10) ** power >= 10**_DIGITS and power > 0:
+        power -= 1
+    return Fraction(round(value * 10**power), 10**power)
+
+
+def _outer(end: Fraction | float, *, up: bool) -> Any:
+    """An end of an interval as an integer where it is one, else as a double beyond it."""
+    if isinstance(end, float):
+        return end
+    if end.denominator == 1:
+        return int(end)
+    return float_up(end) if up else -float_up(-end)

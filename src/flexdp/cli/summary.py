@@ -1,0 +1,108 @@
+"""``flexdp summary``: publish every column of a table out of one budget."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, get_args
+
+import click
+
+from flexdp._core.text import safe_repr
+from flexdp.buckets.base import Kind
+from flexdp.cli.errors import Run
+from flexdp.cli.options import (
+    AS_JSON,
+    DELIMITER,
+    FORMAT,
+    IN_DATABASE,
+    comma_separated,
+    group_options,
+    labels,
+    paying,
+    source_of,
+)
+from flexdp.cli.release import publish
+from flexdp.errors import InputError
+
+__all__ = ["summary"]
+
+
+@click.command()
+@click.argument("source", metavar="FILE...", nargs=-1, required=True)
+@click.option("--epsilon", "-e", required=True, metavar="E", help="Privacy loss of the whole summary, e.g. 1.")
+@click.option("--delta", "-d", required=True, metavar="D", help="Probability that the promise fails, e.g. 1e-6.")
+@click.option(
+    "--column",
+    "-c",
+    "columns",
+    multiple=True,
+    metavar="NAME[=KIND]",
+    help="Column to publish, with its type in a text file: cost=number, day=date; repeatable. Default: all columns.",
+)
+@click.option("--skip", multiple=True, metavar="COLUMN", help="Column to leave out, such as an id; repeatable.")
+@click.option(
+    "--split",
+    metavar="S,S,…",
+    callback=comma_separated,
+    help="Shares of the budget, one for each column in order; default: equal shares.",
+)
+@click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin.")
+@labels
+@paying
+@click.option("--output", "-o", metavar="FILE", help="Also write the summary to FILE (.html, .json or .csv).")
+@IN_DATABASE
+@DELIMITER
+@FORMAT
+@AS_JSON
+@click.pass_obj
+def summary(
+    run: Run,
+    /,
+    source: tuple[str, ...],
+    epsilon: str,
+    delta: str,
+    columns: tuple[str, ...],
+    skip: tuple[str, ...],
+    split: list[str] | None,
+    output: str | None,
+    table: str | None,
+    as_json: bool,
+    by: tuple[str, ...],
+    ledger: str | None,
+    dataset: str | None,
+    fresh: bool,
+    **options: Any,
+) -> int:
+    """Publish every column of one or more FILEs ('-' reads standard input), or of a database table.
+
+    Numbers and times get automatic buckets, texts a count of each value. Every run spends (ε, δ) again,
+    unless --ledger finds that the same summary was made before.
+    """
+    from flexdp._release.charged import payer_of, run_paid
+    from flexdp._release.summary import prepare_summary, shares_of
+
+    payer, kinds = payer_of(ledger, dataset, fresh), _named(columns)
+    request = prepare_summary(
+        source_of(source, table),
+        kinds or None,
+        skip=list(skip) or None,
+        **{**options, **group_options(by, options["by_kind"], options["groups"])},
+    )
+    shares = shares_of(request, split)
+    request = request.with_budget(epsilon, delta, split=shares)
+    work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=shares)
+    told = any(kinds.values())
+    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, told=told)
+
+
+def _named(columns: tuple[str, ...]) -> dict[str, str | None]:
+    """Columns written NAME or NAME=KIND; an = in a name is part of it unless a kind follows."""
+    found: dict[str, str | None] = {}
+    for column in columns:
+        name, _, last = column.rpartition("=")
+        kind = last if name and last in get_args(Kind) else None
+        name = name if kind else column
+        if name in found:
+            raise InputError("columns", "must name each column once", given=safe_repr(name))
+        found[name] = kind
+    return found

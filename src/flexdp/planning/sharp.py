@@ -1,0 +1,145 @@
+"""From the parameters of a plan to the plan of asked answers or of automatic buckets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp.buckets.base import Kind
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.parse import make_buckets
+from flexdp.errors import InputError, P
+from flexdp.planning.advice import Advice
+from flexdp.planning.answers import AskedOutlook
+from flexdp.planning.automatic import AutomaticOutlook
+from flexdp.planning.expected import UNORDERED, not_numbers, refuse_both
+from flexdp.planning.options import Option, Setting
+from flexdp.planning.target import Target, proposed_delta
+from flexdp.planning.trials import Sample, law_sample
+from flexdp.planning.trials import public_sample as public_values
+from flexdp.simulation.distributions import parse_distribution
+
+__all__ = ["SharpColumn"]
+
+
+@dataclass(frozen=True)
+class SharpColumn:
+    """Plans of a column without buckets of its own: asked answers, or automatic buckets.
+
+    Parameters
+    ----------
+    kind, bounds
+        Kind and public bounds of the column.
+    records
+        Approximate number of records.
+    units
+        Most values that one unit counts with.
+    releases
+        Number of releases that share the budget.
+    simulate, sample
+        A law, or public values, for trials.
+    seed
+        Seed of the trials.
+    """
+
+    kind: Kind
+    bounds: Any
+    records: int | None
+    units: int
+    releases: int
+    simulate: object
+    sample: Any
+    seed: int
+
+    def asked(self, ask: object, epsilon: Fraction | None, delta: Fraction | None, *, by_unit: bool) -> Advice:
+        """Return the plan of asked answers."""
+        if delta:
+            raise InputError("delta", ("does not fit ", P("ask"), ": the answers need none"), remedy="Leave it out.")
+        if self.records is None:
+            raise InputError("ask", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
+        if self.kind in UNORDERED:
+            raise InputError("ask", ("needs a column of numbers or dates, not ", P("kind", self.kind)))
+        outlook = AskedOutlook.checked(
+            ask,
+            self.buckets,
+            records=self.records,
+            most=self.units,
+            releases=self.releases,
+            sample=self.trial_sample(),
+            seed=self.seed,
+        )
+        if epsilon is not None:
+            outlook.option(epsilon)  # refused where it is too small for exact answers
+        return self.advice(
+            outlook, epsilon, Fraction(0), "given", (), Target.checked(None, None, None), by_unit=by_unit
+        )
+
+    def automatic(self, epsilon: Fraction | None, delta: Fraction | None, target: Target, *, by_unit: bool) -> Advice:
+        """Return the plan of automatic buckets."""
+        assert self.records is not None
+        chance = delta or proposed_delta(self.records)
+        outlook = AutomaticOutlook(
+            buckets=self.buckets,
+            delta=chance,
+            records=self.records,
+            releases=self.releases,
+            sample=self.trial_sample(),
+            seed=self.seed,
+        )
+        origin = "given" if delta else "proposed"
+        return self.advice(outlook, epsilon, chance, origin, outlook.options(epsilon), target, by_unit=by_unit)
+
+    def advice(
+        self,
+        outlook: AskedOutlook | AutomaticOutlook,
+        epsilon: Fraction | None,
+        delta: Fraction,
+        origin: str,
+        options: tuple[Option, ...],
+        target: Target,
+        *,
+        by_unit: bool,
+    ) -> Advice:
+        """Return advice around a plan without buckets of its own."""
+        setting = Setting(
+            delta=delta,
+            releases=self.releases,
+            buckets_per_unit=self.units,
+            buckets=None,
+            records_about=self.records,
+            limit=None,
+        )
+        return Advice(
+            setting=setting,
+            epsilon=epsilon,
+            epsilon_origin="open" if epsilon is None else "given",
+            delta_origin=origin,
+            by_unit=by_unit,
+            partition=None,
+            target=target,
+            options=options,
+            counts=None,
+            sharp=outlook,
+        )
+
+    @property
+    def buckets(self) -> Exact:
+        """Every value for itself, between the bounds."""
+        found = make_buckets(self.kind, bounds=self.bounds)
+        assert isinstance(found, Exact)
+        return found
+
+    def trial_sample(self) -> Sample | None:
+        """Values for trials, from a law or a public sample."""
+        if self.simulate is None and self.sample is None:
+            return None
+        refuse_both(self.simulate, self.sample)
+        if self.simulate is None:
+            return public_values(self.sample, self.records, self.buckets)
+        if self.kind not in ("integer", "number"):
+            raise not_numbers(self.kind)
+        assert self.records is not None
+        low, high = self.buckets.bounds or (Fraction(0), Fraction(100))
+        law = parse_distribution(self.simulate, low=low, span=high - low, buckets=None)
+        return law_sample(law, self.records, self.buckets)

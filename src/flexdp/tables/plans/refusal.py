@@ -1,0 +1,37 @@
+"""The refusal of a query whose rows are not records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flexdp.errors import FlexdpError, InputError, P
+
+__all__ = ["UNKNOWN", "checked", "not_records"]
+
+UNKNOWN = "a step that is not known to work row by row"
+
+
+def not_records(reason: str) -> InputError:
+    """Return the refusal; ``reason`` names a kind of step, never a part of the plan."""
+    return InputError(
+        "source",
+        f"is a query whose rows need not be records: it has {reason}, so that one record may change several rows",
+        remedy=(
+            "Pass the table itself and say ", P("where"), " or ", P("derive"), "; or say ", P("rows_are_records", True),
+            " if every record makes at most one row, and no row depends on two.",
+        ),
+    )  # fmt: skip
+
+
+def checked(check: Callable[[], None]) -> None:
+    """Check a definition; one that cannot be read is refused."""
+    read = False
+    try:
+        check()
+        read = True
+    except FlexdpError:
+        raise
+    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
+        read = False
+    if not read:
+        raise not_records("a definition that cannot be read")

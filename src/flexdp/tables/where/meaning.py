@@ -1,0 +1,308 @@
+"""From tree to meaning: which columns are meant, how their cells are read, what each comparison compares.
+
+Parameters and what the table declares decide, never a record. A column that declares no type is read as the kind of
+what it is compared with.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.text import safe_repr
+from flexdp.buckets.base import Kind
+from flexdp.errors import InputError, Phrase
+from flexdp.tables.declared import Column
+from flexdp.tables.where import tree
+from flexdp.tables.where.grammar import parse_test, parse_value
+from flexdp.tables.where.kinds import Kinds, Lookup
+from flexdp.tables.where.literals import Literals, a_kind, is_fraction, literal_kind
+from flexdp.tables.where.pattern import pieces
+from flexdp.tables.where.tree import text_of
+from flexdp.tables.where.typed import (
+    LARGEST_TERM,
+    TINY,
+    All,
+    Always,
+    AsNumber,
+    Cases,
+    Compared,
+    Const,
+    Difference,
+    First,
+    Leaf,
+    Matches,
+    Missing,
+    OneOf,
+    Operation,
+    Part,
+    Some,
+    Sum,
+    Tested,
+    Typed,
+    leaves,
+)  # fmt: skip
+
+__all__ = ["Filter", "derived_column", "filter_of"]
+
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A test of records: its canonical text, which is public, and its meaning."""
+
+    text: str
+    test: Tested
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The columns that are read, each once with its kind."""
+        return tuple(dict.fromkeys(leaves(self.test)))
+
+
+def filter_of(
+    text: object, lookup: Lookup, *, kinds: Mapping[str | None, Kind] | None = None, zone: str | None = None
+) -> Filter:
+    """Parse a filter and find its meaning; ``kinds`` are those of columns that are read anyway."""
+    parsed = parse_test("where", text)
+    meaning = _Meaning("where", Kinds("where", lookup, kinds or {}, parsed), zone)
+    return Filter(text_of(parsed), meaning.test(parsed))
+
+
+def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
+    """Parse a derived column; return it with its canonical text."""
+    parsed = parse_value("derive", text)
+    columns = Kinds("derive", lookup, {}, parsed)
+    value = _Meaning("derive", columns, zone).value(parsed)
+    if not columns.names:
+        raise InputError("derive", f": {safe_repr(name)} names no column")
+    if value.kind == "datetime" and _is_zoned(value):
+        raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
+    column = Column(name=name, type_name="derived", kind=value.kind, strict=True, derived=value)
+    return column, text_of(parsed)
+
+
+class _Meaning:
+    def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
+        self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
+
+    def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
+        return InputError(self._parameter, rule, remedy=remedy)
+
+    def value(self, node: tree.Value) -> Typed:
+        """Return the meaning of a value."""
+        if isinstance(node, tree.Name):
+            return self._kinds.leaf(node.name)
+        if isinstance(node, tree.Literal):
+            return self._literals.const(node, literal_kind(node.value, exact=True))
+        if isinstance(node, tree.Negative):
+            inner = self._numeric(self.value(node.value))
+            if isinstance(inner, Const):
+                return Const(inner.kind, -inner.value + (0 if inner.kind == "integer" else 0.0))
+            if inner.kind == "integer":
+                return Sum(Const("integer", 0), inner, minus=True)
+            return Operation("-", Const("number", 0.0), inner)
+        if isinstance(node, tree.Arithmetic):
+            return self._arithmetic(node)
+        if isinstance(node, tree.Case):
+            return self._case(node)
+        return self._first(node) if node.function == "coalesce" else self._part(node)
+
+    def _arithmetic(self, node: tree.Arithmetic) -> Typed:
+        left, right = self.value(node.left), self.value(node.right)
+        times = {"date", "datetime"}
+        if left.kind in times or right.kind in times:
+            if node.op != "-" or left.kind != right.kind:
+                raise self._refused(
+                    ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)"
+                )
+            if left.kind == "date":
+                return Sum(left, right, minus=True)
+            self._same_clock(left, right)
+            return Difference(left, right)
+        left, right = self._numeric(left), self._numeric(right)
+        for each in (left, right):
+            if isinstance(each, Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
+                raise self._refused(": a number in arithmetic must lie between 1e-100 and 2^53")
+        if isinstance(left, Const) and isinstance(right, Const):
+            return self._folded(node.op, left, right)
+        if node.op in "+-" and left.kind == right.kind == "integer":
+            return Sum(left, right, minus=node.op == "-")
+        return Operation(node.op, _number(left), _number(right))
+
+    def _folded(self, op: str, left: Const, right: Const) -> Const:
+        """Compute with two literals here: an engine would do so before it looks at any record, and might fail."""
+        if op in "+-" and left.kind == right.kind == "integer":
+            return Const("integer", left.value + right.value if op == "+" else left.value - right.value)
+        first, second = float(left.value), float(right.value)
+        if op == "/" and not second:
+            raise self._refused(": a literal is divided by zero")
+        done = {"+": first + second, "-": first - second, "*": first * second, "/": first / (second or 1.0)}
+        return Const("number", done[op] + 0.0)
+
+    def _same_clock(self, left: Typed, right: Typed) -> None:
+        zoned = {_is_zoned(each) for each in (left, right)}
+        if len(zoned) > 1:
+            raise self._refused(": datetimes with and without a time zone do not compare")
+
+    def _numeric(self, value: Typed) -> Typed:
+        if value.kind not in ("integer", "number"):
+            raise self._refused(f": arithmetic needs numbers, not {a_kind(value.kind)}")
+        return value
+
+    def _part(self, node: tree.Call) -> Typed:
+        inner = self.value(node.arguments[0])
+        if inner.kind not in ("date", "datetime"):
+            raise self._refused(f": {node.function} needs a date, not {a_kind(inner.kind)}")
+        if _is_zoned(inner):
+            raise self._refused(
+                f": {node.function} of datetimes with a time zone is computed in comparisons of a year only",
+                "Compare with TIMESTAMP '2024-01-01 00:00+01:00' instead.",
+            )
+        return Part(node.function, inner)
+
+    def _first(self, node: tree.Call) -> Typed:
+        values = self._alike(node.arguments)
+        return First(tuple(values), values[0].kind)
+
+    def _case(self, node: tree.Case) -> Typed:
+        results = [value for _, value in node.branches] + ([node.otherwise] if node.otherwise is not None else [])
+        values = self._alike(results)
+        branches = tuple((self.test(test), value) for (test, _), value in zip(node.branches, values, strict=False))
+        otherwise = values[-1] if node.otherwise is not None else None
+        return Cases(branches, otherwise, values[0].kind)
+
+    def _alike(self, nodes: Any) -> list[Typed]:
+        """Return values of one kind."""
+        kinds = {self.value(node).kind for node in nodes if not isinstance(node, tree.Literal)}
+        kinds = kinds or {literal_kind(node.value, exact=True) for node in nodes}
+        mixed = any(isinstance(node, tree.Literal) and is_fraction(node.value) for node in nodes)
+        if (kinds == {"integer"} and mixed) or kinds == {"integer", "number"}:
+            kinds = {"number"}
+        if len(kinds) > 1:
+            first, second = sorted(kinds)[:2]
+            raise self._refused(f": {a_kind(first)} and {a_kind(second)} do not mix")
+        (kind,) = kinds
+        return [self._as_kind(node, kind) for node in nodes]
+
+    def _as_kind(self, node: tree.Value, kind: Kind) -> Typed:
+        if isinstance(node, tree.Literal):
+            return self._literals.const(node, kind)
+        value = self.value(node)
+        return _number(value) if kind == "number" else value
+
+    def test(self, node: tree.Test, positive: bool = True) -> Tested:
+        """Return the meaning of a test, or of its negation."""
+        if isinstance(node, tree.Not):
+            return self.test(node.test, not positive)
+        if isinstance(node, tree.And | tree.Or):
+            parts = tuple(self.test(each, positive) for each in node.tests)
+            return All(parts) if isinstance(node, tree.And) is positive else Some(parts)
+        if isinstance(node, tree.Compare):
+            return self._compare(node.op if positive else _OPPOSITE[node.op], node.left, node.right)
+        negated = node.negated is positive
+        if isinstance(node, tree.Between):
+            low, high = ("<", ">") if negated else (">=", "<=")
+            parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
+            return Some(parts) if negated else All(parts)
+        if isinstance(node, tree.IsNull):
+            return Missing(self.value(node.value), negated)
+        value = self.value(node.value)
+        if isinstance(node, tree.Like):
+            if value.kind != "text":
+                raise self._refused(f": LIKE needs a text, not {a_kind(value.kind)}")
+            return Matches(value, pieces(node.pattern, node.escape), negated)
+        return self._among(value, node, negated)
+
+    def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
+        literals = (item for item in node.items if isinstance(item, tree.Literal))
+        consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
+        return OneOf(value, tuple(c for c in dict.fromkeys(consts) if not isinstance(c.value, Fraction)), negated)
+
+    def _compare(self, op: str, left: tree.Value, right: tree.Value) -> Tested:
+        if isinstance(left, tree.Literal) and not isinstance(right, tree.Literal):
+            left, right, op = right, left, _MIRRORED[op]
+        if isinstance(right, tree.Literal):
+            return self._with_literal(op, left, right)
+        first, second = self.value(left), self.value(right)
+        if isinstance(first, Const) and isinstance(second, Const):
+            raise self._refused(": two literals are compared", "Name a column on one side.")
+        if {first.kind, second.kind} == {"integer", "number"}:
+            first, second = _number(first), _number(second)
+        if first.kind != second.kind:
+            raise self._refused(f": {a_kind(first.kind)} is compared with {a_kind(second.kind)}")
+        if first.kind == "datetime":
+            self._same_clock(first, second)
+        self._ordered(op, first.kind)
+        return Compared(op, first, second)
+
+    def _ordered(self, op: str, kind: Kind) -> None:
+        if kind == "boolean" and op not in ("=", "<>"):
+            raise self._refused(": truth values are equal or not, and have no order")
+
+    def _with_literal(self, op: str, left: tree.Value, right: tree.Literal) -> Tested:
+        if isinstance(left, tree.Literal):
+            raise self._refused(": two literals are compared", "Name a column on one side.")
+        if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
+            return self._years(op, left.arguments[0], Fraction(self._literals.exact(right.value)))
+        value = self.value(left)
+        if isinstance(value, Const):
+            raise self._refused(": two literals are compared", "Name a column on one side.")
+        self._ordered(op, value.kind)
+        const = self._literals.const(right, value.kind, zoned=_is_zoned(value))
+        if isinstance(const.value, Fraction):
+            return _between_integers(op, value, const.value)
+        return Compared(op, value, const)
+
+    def _years(self, op: str, of: tree.Value, year: Fraction) -> Tested:
+        """Compare a date with the ends of a year, which all engines do alike and quickly."""
+        value = self.value(of)
+        if value.kind not in ("date", "datetime"):
+            raise self._refused(f": year needs a date, not {a_kind(value.kind)}")
+        present = Missing(value, True)
+        if year.denominator != 1:
+            if op in ("=", "<>"):
+                return present if op == "<>" else Always(False)
+            year, op = Fraction(year.numerator // year.denominator), ("<=" if op in ("<", "<=") else ">")
+        first, after = (self._new_year(value, int(year) + i) for i in (0, 1))
+
+        def compared(sign: str, end: Const | bool) -> Tested:
+            if isinstance(end, bool):  # beyond the first or the last year: True if every date is earlier
+                return present if end is (sign == "<") else Always(False)
+            return Compared(sign, value, end)
+
+        if op == "=":
+            return All((compared(">=", first), compared("<", after)))
+        if op == "<>":
+            return Some((compared("<", first), compared(">=", after)))
+        return compared("<" if op in ("<", "<=") else ">=", first if op in ("<", ">=") else after)
+
+    def _new_year(self, value: Typed, year: int) -> Const | bool:
+        if not dt.MINYEAR < year <= dt.MAXYEAR:
+            return year > dt.MAXYEAR
+        literal = tree.Literal(dt.date(year, 1, 1))
+        return self._literals.const(literal, value.kind, zoned=_is_zoned(value))
+
+
+def _is_zoned(value: Typed) -> bool:
+    return any(leaf.column.zoned and leaf.kind == "datetime" for leaf in leaves(value))
+
+
+def _number(value: Typed) -> Typed:
+    if value.kind == "number":
+        return value
+    return Const("number", float(value.value)) if isinstance(value, Const) else AsNumber(value)
+
+
+def _between_integers(op: str, value: Typed, limit: Fraction) -> Tested:
+    """Compare an integer with a number that is none."""
+    if op in ("=", "<>"):
+        return Missing(value, True) if op == "<>" else Always(False)
+    below = limit.numerator // limit.denominator
+    return Compared("<=" if op in ("<", "<=") else ">", value, Const("integer", below))

@@ -1,0 +1,82 @@
+"""The words of a filter: names, numbers, texts and signs."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from flexdp._core.text import is_unicode, plain_scalar, safe_repr
+from flexdp.errors import InputError, Phrase
+
+__all__ = ["LONGEST", "Token", "refused", "tokens_of"]
+
+LONGEST = 10_000  # characters
+_MOST_TOKENS = 4_000
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![\w.])
+  | (?P<word>[^\W\d]\w*)
+  | (?P<name>"(?:[^"]|"")*")
+  | (?P<text>'(?:[^']|'')*')
+  | (?P<sign><>|!=|<=|>=|[-+*/=<>(),])
+    )""",
+    re.VERBOSE,
+)
+
+
+class Token(NamedTuple):
+    """One word: its kind (number, word, name, text, sign or end) and its text, unquoted."""
+
+    kind: str
+    text: str
+
+    @property
+    def shown(self) -> str:
+        """The word as a message repeats it."""
+        return "the end" if self.kind == "end" else safe_repr(self.text)
+
+
+def refused(parameter: str, rule: Phrase, *, given: str | None = None, remedy: Phrase = "") -> InputError:
+    """Return the refusal of a filter or a derived column."""
+    return InputError(parameter, rule, given=given, remedy=remedy)
+
+
+def tokens_of(parameter: str, given: object) -> list[Token]:
+    """Split a filter into its words."""
+    given = plain_scalar(given)
+    if not isinstance(given, str) or not is_unicode(given):
+        raise refused(
+            parameter,
+            "must be a text",
+            given=safe_repr(given),
+            remedy="For example \"ward = 'ICU' AND age >= 18\".",
+        )
+    if not given.strip():
+        raise refused(parameter, "must not be empty", remedy="Leave it out to count all records.")
+    if len(given) > LONGEST:
+        raise refused(parameter, f"must have at most {LONGEST:,} characters")
+    out, place = [], 0
+    while place < len(given.rstrip()):
+        found = _TOKEN.match(given, place)
+        if found is None or not found.lastgroup:
+            raise _unknown(parameter, given[place:].lstrip())
+        kind = found.lastgroup
+        text = found.group(kind)
+        out.append(Token(kind, text[1:-1].replace(text[0] * 2, text[0]) if kind in ("name", "text") else text))
+        place = found.end()
+        if len(out) > _MOST_TOKENS:
+            raise refused(parameter, f"must have at most {_MOST_TOKENS:,} words")
+    return [*out, Token("end", "")]
+
+
+def _unknown(parameter: str, rest: str) -> InputError:
+    first = rest[0]
+    if first in "'\"":
+        what = "text" if first == "'" else "column name"
+        return refused(parameter, f": a {what} that begins with {first} has no end", remedy=f"Close it with {first}.")
+    remedy = 'Column names that are not plain words stand in double quotes: "my column".'
+    if first.isdecimal() or first == ".":
+        remedy = "A number is written like 12, 0.5 or 1e6."
+    if first == ";":
+        remedy = "One test is given, not a statement."
+    return refused(parameter, f": unexpected character {safe_repr(first)}", remedy=remedy)

@@ -1,0 +1,128 @@
+"""Counts, sums, means and spreads that are read off buckets."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from _support.command import flexdp as run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flexdp
+from flexdp import InputError
+from flexdp.noise import DropNoise
+
+SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+CLOSED: dict[str, Any] = {**SPEND, "kind": "integer", "width": 2, "bounds": (0, 5)}  # 0–1, 2–3, 4–5
+DROP = DropNoise(1, "1e-6").max_drop
+
+
+def test_intervals_are_those_of_all_tables_that_the_counts_allow() -> None:
+    released = flexdp.release([0] * 200 + [3] * 150 + [4] * 90, **CLOSED)
+    counts = [dict(released.bars.items()).get(index, 0) for index in range(3)]
+    lows, highs = (0, 2, 4), (1, 3, 5)
+    means, sums, sizes = [], [], []
+    for more in itertools.product(range(DROP + 1), repeat=3):
+        held = [count + extra for count, extra in zip(counts, more, strict=True)]
+        for ends in (lows, highs):
+            total = sum(records * end for records, end in zip(held, ends, strict=True))
+            means.append(Fraction(total, sum(held)))
+            sums.append(total)
+        sizes.append(sum(held))
+    low, high = released.mean().interval or (0, 0)
+    assert low <= min(means) and max(means) <= high
+    assert math.isclose(low, min(means), rel_tol=1e-15) and math.isclose(high, max(means), rel_tol=1e-15)
+    assert released.sum().interval == (min(sums), max(sums))
+    assert released.count().interval == (min(sizes), max(sizes))
+
+
+@given(st.lists(st.integers(0, 5), min_size=100, max_size=300))
+@settings(max_examples=30)
+def test_intervals_hold_the_truth_and_the_estimate(ages: list[int]) -> None:
+    released = flexdp.release(ages, **CLOSED)
+    for answer, truth in (
+        (released.mean(), sum(ages) / len(ages)),
+        (released.sum(), sum(ages)),
+        (released.count(), len(ages)),
+    ):
+        if answer.value is not None:
+            assert answer.interval is not None
+            assert answer.interval[0] <= truth <= answer.interval[1]
+            assert answer.interval[0] <= answer.value <= answer.interval[1]
+
+
+def test_a_loss_beyond_the_largest_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control of the test above: with records lost beyond what is stated, the interval misses the truth."""
+    ages = [0] * 150 + [5] * 150
+    monkeypatch.setattr(DropNoise, "sample", lambda _, size: np.arange(size) * 4 * DROP)
+    released = flexdp.release(ages, **CLOSED)
+    low, high = released.count().interval or (0, 0)
+    assert not low <= len(ages) <= high
+
+
+def test_estimates_are_close_where_buckets_are_narrow() -> None:
+    rng = np.random.default_rng(3)
+    ages = rng.integers(0, 100, 50_000)
+    released = flexdp.release(ages, **SPEND, width=5, bounds=(0, 120))
+    assert abs(released.count().value - 50_000) < 30  # 20 buckets, each with a standard deviation of about 1.5
+    assert abs(released.mean().value - ages.mean()) < 0.2
+    assert abs(released.std().value - ages.std()) < 0.3
+    assert released.std().interval is None and "no error is promised" in released.std().statement
+
+
+def test_open_ends_promise_nothing_and_name_the_better_question() -> None:
+    costs = np.random.default_rng(4).lognormal(7, 1.2, 20_000)
+    released = flexdp.release(costs, **SPEND)
+    mean = released.mean()
+    assert mean.interval is None and "ask=['mean']" in mean.statement and "no error is promised" in mean.statement
+    assert abs(mean.value / costs.mean() - 1) < 0.2
+    low, high = released.count().interval or (0, 0)
+    assert low <= 20_000 <= high < 22_000, "a count does not care where the records lie"
+
+
+def test_groups_and_units() -> None:
+    import polars as pl
+
+    table = pl.DataFrame({"age": [33, 71] * 900, "ward": ["A", "A", "B", "B"] * 450, "id": range(1800)})
+    by = flexdp.release(table, "age", **SPEND, width=5, bounds=(0, 100), by="ward", groups=["A", "B"])
+    assert all(abs(answer.value - 900) < 20 for answer in by.by_group().count().values())
+    assert all(abs(answer.value - 52) < 2 for answer in by.by_group().mean().values())
+    assert abs(by.count().value - 1800) < 40
+    units = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=1)
+    assert units.count().statement.startswith("Number of units: about 1")
+    several = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=2)
+    with pytest.raises(InputError, match="a unit may count in several buckets"):
+        several.count()
+
+
+def test_nothing_survived() -> None:
+    released = flexdp.release([1], **CLOSED)
+    assert released.mean().value is None and "no mean value to report" in released.mean().statement
+    assert released.count().value is None
+
+
+@pytest.mark.parametrize("kind", ["date", "text"])
+def test_no_mean_of_what_are_not_numbers(kind: Any) -> None:
+    released = flexdp.release(["2024-01-01"] * 300, **SPEND, kind=kind, exact=True)
+    assert abs(released.count().value - 300) < 30
+    for answer in (released.mean, released.sum, released.std):
+        with pytest.raises(InputError, match=f"needs numbers, and the keys are of kind {kind}"):
+            answer()
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age\n" + "33\n71\n" * 900)
+    line = ["release", "t.csv", "age", "-e", 1, "-d", "1e-6", "--width", 5, "--bounds", "0:100"]
+    words = ("count", "sum", "mean", "std", "iqr", "p99")
+    told = run(*line, *(part for word in words for part in ("-s", word)), cwd=tmp_path)
+    assert told.returncode == 0
+    for name in ("Number of records", "Sum of age", "Mean age", "Standard deviation of age", "99th percentile of age"):
+        assert f"{name}: about " in told.stdout
+    refused = run("release", "t.csv", "age", "-e", 1, "-d", "1e-6", "--kind", "date", "-s", "mean", cwd=tmp_path)
+    assert refused.returncode == 2 and "--stat mean needs numbers" in refused.stderr

@@ -1,0 +1,159 @@
+"""Every column of a table out of one budget."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import shlex
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from _support.command import flexdp as run
+from _support.markup import read_html
+
+import flexdp
+from flexdp import InputError, Releases
+
+SPEND: dict[str, Any] = {"epsilon": 2, "delta": "1e-6"}
+
+
+@pytest.fixture(scope="module")
+def visits() -> pl.DataFrame:
+    rng = np.random.default_rng(20)
+    records = 6000
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(day)) for day in rng.integers(0, 366, records)]
+    return pl.DataFrame(
+        {
+            "id": range(records),
+            "cost": rng.lognormal(7, 1, records).round(2),
+            "age": rng.integers(0, 100, records),
+            "day": days,
+            "ward": rng.choice(["A", "B", "C"], records),
+            "urgent": rng.random(records) < 0.3,
+        }
+    )
+
+
+def test_all_columns_share_one_budget_and_need_no_widths(visits: pl.DataFrame) -> None:
+    summary = flexdp.summary(visits, **SPEND, skip=["id"])
+    assert list(summary) == ["cost", "age", "day", "ward", "urgent"]
+    assert summary.privacy.epsilon == 2 and summary.privacy.delta <= Fraction(1, 10**6)
+    assert all(release.privacy.epsilon == Fraction(2, 5) for release in summary.values())
+    assert abs(summary["age"].median().value - 49.5) < 8
+    assert summary["day"].median().value.year == 2024
+    assert set(summary["ward"].support().value) == {"A", "B", "C"}
+    assert set(summary["urgent"].support().value) == {False, True}
+    assert summary.to_frame("polars")["column"].unique().sort().to_list() == sorted(summary)
+    assert Releases.from_json(summary.to_json()).to_html() == summary.to_html()
+    page = summary.to_html()
+    read_html(page)
+    assert all(f">{name}</h2>" in page for name in summary)
+    assert set(summary.certificate()) == set(summary)
+
+
+def test_shares_by_name_and_in_order(visits: pl.DataFrame) -> None:
+    named = flexdp.summary(visits, ["ward", "urgent"], **SPEND, split={"ward": 3})
+    ordered = flexdp.summary(visits, ["ward", "urgent"], **SPEND, split=[3, 1])
+    for each in (named, ordered):
+        assert (each["ward"].privacy.epsilon, each["urgent"].privacy.epsilon) == (Fraction(3, 2), Fraction(1, 2))
+    assert flexdp.summary(visits, "ward", **SPEND, split={"ward": 7}).privacy.epsilon == 2
+
+
+def test_groups_and_units_are_not_released(visits: pl.DataFrame) -> None:
+    by = flexdp.summary(visits.select("ward", "urgent", "age"), **SPEND, by="ward", groups=["A", "B"])
+    assert list(by) == ["urgent", "age"] and by["urgent"].groups == ["A", "B"]
+    per = flexdp.summary(visits.select("id", "ward", "urgent"), **SPEND, unit="id", max_buckets_per_unit=1)
+    assert list(per) == ["ward", "urgent"] and "unit" in per.to_html()
+
+
+def test_parameters_by_column_where_they_differ(visits: pl.DataFrame) -> None:
+    summary = flexdp.summary(visits, ["cost", "age"], **SPEND, width={"age": 10})
+    assert summary["age"].partition.spec == "buckets of width 10"
+    assert summary["cost"].partition.spec != "buckets of width 10"
+
+
+def test_text_files_need_kinds(visits: pl.DataFrame, tmp_path: Path) -> None:
+    visits.write_csv(tmp_path / "v.csv")
+    with pytest.raises(InputError, match="declares no types, and its first line may be a record"):
+        flexdp.summary(tmp_path / "v.csv", **SPEND)
+    summary = flexdp.summary(tmp_path / "v.csv", {"age": "integer", "ward": "text"}, **SPEND)
+    assert [release.kind for release in summary.values()] == ["integer", "text"]
+
+
+def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
+    table = pl.DataFrame({"x": ["a"] * 300, "tags": [["a"]] * 300})
+    with pytest.raises(InputError, match=r"column 'tags' is declared as .*Say how to read it with kind"):
+        flexdp.summary(table, **SPEND)
+    assert list(flexdp.summary(table, **SPEND, skip="tags")) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"skip": ["wrad"]}, "skip: no column named 'wrad'"),
+        ({"skip": 7}, "skip must be a list of column names"),
+        ({"columns": ["ward"], "skip": ["ward"]}, "no column is left to publish"),
+        ({"columns": ["ward", "ward"]}, "column must name each column once"),
+        ({"columns": ["nobody"]}, "no column named 'nobody'"),
+        ({"columns": {"ward": "text"}, "kind": {"ward": "text"}}, "kind is given twice"),
+        ({"columns": ["ward", "urgent"], "split": {"wrad": 2}}, "split names 'wrad'"),
+        ({"columns": ["ward", "urgent"], "split": [1]}, "split must be a list with a share for each of the 2 columns"),
+        ({"ask": ["max"]}, "ask does not fit a summary"),
+        ({"beta": 1}, "beta does not fit a summary"),
+    ],
+)
+def test_wrong_parameters_are_refused_before_anything_is_read(
+    visits: pl.DataFrame, wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        flexdp.summary(visits, **SPEND, **wrong)
+
+
+def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
+    visits.write_parquet(tmp_path / "v.parquet")
+    visits.write_csv(tmp_path / "v.csv")
+    spend = ["-e", 2, "-d", "1e-6"]
+    made = run("summary", "v.parquet", *spend, "--skip", "id", "-o", "page.html", cwd=tmp_path)
+    assert made.returncode == 0 and made.stdout.startswith("cost:\n")
+    assert "Summary of 5 columns" in (tmp_path / "page.html").read_text()
+    told = run("summary", "v.csv", *spend, "-c", "ward=text", "-c", "age=integer", "--json", cwd=tmp_path)
+    document = json.loads(told.stdout)
+    assert [each["column"] for each in document["releases"]] == ["ward", "age"]
+    assert [answer["stat"] for answer in document["releases"][0]["answers"]] == ["mode", "support", "counts"]
+    one = run("summary", "v.parquet", *spend, "-c", "urgent", "--by", "ward", "--groups", "A,B", cwd=tmp_path)
+    assert one.returncode == 0 and "ward A" in one.stdout
+    for arguments, message in (
+        (["v.csv"], "Name each with its kind, for example --column cost=number --column day=date."),
+        (["v.parquet", "-c", "ward", "-c", "ward=text"], "--column must name each column once"),
+        (["v.parquet", "--skip", "none"], "--skip: no column named 'none'"),
+    ):
+        refused = run("summary", *arguments, *spend, cwd=tmp_path)
+        assert refused.returncode == 2 and message in refused.stderr and len(refused.stderr.splitlines()) == 1
+
+
+def test_the_guide(visits: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (Path(__file__).parent.parent.parent / "docs" / "summaries.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    visits.write_parquet("visits.parquet")
+    visits.write_csv("visits.csv")
+    (block,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    exec(compile(block, "summaries.md", "exec"), {})
+    assert "Summary of 5 columns" in Path("visits.html").read_text()
+    commands = re.findall(r"^flexdp (.*)$", guide, re.MULTILINE)
+    assert len(commands) == 2
+    for line in commands:
+        assert run(*shlex.split(line), cwd=tmp_path).returncode == 0, line
+    for line in ("report visits.json", "report visits.json --column cost"):
+        assert f"`flexdp {line}`" in guide or line.split()[-2] in guide
+        assert run(*shlex.split(line), cwd=tmp_path).returncode == 0
+
+
+def test_filters_hold_for_every_column(visits: pl.DataFrame) -> None:
+    some = flexdp.summary(visits, ["ward", "urgent"], **SPEND, where="ward = 'A'")
+    assert some["ward"].support().value == ("A",)
+    assert some["urgent"].count().value < 3000 and "ward" in " ".join(some["urgent"].conditions)
