@@ -30,7 +30,7 @@ from flexdp.guarantees import AddRemove, Privacy
 
 __all__ = ["Payer", "identity", "paid_by", "payer_of", "run_paid"]
 
-_Made = TypeVar("_Made", Release, Releases)
+_Made = TypeVar("_Made", bound=Release | Releases)
 
 _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
             "max_buckets_per_unit")  # fmt: skip
