@@ -70,6 +70,11 @@ SLOW = {
     ],
     "properties/test_hostile_rows.py": ["test_texts_and_categories_of_pandas_are_read_like_a_list"],
     "release/test_asked.py": ["test_command_line", "test_promised_ranks_hold"],
+    "release/test_automatic.py": [
+        "test_at_most_eleven_statements_are_run",
+        "test_several_buckets_a_unit_divide_the_budget",
+        "test_the_same_bits_give_the_same_release_on_every_engine",
+    ],
     "release/test_grid.py": [
         "test_a_pipe_is_read_once",
         "test_groups_on_the_command_line_may_hold_commas",

@@ -161,10 +161,13 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
 
 
 def _answerable(release: Release, questions: Sequence[StatQuery]) -> Sequence[StatQuery]:
-    """Return the questions themselves; or the five that are answered, where automatic buckets had too few records."""
+    """Return the questions themselves; or the five that are answered, where automatic buckets had too few records.
+
+    Where there are too few for those, the conditions say so.
+    """
     if release.auto is None or release.auto.chosen:
         return questions
-    words = () if release.asked is None else release.asked.wanted.words
+    words = () if release.asked is None or release.auto.too_few else release.asked.wanted.words
     return [StatQuery(word, partial(_answered, word)) for word in words]
 
 
