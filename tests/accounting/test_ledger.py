@@ -412,3 +412,19 @@ def test_a_filter_is_a_parameter(ledger: Ledger) -> None:
     for where in (None, "x > 1", "x > 0"):
         made = flexdp.release(table, "x", where=where, **asked)
         assert made.payment is not None and not made.payment.free
+
+
+def test_nothing_private_is_in_the_ledger(ledger: Ledger, tmp_path: Path) -> None:
+    """A record that does not survive and the path of the table are in no byte of it."""
+    import polars as pl
+
+    path = tmp_path / "secretfolder.parquet"
+    pl.DataFrame({"who": ["CANARYCANARY"] + ["common"] * 7654}).write_parquet(path)
+    flexdp.release(path, "who", epsilon=1, delta="1e-6", exact=True, ledger=ledger, dataset="visits")
+    with pytest.raises(BudgetError) as refusal:
+        flexdp.release(path, "who", epsilon=2, delta="1e-6", exact=True, ledger=ledger, dataset="visits")
+    written = b"".join(file.read_bytes() for file in tmp_path.glob("budget.db*"))
+    shown = json.dumps([as_json(ledger), registry(ledger)]) + as_csv(ledger) + str(refusal.value) + repr(ledger)
+    assert b"common" in written
+    for secret in ("CANARY", "secretfolder"):
+        assert secret.encode() not in written and secret not in shown, secret
