@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -132,3 +134,26 @@ def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
     ):
         refused = run("summary", *arguments, *spend, cwd=tmp_path)
         assert refused.returncode == 2 and message in refused.stderr and len(refused.stderr.splitlines()) == 1
+
+
+def test_the_guide(visits: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (Path(__file__).parent.parent.parent / "docs" / "summaries.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    visits.write_parquet("visits.parquet")
+    visits.write_csv("visits.csv")
+    (block,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    exec(compile(block, "summaries.md", "exec"), {})
+    assert "Summary of 5 columns" in Path("visits.html").read_text()
+    commands = re.findall(r"^flexdp (.*)$", guide, re.MULTILINE)
+    assert len(commands) == 2
+    for line in commands:
+        assert run(*shlex.split(line), cwd=tmp_path).returncode == 0, line
+    for line in ("report visits.json", "report visits.json --column cost"):
+        assert f"`flexdp {line}`" in guide or line.split()[-2] in guide
+        assert run(*shlex.split(line), cwd=tmp_path).returncode == 0
+
+
+def test_filters_hold_for_every_column(visits: pl.DataFrame) -> None:
+    some = flexdp.summary(visits, ["ward", "urgent"], **SPEND, where="ward = 'A'")
+    assert some["ward"].support().value == ("A",)
+    assert some["urgent"].count().value < 3000 and "ward" in " ".join(some["urgent"].conditions)

@@ -17,6 +17,7 @@ from flexdp._release.asked_proof import listing_conditions
 from flexdp._release.asked_sentences import Telling
 from flexdp._release.automatic import Auto
 from flexdp._release.automatic_words import how_chosen, too_few_for_groups
+from flexdp._release.causes import likely_causes
 from flexdp._release.certifying import certificate_of
 from flexdp._release.documents import written
 from flexdp._release.exported import Exported
@@ -161,6 +162,11 @@ class Release(Readable, Exported):
     def survived(self) -> bool:
         """True if anything was published: a bucket, or an answer that was asked for."""
         return bool(len(self.cells)) or (self.asked is not None and self.asked.answered)
+
+    @property
+    def likely_causes(self) -> tuple[str, ...]:
+        """Why nothing survived, as far as public parameters tell; empty where anything did, and without buckets."""
+        return () if self.survived or self.budget is None else likely_causes(self.spec, self.max_drop)
 
     @property
     def _telling(self) -> Telling | None:

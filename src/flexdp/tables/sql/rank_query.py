@@ -272,7 +272,7 @@ class RankQuery:
         if self.scale is NUMBERS:
             double = NUMBERS.first_double(cut)
             return self.dialect.double(double + side * abs(double) / self._margin)
-        return str(min(max(cut + side * (abs(cut) // self._margin + 1), self.least + 1), self.most))
+        return self.dialect.integer(min(max(cut + side * (abs(cut) // self._margin + 1), self.least + 1), self.most))
 
     @property
     def _margin(self) -> int:
@@ -298,10 +298,11 @@ class RankQuery:
     def _type(self) -> str:
         if self.scale is NUMBERS:
             return self.dialect.double_type
-        return self.dialect.wide_type or "BIGINT" if self.wide else "BIGINT"
+        narrow = self.dialect.integer_type
+        return self.dialect.wide_type or narrow if self.wide else narrow
 
     def _literal(self, cut: int) -> str:
-        return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else str(cut)
+        return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else self.dialect.integer(cut)
 
     def _double(self, value: str) -> str:
         return value if self.scale is NUMBERS else self.dialect.as_double(value, wide=self.wide)
