@@ -195,7 +195,9 @@ def test_nothing_survived_is_exit_4(tmp_path: Path) -> None:
     assert out.returncode == 4
     assert out.stdout.count("Nothing survived") == 4
     causes = [line for line in out.stderr.splitlines() if line.startswith("Likely cause: ")]
-    assert len(causes) == 2 and "do not read as numbers" in causes[0] and "certain to survive with 28 records" in causes[1]
+    assert (
+        len(causes) == 2 and "do not read as numbers" in causes[0] and "certain to survive with 28 records" in causes[1]
+    )
     exact = flexdp("release", path, "age", *SPEND, "--kind", "integer", "--exact", "--where", "age > 3")
     assert exact.returncode == 4
     for cause in ("Every value is a bucket of its own", "whole numbers", "the filter does not let pass"):
