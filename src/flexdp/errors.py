@@ -4,6 +4,7 @@
 
     FlexdpError
     ├── InputError        a parameter is invalid or does not fit the declared schema; nothing was read or spent
+    │   └── UnavailableError  a source is valid but out of reach for now: try again; nothing was read or spent
     ├── DataError         reading failed after records had been touched; always the same message
     └── CertificateError  a noise table failed its proof; nothing may be released with it
 
@@ -17,7 +18,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-__all__ = ["CertificateError", "DataError", "FlexdpError", "InputError", "P", "Phrase", "spelled"]
+__all__ = [
+    "CertificateError",
+    "DataError",
+    "FlexdpError",
+    "InputError",
+    "P",
+    "Phrase",
+    "ReadingWarning",
+    "UnavailableError",
+    "spelled",
+]
 
 
 class FlexdpError(Exception):
@@ -153,6 +164,23 @@ def _rebuilt(kind: type[InputError], parameter: str, rule: Phrase, given: str | 
     return kind(parameter, rule, given=given, remedy=remedy)
 
 
+class UnavailableError(InputError):
+    """A source is out of reach for now: its server does not answer, or another program has locked its file.
+
+    Trying again later makes sense. Nothing was read, nothing was spent.
+
+    Parameters
+    ----------
+    parameter, rule, given, remedy
+        As in :class:`InputError`.
+
+    Examples
+    --------
+    >>> print(UnavailableError("source", ": cannot connect to the server", remedy="Check that it is running."))
+    source: cannot connect to the server. Check that it is running.
+    """
+
+
 class DataError(FlexdpError):
     """Reading the records failed. The message is always the same, so it reveals nothing about them."""
 
@@ -161,6 +189,10 @@ class DataError(FlexdpError):
             "the table could not be read to its end, so nothing was released; "
             "check that its files are complete and readable, and that disk and memory suffice"
         )
+
+
+class ReadingWarning(UserWarning):
+    """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
 
 
 class CertificateError(FlexdpError):
