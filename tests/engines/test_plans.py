@@ -76,9 +76,11 @@ def test_a_function_in_a_view_of_postgres_is_not_believed(psycopg_connection: An
     con.execute("CREATE VIEW hidden AS SELECT x - centre() AS y FROM rec2")
     con.execute("CREATE VIEW outside AS SELECT y FROM hidden")
     con.execute("CREATE MATERIALIZED VIEW stored AS SELECT max(x) AS y FROM rec2")
+    con.execute("CREATE SEQUENCE IF NOT EXISTS numbers")
+    con.execute("CREATE VIEW numbered AS SELECT nextval('numbers') AS y FROM rec2")
     con.execute("CREATE VIEW over_stored AS SELECT y FROM stored")
     con.commit()
-    for view in ("hidden", "outside", "over_stored"):
+    for view in ("hidden", "outside", "over_stored", "numbered"):
         with pytest.raises(InputError, match="rows need not be records"):
             flexdp.query((con, view), "y", width=1)
 
