@@ -632,10 +632,10 @@ def test_every_wrong_value_is_taken_or_refused_in_one_line(
 # Made by the library, not by users; or described in its docstring as a protocol.
 RESULTS = {
     "Answer", "Certificate", "Check", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion",
-    "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors", "Cell",
-    "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings", "StepNoise",
-    "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan", "Metric",
-    "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
+    "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
+    "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
+    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan",
+    "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
     "PrivacyCurve", "Receipt", "Stored", "Verdict",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
