@@ -116,6 +116,36 @@ def test_the_ladder_is_private_and_tight(side: int, target: int) -> None:
         assert found > Fraction(9, 10) * r**-2
 
 
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_ladder_is_private_where_counts_reach_its_limit(side: int, depth: int) -> None:
+    r = Fraction(3, 5)
+    rungs = (-4, 0, 1, 2, 60) if side > 0 else (51, 2, 1, 0, -9)
+    ladder = Ladder(rungs=rungs, side=side, target=1, epsilon=ONE, depth=depth)
+    assert ladder.limit == 1 + depth
+    limited = []
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        beyond = ladder.beyond(reply.total, reply.before)
+        limited.append(max(beyond) == ladder.limit < len(data))
+        return ladder.law(beyond, r)
+
+    assert Fraction(9, 10) * r**-2 < worst(law, VALUES, 3, Fraction(0)) <= r**-2
+    assert any(limited)
+
+
+def test_control_a_ladder_that_forgets_counts_beyond_its_limit_is_caught() -> None:
+    """Counts that reach the limit must count as the limit, or one record would change them by more than one."""
+    ladder = Ladder(rungs=(-4, 0, 1, 2, 60), side=1, target=1, epsilon=ONE, depth=1)
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        return ladder.law([0 if count >= ladder.limit else count for count in ladder.beyond(reply.total, reply.before)])
+
+    assert worst(law, VALUES, 3, ONE) > SLACK
+
+
 def test_control_a_ladder_with_half_the_noise_is_caught() -> None:
     ladder = Ladder(rungs=(0, 1, 2, 60), side=1, target=1, epsilon=TWO)
 
@@ -157,6 +187,12 @@ SMALL = (0, 1, 2, 4)
 def test_one_answer_from_records_to_anchor_to_answer(level: Fraction) -> None:
     """Pointwise over (n̂, anchor, answer, refinement), with both ways of answering among them."""
     found = worst(path_law(lambda: ask_one(level, ONE, INTEGERS, rules=TINY), COUNTS, ONE), SMALL, 3, ONE)
+    assert Fraction(1, 2) < found <= SLACK
+
+
+def test_one_answer_with_short_tables_and_limited_counts() -> None:
+    rules = replace(TINY, depth=1)
+    found = worst(path_law(lambda: ask_one(ONE, ONE, INTEGERS, rules=rules), COUNTS, ONE), SMALL, 3, ONE)
     assert Fraction(1, 2) < found <= SLACK
 
 

@@ -115,7 +115,9 @@ def grow(
         cuts = [plan.cuts if isinstance(plan, Ladder) else () for plan in plans]
         if not windows and not any(cuts):
             break
-        reply: Reply = yield Request(cuts=tuple(cut for each in cuts for cut in each), windows=windows)
+        limit = max((plan.limit for plan in plans if isinstance(plan, Ladder)), default=None)
+        every = tuple(cut for each in cuts for cut in each)
+        reply: Reply = yield Request(cuts=every, windows=windows, enough=limit)
         found, counts = iter(reply.windows), iter(reply.before)
         grown: list[Span] = []
         for place, (node, plan) in enumerate(zip(nodes, plans, strict=True)):
@@ -144,7 +146,7 @@ def _plan(
         side, end = (1, node.low) if outer_high else (-1, node.high)
         assert end is not None
         rungs = rules.rungs(scale, end, side, root)
-        return Ladder(rungs=rungs, side=side, target=target, epsilon=epsilon)
+        return Ladder(rungs=rungs, side=side, target=target, epsilon=epsilon, depth=rules.depth)
     return ExponentialQuantile(
         goal=_HALF, epsilon=epsilon, prior=rules.prior(scale, node), span=node, depth=rules.depth
     )

@@ -382,7 +382,7 @@ def rank_query_of(table: Table, counting: Counting, requests: Sequence[Request] 
         As in :func:`open_ranks`.
     requests
         The requests that are known beforehand. One more statement is shown for those that depend on answers; in it
-        ``:cuts`` stands for their public cuts.
+        ``:cuts`` stands for their public cuts, and ``:enough`` for the count from which on counts are alike.
 
     Returns
     -------

@@ -25,7 +25,7 @@ from flexdp.tables.sql.query import ReadCell, literal, records_query, wide_value
 
 __all__ = ["CELL_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 
-CELL_BITS = 12
+CELL_BITS = 10
 _SPLIT = float(2 ** (53 - CELL_BITS) + 1)
 _LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
 _MARGIN = 2 ** (CELL_BITS - 2)  # a cell reaches less than this fraction of its values to either side
@@ -165,7 +165,7 @@ class RankQuery:
             parts.append(f"SELECT 3, {i}, s, s, {nothing} FROM ({self.tallied(tally, group)}) AS t{i}")
         named = {"size": size}
         if cuts or request.windows or shown:
-            named |= self._zoomed(request.windows, cuts, group, shown)
+            named |= self._zoomed(request, cuts, group, shown)
             value = d.as_text("v") if self.wide else "v"
             parts.append(f"SELECT 0, place, upto, upto, {nothing} FROM line WHERE kind = 0")
             parts.append(
@@ -175,10 +175,8 @@ class RankQuery:
         clauses = ",\n".join(f"{name} AS{d.materialized} ({text})" for name, text in named.items())
         return f"WITH {clauses}\n" + "\nUNION ALL ".join(parts)
 
-    def _zoomed(
-        self, windows: Sequence[Near], cuts: Sequence[int], group: Sequence[object], shown: str
-    ) -> dict[str, str]:
-        d, cell = self.dialect, self._cell
+    def _zoomed(self, request: Request, cuts: Sequence[int], group: Sequence[object], shown: str) -> dict[str, str]:
+        d, cell, windows = self.dialect, self._cell, request.windows
         numbers = shown or d.listed([self._literal(cut) for cut in cuts], self._type)
         order = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
         running = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, kind ASC {order})")
@@ -197,8 +195,8 @@ class RankQuery:
             "FROM wanted CROSS JOIN size LEFT JOIN sides AS lo ON lo.place = low LEFT JOIN sides AS hi "
             "ON hi.place = high",
             # Cells that are looked into: with x, one cut divides them; without, all their values are wanted.
-            "hot": "SELECT c, CASE WHEN count(*) = 1 THEN max(x) END AS x FROM (SELECT c, x FROM cuts "
-            f"UNION ALL SELECT a.c, CAST(NULL AS {self._type}) FROM around AS a JOIN rough AS r ON a.kind = 1 "
+            "hot": "SELECT c, CASE WHEN count(*) = 1 THEN max(x) END AS x FROM "
+            f"({self._divided(request, cuts, shown)} UNION ALL SELECT a.c, CAST(NULL AS {self._type}) FROM around AS a JOIN rough AS r ON a.kind = 1 "
             "AND a.upto >= r.lowest AND a.upto - a.m <= r.highest "
             "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)) AS h GROUP BY c",
             "near": "SELECT v, kind, count(*) AS m FROM (SELECT coalesce(x, v) AS v, "
@@ -214,6 +212,19 @@ class RankQuery:
             "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "
             "LEFT JOIN line AS hi ON hi.kind = 0 AND hi.place = high",
         }
+
+    def _divided(self, request: Request, cuts: Sequence[int], shown: str) -> str:
+        """Return the cuts whose cells are looked into: the ends of spans, and those with few records on a side."""
+        if request.enough is None and not shown:
+            return "SELECT c, x FROM cuts"
+        enough = ":enough" if shown else str(request.enough)
+        ends = {end for near in request.windows for end in (near.span.low, near.span.high)}
+        places = [str(place) for place, cut in enumerate(cuts) if cut in ends]
+        always = f" OR k.place IN ({', '.join(places)})" if places else ""
+        return (
+            "SELECT k.c, k.x FROM cuts AS k JOIN sides AS s ON k.place = s.place CROSS JOIN size "
+            f"WHERE s.below < {enough} OR n - s.upto < {enough}{always}"
+        )
 
     def _within(self, windows: Sequence[Near], cuts: Sequence[int]) -> list[str]:
         """Test that a value lies between the outermost public cuts, or in their cells, if no window reaches beyond."""
