@@ -196,7 +196,8 @@ class RankQuery:
             "ON hi.place = high",
             # Cells that are looked into: with x, one cut divides them; without, all their values are wanted.
             "hot": "SELECT c, CASE WHEN count(*) = 1 THEN max(x) END AS x FROM "
-            f"({self._divided(request, cuts, shown)} UNION ALL SELECT a.c, CAST(NULL AS {self._type}) FROM around AS a JOIN rough AS r ON a.kind = 1 "
+            f"({self._divided(request, cuts, shown)} "
+            f"UNION ALL SELECT a.c, CAST(NULL AS {self._type}) FROM around AS a JOIN rough AS r ON a.kind = 1 "
             "AND a.upto >= r.lowest AND a.upto - a.m <= r.highest "
             "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)) AS h GROUP BY c",
             "near": "SELECT v, kind, count(*) AS m FROM (SELECT coalesce(x, v) AS v, "
