@@ -1,9 +1,10 @@
 """Other libraries, each asked for one statistic with all of ε, as its documentation says and with public bounds.
 
 Adjustments are made in their favour: values narrower than 1 are scaled up by a power of ten, because diffprivlib takes
-bounds at least 10^−5 apart; integers are spread evenly by ±½ for diffprivlib, whose quantiles fail where many records
-are equal; answers about integers are rounded to integers; and the mean of OpenDP and of diffprivlib knows the exact
-number of records. An answer that a peer fails to give counts as infinitely far off.
+bounds at least 10^−5 apart; answers about integers are rounded to integers; and the mean of OpenDP and of diffprivlib
+knows the exact number of records. An answer that a peer fails to give counts as infinitely far off. diffprivlib's
+quantiles fail or stray where many records are equal, so it is also tried with integers spread evenly by ±½, which its
+documentation does not say.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Task:
     def __init__(self, values: np.ndarray, low: float, high: float) -> None:
         self.factor = 10.0 ** max(0, -math.floor(math.log10(high - low)))
         self.integral = values.dtype.kind == "i"
-        self.values = values.astype(np.float64) * self.factor
         self.low, self.high = low * self.factor, high * self.factor
+        self.values = np.clip(values.astype(np.float64) * self.factor, self.low, self.high)
 
     @cached_property
     def listed(self) -> list[float]:
@@ -54,16 +55,17 @@ class Task:
         """The values, integers by up to ½ to either side."""
         return self.values + np.random.default_rng().uniform(-0.5, 0.5, len(self.values)) * self.integral
 
-    @cached_property
-    def steps(self) -> np.ndarray:
-        """The values in order, between the bounds."""
-        return np.sort(np.append(np.clip(self.spread, self.low, self.high), [self.low, self.high]))
+    @lru_cache(maxsize=4)  # noqa: B019  (a task lives as long as its records)
+    def steps(self, name: str) -> np.ndarray:
+        """The values, or the spread ones, in order, between the bounds."""
+        return np.sort(np.append(np.clip(getattr(self, name), self.low, self.high), [self.low, self.high]))
 
-    @lru_cache(maxsize=64)  # noqa: B019  (a task lives as long as its records)
-    def chances(self, level: float, epsilon: float) -> np.ndarray:
+    @lru_cache(maxsize=64)  # noqa: B019
+    def chances(self, name: str, level: float, epsilon: float) -> np.ndarray:
         """Cumulative weights of diffprivlib's exponential mechanism: the length of a step × e^(−ε·rank error/2)."""
-        ranks = np.abs(np.arange(len(self.steps) - 1) - level * (len(self.steps) - 2))
-        weights = np.diff(self.steps) * np.exp(-epsilon / 2 * (ranks - ranks.min()))
+        steps = self.steps(name)
+        ranks = np.abs(np.arange(len(steps) - 1) - level * (len(steps) - 2))
+        weights = np.diff(steps) * np.exp(-epsilon / 2 * (ranks - ranks.min()))
         total = weights.sum()
         return np.cumsum(weights / total) if total else weights
 
@@ -133,30 +135,34 @@ def _opendp_mean(low: float, high: float, records: int, epsilon: float) -> Any:
     return opendp.binary_search_chain(lambda s: space >> opendp.t.then_mean() >> opendp.m.then_laplace(s), 2, epsilon)
 
 
-def _diffprivlib(task: Task, statistic: str, epsilon: float) -> float:
-    bounds = (task.low, task.high)
-    if statistic == "count":
-        return float(diffprivlib.count_nonzero(np.ones(len(task.values)), epsilon=epsilon))
-    if statistic == "mean":
-        return float(diffprivlib.mean(task.values, epsilon=epsilon, bounds=bounds))
-    level = LEVELS[statistic]
-    if len(task.values) <= _SLOW:
+def _diffprivlib(name: str) -> Callable[[Task, str, float], float | None]:
+    def answer(task: Task, statistic: str, epsilon: float) -> float | None:
+        bounds = (task.low, task.high)
+        if name == "spread" and (statistic not in LEVELS or not task.integral):
+            return None
+        if statistic == "count":
+            return float(diffprivlib.count_nonzero(np.ones(len(task.values)), epsilon=epsilon))
+        if statistic == "mean":
+            return float(diffprivlib.mean(task.values, epsilon=epsilon, bounds=bounds))
+        level = LEVELS[statistic]
+        if len(task.values) > _SLOW:
+            return _same_quantile(task, name, level, epsilon, np.random.mtrand._rand)
         try:
             with np.errstate(all="ignore"):
-                return float(diffprivlib.quantile(task.spread, level, epsilon=epsilon, bounds=bounds))
+                return float(diffprivlib.quantile(getattr(task, name), level, epsilon=epsilon, bounds=bounds))
         except RuntimeError:  # no weight is left where many records are equal
             return math.inf
-    return _same_quantile(task, level, epsilon, np.random.mtrand._rand)
+
+    return answer
 
 
-def _same_quantile(task: Task, level: float, epsilon: float, rng: np.random.RandomState) -> float:
+def _same_quantile(task: Task, name: str, level: float, epsilon: float, rng: np.random.RandomState) -> float:
     """The same draw as diffprivlib's from the same random numbers, without its checks of every record: 87 ms a draw."""
-    chances = task.chances(level, epsilon)
+    chances, steps = task.chances(name, level, epsilon), task.steps(name)
     if not chances[-1]:
         return math.inf
     place = int(np.searchsorted(chances, rng.random()))
-    low, high = task.steps[place], task.steps[place + 1]
-    return float(rng.random() * (high - low) + low)
+    return float(rng.random() * (steps[place + 1] - steps[place]) + steps[place])
 
 
 def check_diffprivlib() -> None:
@@ -164,7 +170,7 @@ def check_diffprivlib() -> None:
     values = np.random.default_rng(5).normal(50, 15, 2000)
     task = Task(values, -50.0, 200.0)
     for seed, level in enumerate(2 * list(LEVELS.values())):
-        own = _same_quantile(task, level, 0.1, np.random.RandomState(seed))
+        own = _same_quantile(task, "values", level, 0.1, np.random.RandomState(seed))
         library = diffprivlib.quantile(values, level, epsilon=0.1, bounds=(-50, 200), random_state=seed)
         assert math.isclose(own, library, rel_tol=1e-9), "diffprivlib draws otherwise"
 
@@ -198,7 +204,8 @@ def _pydp_unbounded(task: Task, statistic: str, epsilon: float) -> float | None:
 _ANSWERS: dict[str, Callable[[Task, str, float], float | None]] = {
     "OpenDP, even": _opendp("even"),
     "OpenDP, geometric": _opendp("geometric"),
-    "diffprivlib": _diffprivlib,
+    "diffprivlib": _diffprivlib("values"),
+    "diffprivlib, spread": _diffprivlib("spread"),
     "PyDP": _pydp,
     "PyDP, tree": _pydp_tree,
     "PyDP, own bounds": _pydp_unbounded,

@@ -2,9 +2,10 @@
 
     make bench-panel [PANEL="--sets 1 --sizes 1000 10000"]
 
-Every answer has all of ε to itself. flexdp is given no bounds. Each peer is given good bounds, twice as wide as the
-data, and then bounds that are 1000 times as wide. A cell is one column, statistic, number of records and ε; the median
-errors of two methods in a cell are a tie if they are within 20 % of each other.
+Every answer has all of ε to itself. flexdp is given no bounds. Each peer is given good bounds, those that an expert
+may know without the records, and then bounds that are 1000 times as wide; ``--hugging`` gives it twice the range of the
+very records instead. A cell is one column, statistic, number of records and ε. One method wins a cell if its median
+error is smaller by more than 20 %; "clearly", if a rank-sum test of the errors at 5 % finds a difference as well.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from flexdp.sharp.program import run
 
 HELD_OUT, TUNING = 771_301, 771_001
 EXACT = {"min": "0", "q01": "1/100", "median": "1/2", "q99": "99/100", "q999": "999/1000", "max": "1"}
-STATISTICS = (*EXACT, "mean", "count")
+STATISTICS = (*EXACT, "mean")  # of the cells; every library counts with the same law, see `counts`
 OURS = "flexdp"
 TIE = 1.2
 WIDE = " (1000× bounds)"
@@ -52,8 +53,27 @@ def ours(column: Column, size: int, statistic: str, epsilon: Fraction) -> float 
     return None if found.too_few else float(found.value(level))
 
 
-def good_bounds(ordered: np.ndarray) -> tuple[float, float]:
-    """Twice as wide as the data, rounded outwards to a tenth of its decade; data of one sign stays on its side."""
+def good_bounds(name: str, real: dict[str, np.ndarray]) -> tuple[float, float]:
+    """What an expert may know without the records: the next 1, 2 or 5 × 10^k beyond all of a column or 10^6 draws."""
+    values = real[name] if name in real else LAWS[name](np.random.default_rng(1), 10**6)
+    low, high = float(values.min()), float(values.max())
+    return (-_next(-low) if low < 0 else _last(low)), (_next(high) if high > 0 else -_last(-high))
+
+
+def _next(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
+
+
+def _last(value: float) -> float:
+    if not value:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (5, 2, 1) if step * power <= value)
+
+
+def hugging_bounds(ordered: np.ndarray) -> tuple[float, float]:
+    """Twice the range of the very records; data of one sign stays on its side. No private bounds are that good."""
     low, high = float(ordered[0]), float(ordered[-1])
     width = (high - low) or max(1.0, abs(high))
     grain = 10.0 ** (math.floor(math.log10(width)) - 1)
@@ -78,9 +98,7 @@ class Truth:
         self.spread = quarter or self.range or 1.0
 
     def value_error(self, statistic: str, given: float) -> float:
-        """In interquartile ranges; of a count in records."""
-        if statistic == "count":
-            return abs(given - len(self.ordered))
+        """In interquartile ranges."""
         exact = self.mean if statistic == "mean" else self.quantile(statistic)
         error = abs(given - exact) / self.spread
         return error if error > 1e-12 else 0.0
@@ -137,16 +155,26 @@ class Cell:
         return shown
 
 
-def measure(name: str, law: Law, size: int, epsilons: list[str], sets: int, draws: int, seed: int) -> list[Cell]:
-    """All cells of one column and number of records; bounds that are too wide are tried on the first set only."""
+def measure(
+    name: str,
+    law: Law,
+    size: int,
+    epsilons: list[str],
+    *,
+    sets: int,
+    draws: int,
+    seed: int,
+    bounds: tuple[float, float] | None,
+) -> list[Cell]:
+    """All cells of one column and number of records; bounds that are too wide are tried twice on the first set."""
     rng = np.random.default_rng([seed, size, *name.encode()])
     cells: dict[tuple[str, str], Cell] = {}
     for turn in range(sets):
         values = law(rng, size)
         column, truth = Column.from_values(values), Truth(values)
-        low, high = good_bounds(truth.ordered)
-        tasks = {"": Task(values, low, high)} | ({} if turn else {WIDE: Task(values, *wide_bounds(low, high))})
-        for statistic, text, _ in itertools.product(STATISTICS, epsilons, range(draws)):
+        low, high = hugging_bounds(truth.ordered) if bounds is None else bounds
+        tasks = {"": Task(values, low, high), WIDE: Task(values, *wide_bounds(low, high))}
+        for statistic, text, draw in itertools.product(STATISTICS, epsilons, range(draws)):
             cell = cells.setdefault((statistic, text), Cell(name, statistic, len(values), text))
             given = ours(column, len(values), statistic, Fraction(text))
             cell.asked += 1
@@ -156,7 +184,7 @@ def measure(name: str, law: Law, size: int, epsilons: list[str], sets: int, draw
                 cell.note(OURS, truth, given)
                 cell.far += statistic in ("min", "max") and abs(given - truth.quantile(statistic)) > 2 * truth.range
             for (suffix, task), peer in itertools.product(tasks.items(), PEERS):
-                if suffix and (statistic == "count" or peer == "PyDP, own bounds"):
+                if suffix and (peer == "PyDP, own bounds" or turn or draw > 1):
                     continue
                 answer = ask_peer(peer, task, statistic, float(text))
                 if answer is not None:
@@ -171,36 +199,38 @@ def verdict(mine: float, theirs: float) -> int:
     return 2 if theirs * TIE < mine else 1
 
 
-def tally(cells: Iterable[Cell], methods: Iterable[str], by: str = "value", *, apart: bool = False) -> list[int]:
-    """Wins, ties and losses against the best of some methods in each cell, and cells that flexdp declined.
+def clearly(mine: list[float], theirs: list[float]) -> bool:
+    """Whether a two-sided rank-sum test finds a difference at 5 %, with the normal approximation and ties."""
+    both = np.concatenate((mine, theirs))
+    _, places, times = np.unique(both, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(times) - (times - 1) / 2)[places]
+    a, b, n = len(mine), len(theirs), len(both)
+    variance = a * b / 12 * (n + 1 - float((times**3 - times).sum()) / (n * (n - 1)))
+    return variance > 0 and abs(float(ranks[:a].sum()) - a * (n + 1) / 2) > 1.96 * math.sqrt(variance)
 
-    The smallest of several noisy medians is too small. ``apart`` chooses the best peer on half of its answers and
-    judges it by the other half, both ways round; each half counts.
-    """
+
+def tally(cells: Iterable[Cell], methods: Iterable[str], by: str = "value", *, sure: bool = False) -> list[int]:
+    """Wins, ties and losses against the best of some methods in each cell, and cells that flexdp declined."""
     methods, score = list(methods), [0, 0, 0, 0]
     for cell in cells:
         errors = {m: getattr(cell, by)[m] for m in methods if getattr(cell, by).get(m)}
         mine = getattr(cell, by).get(OURS)
         if not errors:
             continue
-        halves = [(0, 1), (1, 0)] if apart else [(None, None)]
-        for chosen_on, judged_on in halves:
-            if not mine or cell.declined:
-                score[3] += 1
-                continue
-            best = min(errors, key=lambda m: _median(errors[m], chosen_on))
-            score[verdict(_median(mine, judged_on), _median(errors[best], judged_on))] += 1
+        if not mine or cell.declined:
+            score[3] += 1
+            continue
+        best = min(errors.values(), key=np.median)
+        found = verdict(float(np.median(mine)), float(np.median(best)))
+        score[found if not sure or clearly(mine, best) else 1] += 1
     return score
-
-
-def _median(errors: list[float], half: int | None) -> float:
-    return float(np.median(errors if half is None or len(errors) < 2 else errors[half::2]))
 
 
 def report(cells: list[Cell]) -> None:
     """Wins, ties and losses, by peer and by statistic, and the errors behind them."""
+    cells = [cell for cell in cells if cell.statistic in STATISTICS]
     quantiles = [cell for cell in cells if cell.statistic in EXACT and cell.statistic not in ("min", "max")]
-    print(f"\n{'wins, ties, losses, declined':32s}{'value':>24s}{'rank, inner levels':>26s}")
+    print(f"\n{'wins, ties, losses, declined':36s}{'value':>24s}{'value, clearly':>28s}{'rank, inner, clearly':>28s}")
     groups = [(peer, [peer]) for peer in PEERS] + [("best in hindsight", list(PEERS))]
     groups += [(peer + WIDE, [peer + WIDE]) for peer in PEERS] + [
         ("best in hindsight" + WIDE, [p + WIDE for p in PEERS])
@@ -208,15 +238,16 @@ def report(cells: list[Cell]) -> None:
     for label, methods in groups:
         score = tally(cells, methods)
         if sum(score):
-            print(f"{label:36s}{_score(score)}    {_score(tally(quantiles, methods, 'rank'))}")
-    halves = tally(cells, PEERS, apart=True), tally(quantiles, PEERS, "rank", apart=True)
-    print(f"{'best, chosen on the other half':36s}{_score(halves[0])}    {_score(halves[1])}")
+            sure = tally(cells, methods, sure=True), tally(quantiles, methods, "rank", sure=True)
+            print(f"{label:36s}{_score(score)}    {_score(sure[0])}    {_score(sure[1])}")
     print("\nagainst the best peer in hindsight, good bounds, by statistic, number of records, ε and column")
     for key in ("statistic", "records", "epsilon", "column"):
         for wanted in dict.fromkeys(getattr(cell, key) for cell in cells):
             chosen = [cell for cell in cells if getattr(cell, key) == wanted]
-            print(f"  {key:10s}{wanted!s:14s}{_score(tally(chosen, PEERS))}")
-    print("\nmedian over cells of the median and of the 90 % error in value (interquartile ranges; a count: records)")
+            print(
+                f"  {key:10s}{wanted!s:14s}{_score(tally(chosen, PEERS))}    {_score(tally(chosen, PEERS, sure=True))}"
+            )
+    print("\nmedian over cells of the median and of the 90 % error in value (interquartile ranges) and in rank")
     methods = [OURS, *PEERS, *(peer + WIDE for peer in PEERS)]
     for statistic in STATISTICS:
         print(f"  {statistic}")
@@ -253,6 +284,20 @@ def _score(score: list[int]) -> str:
     return "".join(f"{number:6d}" for number in score)
 
 
+def counts(epsilons: list[str], draws: int) -> None:
+    """The number of records: all libraries add discrete Laplace noise of scale 1/ε, so many draws are compared."""
+    values = np.arange(1000.0)
+    column, task = Column.from_values(values), Task(values, 0.0, 1000.0)
+    print(f"\ncount: mean absolute error of {draws} answers")
+    for text in epsilons:
+        errors = {OURS: [abs(ours(column, 1000, "count", Fraction(text)) - 1000) for _ in range(draws)]}
+        for peer in PEERS:
+            given = [ask_peer(peer, task, "count", float(text)) for _ in range(draws)]
+            if given[0] is not None:
+                errors[peer] = [abs(answer - 1000) for answer in given]
+        print(f"  ε = {text:5s}" + "".join(f"{name} {np.mean(error):.3f}   " for name, error in errors.items()))
+
+
 def flight_targets(runs: int) -> None:
     """The answers on the flights that ship with flexdp, at ε = 1."""
     values = flights()
@@ -269,10 +314,11 @@ def flight_targets(runs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", type=int, default=2, help="sets of records in a cell")
-    parser.add_argument("--draws", type=int, default=3, help="answers about each of them")
+    parser.add_argument("--draws", type=int, default=4, help="answers about each of them")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**3, 10**4, 10**5])
     parser.add_argument("--epsilons", nargs="+", default=["0.1", "0.3", "1", "3"])
     parser.add_argument("--columns", nargs="+", help="only these columns")
+    parser.add_argument("--hugging", action="store_true", help="give peers twice the range of the very records")
     parser.add_argument("--report", type=Path, nargs="+", help="only report the cells in these files")
     parser.add_argument("--tuning", action="store_true", help="the seeds on which constants may be tuned")
     parser.add_argument("--json", type=Path, help="where to write the errors of every cell, after each column")
@@ -291,14 +337,18 @@ def main() -> None:
     for name, law in laws.items():
         if given.columns is not None and name not in given.columns:
             continue
+        bounds = None if given.hugging else good_bounds(name, real)
         sizes = sorted({min(size, len(real.get(name, range(size)))) for size in given.sizes})
         for size in sizes:
-            cells += measure(name, law, size, given.epsilons, given.sets, given.draws, seed)
+            cells += measure(
+                name, law, size, given.epsilons, sets=given.sets, draws=given.draws, seed=seed, bounds=bounds
+            )
         print(f"{name:12s}{time.process_time() - started:8.0f} s", flush=True)
         if given.json is not None:
             given.json.write_text(json.dumps([cell.as_json() for cell in cells], indent=1))
     if given.columns is None or "flights" in given.columns:
         flight_targets(100)
+        counts(given.epsilons, 1000)
     report(cells)
     print(
         f"\n{len(cells)} cells, {given.sets} × {given.draws} answers each, "
