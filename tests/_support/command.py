@@ -9,11 +9,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
+
 from _support.waiting import HANG
 from flexdp.cli.app import cli
 from flexdp.cli.errors import guarded
 
-__all__ = ["flexdp", "process"]
+__all__ = ["commands", "flexdp", "process"]
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command by its name."""
+    with click.Context(cli) as context:
+        found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
 
 
 def flexdp(*arguments: object, cwd: Path | None = None, typed: str = "") -> subprocess.CompletedProcess[str]:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 import pytest
-from _support.command import flexdp
+from _support.command import commands, flexdp
 
-from flexdp.cli.app import cli
 from flexdp.cli.wording import speller
 from flexdp.errors import InputError, P
 
-RELEASE = speller(cli.commands["release"].params)
+RELEASE = speller(commands()["release"].params)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_a_message_is_spelled_whole_and_what_was_typed_stays() -> None:
 
 
 def test_every_option_and_argument_of_every_command_is_known_by_its_parameter() -> None:
-    for name, command in cli.commands.items():
+    for name, command in commands().items():
         spell = speller(command.params)
         for parameter in command.params:
             said = spell(P(parameter.name or ""))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
+from _support.command import commands
 
 import flexdp
 from flexdp.cli.app import cli
@@ -85,7 +86,7 @@ def test_every_wrong_word_is_one_line(
 
 def test_every_option_is_tried() -> None:
     tried = " ".join(RIGHT)
-    for name, command in cli.commands.items():
+    for name, command in commands().items():
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not parameter.is_flag and name not in ("experiment", "compare"):
                 assert any(word in shlex.split(tried) for word in parameter.opts), f"{name} {parameter.opts[0]}"

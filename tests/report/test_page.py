@@ -19,7 +19,7 @@ from _support.documents import HOSTILE, ages, texts
 from _support.markup import read_html
 
 import flexdp
-from flexdp import InputError, Release
+from flexdp import InputError, Release, Releases
 from flexdp.noise import DropNoise
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -222,15 +222,22 @@ def test_every_shape_of_release_has_its_page(shape: str, table: pd.DataFrame) ->
 def test_columns_released_separately(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "1,7\n" * 300)
     line = ["release", "t.csv", "a", "--also", "b", "--separately", "--width", 5, "--epsilon", 1, "--delta", "1e-6"]
-    refused = run(*line, "-o", "r.html", cwd=tmp_path)
-    assert refused.returncode == 2 and "Spent" not in refused.stderr
-    assert "--output must be .json or .csv with --separately" in refused.stderr
     assert run(*line, "-o", "r.json", cwd=tmp_path).returncode == 0
     page_of_b = run("report", "r.json", "--column", "b", cwd=tmp_path)
     assert "Release of b" in page_of_b.stdout
-    for arguments in (["report", "r.json"], ["report", "r.json", "--column", "c"]):
-        out = run(*arguments, cwd=tmp_path)
-        assert out.returncode == 2 and "'a', 'b'" in out.stderr and len(out.stderr.splitlines()) == 1
+    out = run("report", "r.json", "--column", "c", cwd=tmp_path)
+    assert out.returncode == 2 and "'a', 'b'" in out.stderr and len(out.stderr.splitlines()) == 1
+    together = run("report", "r.json", cwd=tmp_path)
+    assert "Summary of 2 columns" in together.stdout and "ε = 1" in together.stdout
+    both = Releases.from_json((tmp_path / "r.json").read_text())
+    assert together.stdout == both.to_html()
+    (tmp_path / "r.html").write_text(together.stdout)
+    assert run("report", "r.html", cwd=tmp_path).stdout == together.stdout, "a page is made from itself again"
+    read_html(together.stdout)
+    assert run(*line, "-o", "now.html", cwd=tmp_path).returncode == 0
+    assert "Summary of 2 columns" in (tmp_path / "now.html").read_text()
+    told = json.loads(run("report", "r.json", "--json", cwd=tmp_path).stdout)
+    assert [each["column"] for each in told["releases"]] == ["a", "b"] and told["releases"][0]["answers"]
     (tmp_path / "one.json").write_text(flexdp.release([1.0] * 99, **SPEND, width=5).to_json())
     assert "Leave it out" in run("report", "one.json", "--column", "b", cwd=tmp_path).stderr
 

@@ -20,7 +20,7 @@ from flexdp.accounting.budget import Budget
 from flexdp.errors import InputError
 from flexdp.histogram import KeyedHistogram
 
-__all__ = ["Exported"]
+__all__ = ["Exported", "write_page"]
 
 
 class Exported(ABC):
@@ -73,13 +73,7 @@ class Exported(ABC):
         InputError
             If the file cannot be written.
         """
-        place, page = path_text("path", path), self.to_html()
-        try:
-            write_whole(Path(place), page)
-        except (OSError, ValueError, RuntimeError):  # links that lead in a circle
-            raise InputError(
-                "path", "cannot be written", given=safe_repr(place), remedy="Check the folder and its permissions."
-            ) from None
+        write_page(path, self.to_html())
 
     def _repr_html_(self) -> str:
         return from_report("html.notebook.release_card")(self._document(), self)
@@ -121,3 +115,14 @@ class Exported(ABC):
             Lists of equal length.
         """
         return bar_columns(self.spec, self.cells)
+
+
+def write_page(path: str | os.PathLike[str], page: str) -> None:
+    """Write a page to a file, whole or not at all."""
+    place = path_text("path", path)
+    try:
+        write_whole(Path(place), page)
+    except (OSError, ValueError, RuntimeError):  # links that lead in a circle
+        raise InputError(
+            "path", "cannot be written", given=safe_repr(place), remedy="Check the folder and its permissions."
+        ) from None

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from flexdp._core.domains import choice
-from flexdp._core.exact import number_text
+from flexdp._core.exact import number_text, value_text
 from flexdp._release.json import group_columns
 from flexdp._release.spec import Spec
 from flexdp.errors import InputError
 from flexdp.histogram import KeyedHistogram
 
-__all__ = ["Library", "bar_columns", "frame_of", "group_column"]
+__all__ = ["Library", "bar_columns", "frame_of", "group_column", "stacked"]
 
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
@@ -37,6 +37,26 @@ def bar_columns(spec: Spec, cells: KeyedHistogram) -> dict[str, list[Any]]:
         columns[f"upper{suffix}"] = list(upper)
     columns["count"] = cells.counts.tolist()
     return columns
+
+
+def stacked(tables: Mapping[str, dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Return tables of counts one below the other, with a first column that names them.
+
+    Where their cells are of different types, keys and edges are texts.
+    """
+    first = group_column("column", {title for columns in tables.values() for title in columns}, clash=False)
+    out: dict[str, list[Any]] = {first: []}
+    for name, columns in tables.items():
+        length = len(columns["count"])
+        out[first] += [name] * length
+        for title, cells in columns.items():
+            out.setdefault(title, [None] * (len(out[first]) - length)).extend(cells)
+        for title in out.keys() - columns.keys() - {first}:
+            out[title] += [None] * length
+    for title, cells in out.items():
+        if len({type(cell) for cell in cells if cell is not None}) > 1:
+            out[title] = [None if cell is None else value_text(cell) for cell in cells]
+    return out
 
 
 def group_column(by: str, taken: Iterable[str], *, clash: bool) -> str:

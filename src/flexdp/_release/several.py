@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from flexdp._core.display import from_report
 from flexdp._core.domains import elements, instance
 from flexdp._core.text import safe_repr
+from flexdp._release.exported import write_page
+from flexdp._release.frames import Library, frame_of, stacked
 from flexdp._release.json import SCHEMA_OF_SEVERAL, json_text, parse, unreadable
+from flexdp._release.promises import Certificate
 from flexdp._release.published import Release
 from flexdp.calculus import total
 from flexdp.errors import InputError
@@ -35,6 +41,15 @@ class Releases(Mapping[str, Release]):
     (['x', 'y'], Fraction(1, 2), Fraction(1, 1))
     >>> Releases.from_json(both.to_json())["y"].max().text
     '0–5'
+    >>> both.to_frame("polars").columns
+    ['column', 'key', 'lower', 'upper', 'count']
+    >>> list(both.columns_of_bars()["column"]), both.certificate()["x"].evidence.holds
+    (['x', 'y'], True)
+    >>> "Summary of 2 columns" in both.to_html()
+    True
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     both.report(f"{folder}/both.html")
     """
 
     def __init__(self, releases: Sequence[Release]) -> None:
@@ -96,8 +111,10 @@ class Releases(Mapping[str, Release]):
         str
             The document.
         """
-        documents = [release._document() for release in self._releases.values()]
-        return json_text({"schema": SCHEMA_OF_SEVERAL, "releases": documents}, indent)
+        return json_text(self._document(), indent)
+
+    def _document(self) -> dict[str, Any]:
+        return {"schema": SCHEMA_OF_SEVERAL, "releases": [release._document() for release in self._releases.values()]}
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Releases:
@@ -126,6 +143,70 @@ class Releases(Mapping[str, Release]):
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise unreadable("flexdp releases") from None
         return cls([Release.from_json(text) for text in texts])
+
+    def to_html(self) -> str:
+        """Return one page of all columns, made from the JSON alone; it requests nothing from outside.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        return from_report("html.several.page_of_several")(self._document(), self)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the page of all columns to a file.
+
+        Parameters
+        ----------
+        path
+            Where to write it.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        write_page(path, self.to_html())
+
+    def certificate(self) -> dict[str, Certificate]:
+        """Return the promises of each column, with their proof; the losses add up to :attr:`privacy`.
+
+        Returns
+        -------
+        dict
+            A certificate by column.
+        """
+        return {column: release.certificate() for column, release in self._releases.items()}
+
+    def columns_of_bars(self) -> dict[str, list[Any]]:
+        """Return the counts of all columns as one table: column, groups, key, lower, upper, count.
+
+        Keys and edges are texts where columns are of different kinds.
+
+        Returns
+        -------
+        dict
+            Lists of equal length.
+        """
+        return stacked(
+            {name: each.columns_of_bars() for name, each in self._releases.items() if each.budget is not None}
+        )
+
+    def to_frame(self, library: Library | None = None) -> Any:
+        """Return the counts of all columns as one frame, by :meth:`columns_of_bars`.
+
+        Parameters
+        ----------
+        library
+            "pandas", "polars" or "pyarrow"; the first one installed unless given.
+
+        Returns
+        -------
+        object
+            A frame of that library.
+        """
+        return frame_of(self.columns_of_bars(), library)
 
     def __repr__(self) -> str:
         return f"<Releases of {', '.join(map(repr, self._releases))}>"

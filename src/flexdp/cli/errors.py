@@ -22,8 +22,9 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -60,7 +61,22 @@ class Run:
 
 
 class Commands(click.Group):
-    """A group that notes how its commands spell parameters."""
+    """A group that loads a command when it is called, and notes how it spells parameters."""
+
+    def __init__(self, *args: Any, names: Sequence[str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._names = tuple(names)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all commands, in the order of the help."""
+        return sorted(self._names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load a command; None if there is none of this name."""
+        if cmd_name not in self._names:
+            return None
+        found: click.Command = getattr(import_module(f"flexdp.cli.{cmd_name}"), cmd_name)
+        return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command, and remember its options for error messages."""

@@ -265,22 +265,19 @@ class AtomicFile:
             self._stream.write(release.to_json(indent=2) + "\n")
             return
         if self._path.suffix.lower() == ".html":
-            if isinstance(release, Releases):
-                raise AssertionError("refused before anything was spent")
             self._stream.write(release.to_html())
             return
         # Texts are quoted, so that a spreadsheet that splits at semicolons finds no formula inside one.
         writer = csv.writer(self._stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-        several = isinstance(release, Releases)
-        for place, one in enumerate(release.values() if isinstance(release, Releases) else [release]):
-            columns = one.columns_of_answers() if one.budget is None else one.columns_of_bars()
-            if not place:
-                writer.writerow([*(["column"] if several else []), *map(for_spreadsheet, columns)])
-            for row in zip(*columns.values(), strict=True):
-                cells = (
-                    Decimal(number_text(cell)) if isinstance(cell, Fraction) else for_spreadsheet(cell) for cell in row
-                )
-                writer.writerow([*([for_spreadsheet(one.column)] if several else []), *cells])
+        if isinstance(release, Release) and release.budget is None:
+            columns = release.columns_of_answers()
+        else:
+            columns = release.columns_of_bars()
+        writer.writerow(map(for_spreadsheet, columns))
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow(
+                Decimal(number_text(cell)) if isinstance(cell, Fraction) else for_spreadsheet(cell) for cell in row
+            )
 
     def write_text(self, text: str) -> None:
         """Write a text that was rendered elsewhere."""

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from flexdp._core.text import visible
-from flexdp._release.api import prepare
 from flexdp.cli.errors import Run
 from flexdp.cli.options import AS_JSON, bounds_pair
 from flexdp.errors import InputError
@@ -55,6 +54,7 @@ def plan(run: Run | None, /, as_json: bool, public_sample: tuple[str, str] | Non
 
 def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -> tuple[Any, str]:
     """Count a table that its owner says is public, each value on its own; also return the kind it was read as."""
+    from flexdp._release.api import prepare  # a plan without a sample needs no tables
     from flexdp.tables import count, is_database
 
     if is_database(file):

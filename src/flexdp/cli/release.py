@@ -16,7 +16,7 @@ from flexdp._core.text import safe_repr, visible
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import comma_separated, prepared, table_options
 from flexdp.cli.output import AtomicFile, all_answers, json_document, parse_stats, print_answers
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError
 
 __all__ = ["release"]
 
@@ -78,13 +78,6 @@ def release(
     Every run spends (ε, δ) again.
     """
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
-    if request.separately and output is not None and output.lower().endswith(".html"):
-        raise InputError(
-            "output",
-            ("must be .json or .csv with ", P("separately", True)),
-            given=safe_repr(output),
-            remedy="flexdp report makes a page of each column.",
-        )
     questions = parse_stats(stats, request)
     _warn(request)
     unwritten = False

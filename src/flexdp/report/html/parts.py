@@ -35,6 +35,7 @@ figure{margin:1em 0}figure svg{display:block;max-width:100%;height:auto;min-widt
 figcaption{color:var(--fd-soft);font-size:.92em;margin-top:.4em}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.1em .9em;border-bottom:1px solid var(--fd-line)}
+th:first-child,td:first-child,.words th,.words td{text-align:left}.scroll+.scroll{margin-top:1em}
 .long{overflow-wrap:anywhere}td{max-width:22rem;overflow-wrap:break-word}small,footer{color:var(--fd-soft);font-size:.88em}
 summary{cursor:pointer}a{color:inherit}
 @media print{@page{margin:14mm}body{font-size:9.6pt;line-height:1.32}main{max-width:none;padding:0}h1{font-size:15pt}
@@ -94,9 +95,9 @@ def answer_list(answers: Sequence[Answer]) -> str:
     return f'<ul class="answers">{"".join(items)}</ul>\n'
 
 
-def scrolling(name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table that scrolls by itself where it is too wide for the page."""
-    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">'
+def scrolling(name: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> str:
+    """A table that scrolls by itself where it is too wide for the page; its first column is words, or all are."""
+    region = f'<div class="scroll{" words" if words else ""}" tabindex="0" role="region" aria-label="{name}">'
     return f"{region}{_table(head, rows)}</div>"
 
 
