@@ -5,8 +5,8 @@
 One table has a record more than the other. Everything that is published counts as the outcome: the number of records,
 the anchor and every answer. On a fifth of the runs the set of outcomes is searched that tells the two tables
 apart best; the other runs decide, by Clopper–Pearson bounds on its probability under each table. "Refuted" means
-that privacy at the claimed ε is refuted at a false-alarm rate of 10^−6 for each case. The control spends 20 % more
-than it claims and must be refuted. No violation found is not a proof: the exact
+that privacy at the claimed ε is refuted at a false-alarm rate of 10^−6 for each case. The controls spend more than
+they claim and must be refuted. No violation found is not a proof: the exact
 enumerations in tests/sharp are.
 """
 
@@ -84,6 +84,7 @@ CASES = (
     Case("median", ("1/2",), TWO_ENDS, 23, share=Fraction(1, 4)),
     Case("min, median, max", ("0", "1/2", "1"), FLAT, 1, share=Fraction(1, 5)),
     Case("max, 20 % more than claimed", ("1",), FLAT, 1, spent=Fraction(6, 5), control=True),
+    Case("max, 50 % more than claimed", ("1",), FLAT, 1, spent=Fraction(3, 2), control=True, share=Fraction(1, 5)),
 )
 
 

@@ -257,10 +257,12 @@ def report(cells: list[Cell]) -> None:
             for by in ("value", "rank"):
                 errors = [getattr(cell, by)[method] for cell in chosen if getattr(cell, by).get(method)]
                 if errors:
-                    pair = [np.median([np.quantile(each, q) for each in errors]) for q in (0.5, 0.9)]
+                    pair = [
+                        np.median([np.quantile(each, q, method="inverted_cdf") for each in errors]) for q in (0.5, 0.9)
+                    ]
                     shown.append(f"{by} {pair[0]:9.3g} {pair[1]:9.3g}")
             if shown:
-                print(f"    {method:34s}" + "   ".join(shown))
+                print(f"    {method:36s}" + "   ".join(shown))
     extremes = [cell for cell in cells if cell.statistic in ("min", "max")]
     far, asked = sum(cell.far for cell in extremes), sum(cell.asked - cell.refused for cell in extremes)
     print(f"\nextremes beyond twice the range: {far} of {asked} ({100 * far / max(1, asked):.2f} %), target ≤ 1 %")
