@@ -12,12 +12,13 @@ from pathlib import Path
 
 REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9]+(?:\.[0-9]+)*)(?:; .+)?")  # and where it applies
 TOOLS = ("ruff", "mypy")  # check the source, not run by the tests
+PEERS = ("bench", "panel")  # extras of the benchmarks, which compare with what is current
 
 
 def floors(pyproject: str) -> dict[str, str]:
-    """Return the lowest version of every direct requirement, of the core and of all extras."""
+    """Return the lowest version of every direct requirement, of the core and of all extras that are tested."""
     project = tomllib.loads(pyproject)["project"]
-    extras = project["optional-dependencies"].values()
+    extras = [each for name, each in project["optional-dependencies"].items() if name not in PEERS]
     found: dict[str, str] = {}
     for requirement in [*project["dependencies"], *(each for extra in extras for each in extra)]:
         match = REQUIREMENT.fullmatch(requirement)
