@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick check bench clean
+.PHONY: help demo test quick check floors bench clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
 	@echo "make test     set up everything and run all tests; as root, install Debian's chromium and MariaDB for them"
 	@echo "make quick    run the tests that are fast and need no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
+	@echo "make floors   run the tests of quick with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make clean    remove .venv and caches"
 
@@ -27,6 +28,16 @@ check: .venv/test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --doctest-modules src -q
+
+TESTS ?= tests
+floors: .venv-floors/test
+	.venv-floors/bin/python -m pytest -n auto -m "not engine and not browser and not slow" $(TESTS)
+
+.venv-floors/test: pyproject.toml tools/floors.py
+	$(PYTHON) -m venv .venv-floors
+	$(PYTHON) tools/floors.py > .venv-floors/lowest.txt
+	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-floors/lowest.txt -e ".[test]"
+	touch $@
 
 bench: .venv/bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -74,4 +85,4 @@ bench: .venv/bench
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis

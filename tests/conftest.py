@@ -54,6 +54,11 @@ SLOW = {
     ],
     "properties/test_hostile_rows.py": ["test_texts_and_categories_of_pandas_are_read_like_a_list"],
     "release/test_asked.py": ["test_command_line", "test_promised_ranks_hold"],
+    "release/test_automatic.py": [
+        "test_at_most_eleven_statements_are_run",
+        "test_several_buckets_a_unit_divide_the_budget",
+        "test_the_same_bits_give_the_same_release_on_every_engine",
+    ],
     "release/test_grid.py": [
         "test_a_pipe_is_read_once",
         "test_groups_on_the_command_line_may_hold_commas",
@@ -127,6 +132,24 @@ SLOW = {
     "tables/test_which_bucket.py": [
         "test_values_at_the_bounds_and_beyond_are_in_the_outermost_buckets",
         "test_zeros_of_both_signs_are_one_bucket_of_a_unit",
+    ],
+    "tables/test_check.py": [
+        "test_all_columns_in_one_pass_and_only_those_that_are_named",
+        "test_each_example_alone_has_its_reason",
+        "test_lines_that_cannot_be_read_are_counted_apart",
+    ],
+    "tables/test_json_arrays.py": [
+        "test_elements_are_those_of_a_parser",
+        "test_one_strange_element_moves_its_own_bucket_alone",
+    ],
+    "tables/test_workbooks.py": [
+        "test_arrow_files_are_read_by_their_declared_types",
+        "test_one_strange_cell_moves_its_own_bucket_alone",
+    ],
+    "tables/test_written.py": [
+        "test_dates_are_those_of_strptime",
+        "test_numbers_are_those_of_an_oracle_that_uses_no_pattern",
+        "test_one_strange_cell_moves_its_own_bucket_alone",
     ],
     "test_measure.py": ["test_error_is_the_distance_to_what_could_have_been"],
     "web/test_web_server.py": [

@@ -18,25 +18,29 @@ if TYPE_CHECKING:
     from flexdp._release.published import Release
     from flexdp._release.several import Releases
     from flexdp._release.summary import summary
-    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, UnavailableError
+    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, ReadingWarning, UnavailableError
     from flexdp.guarantees import Accuracy, Privacy
     from flexdp.histogram import Histogram
     from flexdp.planning import plan
+    from flexdp.tables.check import Check, check
 
 __all__ = [
     "Accuracy",
     "Answer",
     "Certificate",
     "CertificateError",
+    "Check",
     "DataError",
     "FlexdpError",
     "Histogram",
     "InputError",
     "Privacy",
+    "ReadingWarning",
     "Release",
     "Releases",
     "UnavailableError",
     "__version__",
+    "check",
     "plan",
     "query",
     "release",
@@ -48,14 +52,17 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "Answer": "_release.answers",
     "Certificate": "_release.promises",
     "CertificateError": "errors",
+    "Check": "tables.check",
     "DataError": "errors",
     "FlexdpError": "errors",
     "Histogram": "histogram",
     "InputError": "errors",
     "Privacy": "guarantees",
+    "ReadingWarning": "errors",
     "Release": "_release.published",
     "Releases": "_release.several",
     "UnavailableError": "errors",
+    "check": "tables.check",
     "plan": "planning",
     "query": "_release.api",
     "release": "_release.api",

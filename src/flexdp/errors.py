@@ -25,6 +25,7 @@ __all__ = [
     "InputError",
     "P",
     "Phrase",
+    "ReadingWarning",
     "UnavailableError",
     "spelled",
 ]
@@ -188,6 +189,10 @@ class DataError(FlexdpError):
             "the table could not be read to its end, so nothing was released; "
             "check that its files are complete and readable, and that disk and memory suffice"
         )
+
+
+class ReadingWarning(UserWarning):
+    """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
 
 
 class CertificateError(FlexdpError):

@@ -29,12 +29,16 @@ WORDS = [
 # A command that is right, of which one word after the other is replaced. The last two would do real work.
 RIGHT = [
     "release t.csv x --kind number --width 5 --bounds 0:100 --outside clamp --epsilon 1 --delta 1e-6 --stat max "
-    "--certify 0.1 --delimiter , --format csv --by w --by-kind text --groups A,B --unit p --unit-kind text "
-    "--max-buckets-per-unit 1 -o o.json",
+    "--certify 0.1 --delimiter , --format csv --by w --by-kind text --groups A,B --other rest --unit p "
+    "--unit-kind text --max-buckets-per-unit 1 -o o.json",
     "release t.csv x --also y --separately --split 1,2 --width 1,2 --relative 0.1 --edges 1,2 --beta 1 -e 1 -d 1e-6",
     "release t.csv x --per-unit max --unit p --zone UTC --table t --epsilon 1 --delta 1e-6",
     "release t.csv x --kind number --ask q0.9 --epsilon 1 --delta 0 --bounds 0:100 --by w --groups A,B",
+    "release t.csv x --kind number --width 5 -e 1 -d 1e-6 --title T --publisher P --dataset-name N --period P",
+    "check t.csv x y --kind number --decimal , --thousands . --currency € --date-format %d.%m.%Y --encoding cp1252",
+    "check t.csv x --delimiter , --format csv --sheet S --zone UTC",
     "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
+    "release t.csv z --kind number --width 1 --where x>3 --derive z=x+y -e 1 -d 1e-6",
     "columns t.csv --delimiter , --format csv --table t",
     "query t.csv x --dialect postgres",
     "plan --epsilon 1 --delta 1e-6 --records-about 1000 --bounds 0:100 --width 5",

@@ -147,8 +147,18 @@ def requests_for(counts: dict[int, int], scale: Scale) -> list[Request]:
     ]
 
 
-def check(ranks: Ranks, counts: dict[int, int]) -> None:
-    for request in requests_for(counts, ranks.scale):
+FIRST = Request(
+    windows=(
+        Near(goal=Goal.quantile(Fraction(1, 2)), reach=2),
+        Near(goal=Goal.quantile(Fraction(9, 10)), reach=0),
+        Near(goal=Goal.beyond(10**6, 1), reach=1),
+        Near(goal=Goal.quantile(Fraction(1, 2)), reach=1000),
+    )
+)
+
+
+def check(ranks: Ranks, counts: dict[int, int], requests: Iterable[Request] | None = None) -> None:
+    for request in requests_for(counts, ranks.scale) if requests is None else requests:
         total, before, windows, tallies = brute(counts, request)
         reply = ranks.fetch(request)
         assert reply.total == total
@@ -201,6 +211,12 @@ def test_every_engine_ranks_alike(engine: Engine, way: str, case: str, loaded: d
         for group in [*groups[:4], *(question.counting.declared or ())[-1:]]:
             own = by_units(((bar[-1], m) for bar, m in bars.items() if bar[:count] == group), ranks.scale)
             check(ranks.group(group), own)
+        together = list(question.counting.declared or groups)
+        for group, each in ranks.together([*together], FIRST):
+            own = by_units(((bar[-1], m) for bar, m in bars.items() if bar[:count] == group), ranks.scale)
+            check(each, own, [FIRST, Request(), Request(windows=FIRST.windows[1:3])])
+            together.remove(group)
+        assert not together  # each of them, once
         check(ranks.whole(), by_units(((bar[-1], m) for bar, m in bars.items()), ranks.scale))
 
 

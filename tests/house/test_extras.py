@@ -10,7 +10,7 @@ import pytest
 
 OPTIONAL = (
     "scipy", "sqlglot", "pymysql", "sqlalchemy", "matplotlib", "numba", "sklearn", "pandas", "polars", "pyarrow",
-    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting",
+    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting", "openpyxl",
 )  # fmt: skip
 
 
@@ -42,6 +42,7 @@ cli.main(["demo"], standalone_mode=False)
     ("package", "call", "words"),
     [
         ("scipy", "flexdp.distances.lossy_winf([[0, 1.0]], [[2, 3.0]])", "needs scipy: run pip install 'flexdp[lab]'"),
+        ("pyarrow", "flexdp.query('t.arrow', 'x')", "needs pyarrow: run pip install 'flexdp[arrow]'"),
         ("pymysql", "flexdp.query(('mariadb://h/d', 't'), 'x')", "needs PyMySQL. Run pip install 'flexdp[mariadb]'"),
         ("pyarrow", "flexdp.query(Stream(), 'x', rows_are_records=True)", "is an Arrow stream, which needs pyarrow"),
     ],
@@ -51,5 +52,6 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 ) -> None:
     stream = "class Stream:\n    def __arrow_c_stream__(self, requested_schema=None): raise AssertionError\n"
     code = f"import flexdp\n{stream}try:\n    {call}\nexcept flexdp.InputError as error:\n    print(error)"
+    (tmp_path / "t.arrow").touch()
     out = without((package,), code, tmp_path)
     assert out.returncode == 0 and words in out.stdout, out

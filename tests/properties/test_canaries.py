@@ -136,12 +136,13 @@ def test_a_release_has_no_private_field() -> None:
     asked = flexdp.release(list(range(900)), kind="integer", epsilon=1, delta=0, ask=["max", "mean"]).asked
     assert asked is not None and set(asked.__dataclass_fields__) == {"wanted", "budget", "column", "results"}
     (result,) = asked.results.values()  # what the programs published, and nothing they were given
-    assert set(result.__dataclass_fields__) == {"count", "levels", "mean"} and result.levels and result.mean
+    assert set(result.__dataclass_fields__) == {"count", "levels", "mean", "listed"} and result.levels and result.mean
     assert set(result.levels.__dataclass_fields__) == {"scale", "epsilon", "records_about", "anchor", "answers"}
     means = {"scale", "epsilon", "records_about", "anchor", "low", "high", "tally", "sums", "records"}
     assert set(result.mean.__dataclass_fields__) <= means, set(result.mean.__dataclass_fields__) - means
     assert set(asked.column.__dataclass_fields__) <= {"decades", "ends", "scale"}
     names = {"columns", "partitions", "zone", "by", "by_kinds", "groups", "unit", "max_buckets_per_unit", "per_unit"}
+    names |= {"where", "derived", "of_query", "about"}  # parameters, too
     assert set(released.spec.__dataclass_fields__) == names
     fields = {"name", "value", "accuracy", "statement", "text", "interval", "promise"}
     assert set(flexdp.Answer.__dataclass_fields__) == fields

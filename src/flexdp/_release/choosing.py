@@ -12,7 +12,7 @@ from flexdp._release.automatic import FIVE, Auto, AutoBudget, steps_of
 from flexdp._release.checks import Prepared
 from flexdp._release.published import Release
 from flexdp.buckets.open_edges import OpenEdges
-from flexdp.errors import DataError, InputError, P
+from flexdp.errors import DataError
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms.dropping import Thinned
 from flexdp.noise.bits import Bits
@@ -67,15 +67,9 @@ def automatic_query(question: Prepared, dialect: str | None) -> str:
     from flexdp.tables import query_of
     from flexdp.tables.rank_text import rank_query_of
 
-    if dialect is not None:
-        raise InputError(
-            "dialect",
-            "does not fit automatic buckets, which take several statements",
-            remedy=("Give ", P("width"), ", or say ", P("exact", True), "."),
-        )
-    shown = [rank_query_of(question.table, question.counting)]
+    shown = [rank_query_of(question.table, question.counting, dialect=dialect)]
     if question.spec.max_buckets_per_unit > 1:
-        shown.append(query_of(question.table, [_in_buckets(question.counting, _shown(question))]))
+        shown.append(query_of(question.table, [_in_buckets(question.counting, _shown(question))], dialect))
     return ";\n\n".join(shown)
 
 

@@ -10,7 +10,19 @@ from flexdp.version import __version__
 __all__ = ["cli", "main"]
 
 # Each command is a function of the same name in a module of the same name, loaded when it is called.
-_COMMANDS = ("release", "summary", "columns", "query", "report", "plan", "experiment", "compare", "demo", "web")
+_COMMANDS = (
+    "release",
+    "summary",
+    "check",
+    "columns",
+    "query",
+    "report",
+    "plan",
+    "experiment",
+    "compare",
+    "demo",
+    "web",
+)
 
 
 _CODES = (

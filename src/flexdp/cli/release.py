@@ -14,22 +14,15 @@ import click
 from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
+from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import comma_separated, prepared, table_options
+from flexdp.cli.options import ABOUT, all_of, comma_separated, prepared, table_options
 from flexdp.cli.output import AtomicFile, all_answers, json_document, print_answers, stats_of_each
-from flexdp.errors import InputError
+from flexdp.errors import InputError, spelled
 
 __all__ = ["publish", "release"]
 
 _LARGE_DELTA = Fraction(1, 100)  # warn from here
-_WRITTEN = {
-    "number": "numbers written like 1234.5",
-    "integer": "whole numbers written like 1234",
-    "date": "dates written like 2024-12-31",
-    "datetime": "datetimes written like 2024-12-31T18:30",
-    "boolean": "true or false",
-}
-_WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00"
 
 
 @click.command()
@@ -57,6 +50,7 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
     callback=comma_separated,
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
+@all_of(ABOUT)
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -92,6 +86,7 @@ def publish(run: Run, request: Any, stats: Sequence[str], *, as_json: bool, outp
             with _status("Counting the records of each bucket…"):
                 published = request.run()
             run.spent = True
+            published = _showing(published, stats, request)
             target.write(published)
     except OSError:  # what has been paid for is printed all the same
         if not run.spent:
@@ -101,7 +96,9 @@ def publish(run: Run, request: Any, stats: Sequence[str], *, as_json: bool, outp
         f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
     )
     each = list(published.values()) if request.separately else [published]
-    _tell_reading(request, asked=told and all(one.survived for one in each))
+    if not told or not all(one.survived for one in each):
+        for line in how_it_was_read(request):
+            click.echo(visible(spelled(line, run.spell)), err=True)
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
@@ -126,6 +123,15 @@ def publish(run: Run, request: Any, stats: Sequence[str], *, as_json: bool, outp
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 
+def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
+    """The release, whose page shows the statistics that were named; answers that were asked for are on it anyway."""
+    shown = []
+    for one, question in zip(published.values() if request.separately else [published], request.questions, strict=True):
+        asked = () if question.wanted is None else question.wanted.words
+        shown.append(one._showing([word for word in stats if word not in asked]))
+    return type(published)(shown) if request.separately else shown[0]
+
+
 def _warn(request: Any) -> None:
     """Warn of choices that protect little; they are carried out all the same."""
     epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
@@ -142,21 +148,6 @@ def _warn(request: Any) -> None:
             "it should be far below one in the number of records.",
             err=True,
         )
-
-
-def _tell_reading(request: Any, *, asked: bool) -> None:
-    """Say how cells of columns without a declared type must be written to count."""
-    for axis in () if asked else (axis for each in request.questions for axis in each.counting.values):
-        if axis.column.undeclared and axis.kind in _WRITTEN:
-            written = _WRITTEN[axis.kind] if axis.zone is None else _WITH_OFFSET
-            timed = axis.zone is None and axis.kind in ("date", "datetime")
-            label = visible(axis.column.label)
-            zone = " Use --zone to read datetimes with an offset." if timed else ""
-            click.echo(
-                f"{label[:1].upper()}{label[1:]} was read as {written}; other cells were not counted. "
-                f"Use --kind to read it differently.{zone}",
-                err=True,
-            )
 
 
 def _status(message: str) -> Any:

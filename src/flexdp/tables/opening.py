@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ def open_table(
     delimiter: object = None,
     engine: object = None,
     rows_are_records: bool = False,
+    **cells: object,
 ) -> Table:
     """Open a source and read what it declares.
 
@@ -65,6 +66,9 @@ def open_table(
         The engine behind a DB-API connection.
     rows_are_records
         The caller vouches for a query whose plan does not show that its rows are records.
+    cells
+        For files: their ``encoding``, the ``sheet`` of a workbook, and how cells of text are written (``decimal``,
+        ``thousands``, ``currency``, ``date_format``).
 
     Returns
     -------
@@ -87,10 +91,10 @@ def open_table(
     listed = elements(source) if isinstance(source, Sequence) else None
     pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
     if pair is not None and (served := _open_pair(pair[0], pair[1], engine, rows_are_records)) is not None:
-        _refuse_file_options(file_format, delimiter)
+        _refuse_file_options(file_format, delimiter, cells)
         return served
     if is_frame(source):
-        _refuse_file_options(file_format, delimiter)
+        _refuse_file_options(file_format, delimiter, cells)
         _refuse_engine(engine, "a Spark DataFrame")
         return open_spark(source, rows_are_records=rows_are_records)
     _refuse_engine(engine, "a file, a frame or an array")
@@ -106,10 +110,11 @@ def open_table(
     if isinstance(source, str | os.PathLike):
         path = path_text("source", source)
         _refuse_lone_database(path)
-        return open_files([path], file_format, delimiter, echo=True)
+        return open_files([path], file_format, delimiter, echo=True, **cells)
     if listed is not None and column is not None and _all_paths(listed):
-        return open_files(listed, file_format, delimiter, echo=all(isinstance(path, os.PathLike) for path in listed))
-    _refuse_file_options(file_format, delimiter)
+        echo = all(isinstance(path, os.PathLike) for path in listed)
+        return open_files(listed, file_format, delimiter, echo=echo, **cells)
+    _refuse_file_options(file_format, delimiter, cells)
     if library == "pandas" and hasattr(source, "iloc"):
         if hasattr(source, "columns"):
             return open_pandas(source)
@@ -225,8 +230,8 @@ def _refuse_engine(engine: object, what: str) -> None:
         raise InputError("engine", f"does not apply to {what}", remedy="Leave it out.")
 
 
-def _refuse_file_options(file_format: object, delimiter: object) -> None:
-    for name, value in (("format", file_format), ("delimiter", delimiter)):
+def _refuse_file_options(file_format: object, delimiter: object, cells: Mapping[str, object]) -> None:
+    for name, value in (("format", file_format), ("delimiter", delimiter), *cells.items()):
         if value is not None:
             raise InputError(name, "applies to files only", remedy="Leave it out.")
 

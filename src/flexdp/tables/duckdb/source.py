@@ -9,7 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -24,11 +24,13 @@ from flexdp.tables.duckdb.run import FOR_COPIES, attached, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.plans.duckdb import check_relation
+from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.served_table import check_name, no_table
 from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.written import WRITTEN, Written
 
 __all__ = ["EXTENSIONS", "EngineTable", "is_connection", "open_connection", "open_file", "open_relation"]
 
@@ -49,6 +51,7 @@ class EngineTable:
     table: str = "source"
     single: bool = False
     files: tuple[str, ...] = ()
+    written: Written = WRITTEN
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -61,7 +64,7 @@ class EngineTable:
             no_name(name)
             return declared(None, self.type_of(self.names[0]), self.names[0])
         pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
-        return declared(str(name), self.type_of(str(name)), str(name))
+        return replace(declared(str(name), self.type_of(str(name)), str(name)), written=self.written)
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""
@@ -82,6 +85,19 @@ class EngineTable:
     def together_query(self, countings: Sequence[Counting]) -> str:
         """Return the SQL that makes several counts in one pass."""
         return together_query(self.table, countings, DUCKDB, self._read)
+
+    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+        """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        texts = {
+            column: f"CAST({DUCKDB.identifier(column.engine_name)} AS VARCHAR)"
+            for column, kind in wanted
+            if column.kind == "text" and kind != "text"
+        }
+        checked = [Checked(column, kind, texts.get(column)) for column, kind in wanted]
+        out = self.execute(
+            check_query(self.table, checked, self._read), list(dict.fromkeys(c.engine_name for c, _ in wanted))
+        )
+        return inspected([values[0] for values in out.values()], len(wanted), {})
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
