@@ -72,7 +72,7 @@ def test_errors_as_json(
     assert "QUOKKA" not in as_json.stderr
 
 
-@pytest.mark.parametrize("command", ["columns", "query", "report", "plan", "experiment", "compare", "demo"])
+@pytest.mark.parametrize("command", ["columns", "query", "summary", "report", "plan", "experiment", "compare", "demo"])
 def test_every_command_with_json_has_json_errors(command: str) -> None:
     done = flexdp(command, "--json", "--nonsense")
     assert done.returncode == 2
