@@ -11,6 +11,22 @@ from hypothesis import HealthCheck, settings
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
 # Tests that take seconds of processor time: ``make quick`` leaves them to ``make test``.
 SLOW = {
+    "accounting/test_composition.py": [
+        "test_calibrated_releases_fit_and_lose_no_more",
+        "test_dp_accounting_agrees",
+        "test_masses_are_proved_pessimistic_and_the_proof_can_fail",
+        "test_more_points_than_fit_are_made_coarser",
+        "test_never_worse_than_basic_composition",
+    ],
+    "accounting/test_ledger.py": ["test_separate_columns_are_stored_together"],
+    "accounting/test_ledger_faults.py": [
+        "test_64_processes_at_once",
+        "test_a_budget_survives_a_fork",
+        "test_a_full_disk_refuses_and_recovers",
+        "test_a_read_only_folder",
+        "test_killed_500_times",
+        "test_killed_a_few_times",
+    ],
     "baselines/test_baselines.py": [
         "test_jump_costs_are_those_of_all_histograms",
         "test_so_they_are_under_the_other_rules_for_ties",

@@ -16,9 +16,20 @@ if TYPE_CHECKING:
     from flexdp._release.api import query, release
     from flexdp._release.promises import Certificate
     from flexdp._release.published import Release
+    from flexdp._release.session import Session
     from flexdp._release.several import Releases
     from flexdp._release.summary import summary
-    from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, ReadingWarning, UnavailableError
+    from flexdp.accounting import Ledger, compose, privacy_curve
+    from flexdp.errors import (
+        BudgetError,
+        CertificateError,
+        DataError,
+        FlexdpError,
+        InputError,
+        LedgerError,
+        ReadingWarning,
+        UnavailableError,
+    )
     from flexdp.guarantees import Accuracy, Privacy
     from flexdp.histogram import Histogram
     from flexdp.planning import plan
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accuracy",
     "Answer",
+    "BudgetError",
     "Certificate",
     "CertificateError",
     "Check",
@@ -34,14 +46,19 @@ __all__ = [
     "FlexdpError",
     "Histogram",
     "InputError",
+    "Ledger",
+    "LedgerError",
     "Privacy",
     "ReadingWarning",
     "Release",
     "Releases",
+    "Session",
     "UnavailableError",
     "__version__",
     "check",
+    "compose",
     "plan",
+    "privacy_curve",
     "query",
     "release",
     "summary",
@@ -50,6 +67,7 @@ __all__ = [
 _NAMES = {  # where each public name is defined; loaded on first use, so that importing flexdp takes no time
     "Accuracy": "guarantees",
     "Answer": "_release.answers",
+    "BudgetError": "errors",
     "Certificate": "_release.promises",
     "CertificateError": "errors",
     "Check": "tables.check",
@@ -57,18 +75,24 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "FlexdpError": "errors",
     "Histogram": "histogram",
     "InputError": "errors",
+    "Ledger": "accounting",
+    "LedgerError": "errors",
     "Privacy": "guarantees",
     "ReadingWarning": "errors",
     "Release": "_release.published",
     "Releases": "_release.several",
+    "Session": "_release.session",
     "UnavailableError": "errors",
     "check": "tables.check",
+    "compose": "accounting",
     "plan": "planning",
+    "privacy_curve": "accounting",
     "query": "_release.api",
     "release": "_release.api",
     "summary": "_release.summary",
 }
 _ROOMS = (
+    "accounting",
     "baselines",
     "calculus",
     "distances",

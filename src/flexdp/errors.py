@@ -5,6 +5,8 @@
     FlexdpError
     ├── InputError        a parameter is invalid or does not fit the declared schema; nothing was read or spent
     │   └── UnavailableError  a source is valid but out of reach for now: try again; nothing was read or spent
+    ├── BudgetError       a ledger's budget does not cover a release; nothing was read or spent
+    ├── LedgerError       a ledger could not be read or written, or it was damaged; nothing was read
     ├── DataError         reading failed after records had been touched; always the same message
     └── CertificateError  a noise table failed its proof; nothing may be released with it
 
@@ -19,10 +21,12 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 __all__ = [
+    "BudgetError",
     "CertificateError",
     "DataError",
     "FlexdpError",
     "InputError",
+    "LedgerError",
     "P",
     "Phrase",
     "ReadingWarning",
@@ -193,6 +197,51 @@ class DataError(FlexdpError):
 
 class ReadingWarning(UserWarning):
     """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
+
+
+class BudgetError(FlexdpError):
+    """The budget of a data set does not cover a release. Nothing was read, nothing was spent.
+
+    Parameters
+    ----------
+    dataset
+        Declared name of the data set.
+    asked, left
+        (ε, δ) that was asked for, and that is left, in words.
+
+    Examples
+    --------
+    >>> print(BudgetError("payroll-2026", "ε = 1, δ = 1e-06", "ε = 0.5, δ = 1e-06"))
+    the budget of 'payroll-2026' is exhausted: asked ε = 1, δ = 1e-06; left ε = 0.5, δ = 1e-06. Nothing was read.
+    """
+
+    def __init__(self, dataset: str, asked: str, left: str) -> None:
+        super().__init__(dataset, asked, left)
+        self.dataset, self.asked, self.left = dataset, asked, left
+
+    def __str__(self) -> str:
+        return f"the budget of {self.dataset!r} is exhausted: asked {self.asked}; left {self.left}. Nothing was read."
+
+
+class LedgerError(FlexdpError):
+    """A ledger could not be read or written, or it was damaged. No record was read.
+
+    Parameters
+    ----------
+    message
+        One sentence; it holds no text of the database.
+    retry
+        True if trying again later makes sense: the ledger is locked, or the disk is full.
+
+    Examples
+    --------
+    >>> LedgerError("the ledger is locked", retry=True).retry
+    True
+    """
+
+    def __init__(self, message: str, *, retry: bool = False) -> None:
+        super().__init__(message)
+        self.retry = retry
 
 
 class CertificateError(FlexdpError):

@@ -26,6 +26,7 @@ import flexdp
 from flexdp import (
     Histogram,
     InputError,
+    accounting,
     baselines,
     calculus,
     distances,
@@ -39,7 +40,7 @@ from flexdp import (
     report,
     statistics,
 )
-from flexdp.errors import DataError
+from flexdp.errors import BudgetError, DataError
 from flexdp.guarantees import DIFFERENCE, DROP, ONE_RECORD
 from flexdp.histogram import KeyedHistogram
 
@@ -195,6 +196,45 @@ def none(*names: str) -> dict[str, None]:
     return dict.fromkeys(names)
 
 
+def book(folder: Path) -> flexdp.Ledger:
+    """A ledger with a budget that nothing exhausts."""
+    ledger = flexdp.Ledger(folder / "book.db")
+    if not (folder / "book.db").exists():
+        ledger.create("a", epsilon=10**4, delta="0.9")
+    return ledger
+
+
+def budgets(folder: Path) -> dict[str, Call]:
+    """Composition and ledgers."""
+    ledger, losses = book(folder), accounting.privacy_curve([DROPS])
+    receipt, names = ledger.charge("a", PRIVACY), (f"d{number}" for number in range(10**6))
+    charge = {"dataset": "a", "privacy": PRIVACY, "unit": "record", "request": "r", "details": {"a": 1}}
+    session = flexdp.Session([1.0] * 90, ledger=ledger, dataset="a")
+    return {
+        "compose": Call(flexdp.compose, {"releases": [WHOLE, DROPS, PRIVACY], "delta": 1e-5}),
+        "privacy_curve": Call(flexdp.privacy_curve, {"releases": [EACH]}),
+        "PrivacyCurve.delta_at": Call(losses.delta_at, {"epsilon": 1}),
+        "PrivacyCurve.epsilon_at": Call(losses.epsilon_at, {"delta": 1e-5}),
+        "PrivacyCurve.points": Call(losses.points, {"count": 3}),
+        "calibrate": Call(accounting.calibrate, {**RIGHT, "releases": 3, "max_buckets_per_unit": 2}),
+        "Ledger": Call(flexdp.Ledger, {"address": folder / "x.db", "patience": 1}),
+        "Ledger.create": Call(
+            lambda dataset=None, **rest: ledger.create(dataset or next(names), **rest), {**RIGHT, "unit": "record"}
+        ),
+        "Ledger.create named": Call(lambda dataset: ledger.create(dataset, **RIGHT), {"dataset": next(names)}),
+        "Ledger.account": Call(ledger.account, {"dataset": "a"}),
+        "Ledger.charge": Call(ledger.charge, charge),
+        "Ledger.store": Call(ledger.store, {"receipt": receipt, "document": "{}", "request": "r"}),
+        "Ledger.find": Call(ledger.find, {"dataset": "a", "request": "r"}),
+        "Ledger.document": Call(ledger.document, {"dataset": "a", "number": 1}),
+        "Ledger.history": Call(ledger.history, {"dataset": "a"}),
+        "Ledger.verify": Call(ledger.verify, {"receipts": [receipt]}),
+        "Receipt.parse": Call(accounting.Receipt.parse, {"given": str(receipt)}),
+        "Session": Call(flexdp.Session, {"source": [1.0] * 90, "ledger": ledger, "dataset": "a"}),
+        "Session.release": Call(session.release, {"column": None, **RIGHT, "fresh": False, "width": 1}),
+    }
+
+
 def releases(folder: Path) -> dict[str, Call]:
     """Releases that between them use every parameter."""
     path = folder / "t.csv"
@@ -203,6 +243,7 @@ def releases(folder: Path) -> dict[str, Call]:
     shape = none("column", "width", "relative", "edges", "beta", "bounds", "kind", "zone", "by", "groups", "unit")
     rest = none("by_kind", "unit_kind", "max_buckets_per_unit", "per_unit", "certify", "split", "engine", "format")
     rest |= none("delimiter", "ask")
+    pays = {"ledger": book(folder), "dataset": "a", "fresh": False}
     table: dict[str, Any] = {
         "source": TABLE, "column": "x", **RIGHT, "kind": "number", "width": 1, "bounds": (0, 9), "by": "ward",
         "by_kind": "text", "groups": ["A", "B"], "unit": "pid", "unit_kind": "text", "max_buckets_per_unit": 1,
@@ -251,6 +292,7 @@ def releases(folder: Path) -> dict[str, Call]:
             },
             ["column", "where", "derive", "rows_are_records"],
         ),
+        "release that is paid for": Call(flexdp.release, {"source": one, **RIGHT, "width": 1, **pays}, list(pays)),
         "release of a frame": Call(flexdp.release, table, [name for name in table if name not in ("source", *RIGHT)]),
         "release of a file": Call(
             flexdp.release,
@@ -546,7 +588,7 @@ def outcome(call: Callable[..., Any], arguments: dict[str, Any]) -> str:
         warnings.simplefilter("error")
         try:
             call(**arguments)
-        except (InputError, DataError) as refusal:
+        except (InputError, DataError, BudgetError) as refusal:
             said = str(refusal)
             if SECRET in said or "yyyyyyyy" in said:
                 return f"repeats what was given: {said[:200]}"
@@ -557,13 +599,16 @@ def outcome(call: Callable[..., Any], arguments: dict[str, Any]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("part", ["releases", "planned", "answers", "theory", "every_statistic", "laboratory"])
+@pytest.mark.parametrize(
+    "part", ["releases", "budgets", "planned", "answers", "theory", "every_statistic", "laboratory"]
+)
 def test_every_wrong_value_is_taken_or_refused_in_one_line(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     calls = {
         "releases": lambda: releases(tmp_path),
+        "budgets": lambda: budgets(tmp_path),
         "planned": planned,
         "answers": lambda: answers(tmp_path),
         "theory": theory,
@@ -590,7 +635,8 @@ RESULTS = {
     "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
     "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
     "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan",
-    "Metric", "Thinned", "Neighbours", "Division",
+    "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
+    "PrivacyCurve", "Receipt", "Stored", "Verdict",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
 INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}
@@ -599,11 +645,19 @@ INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}
 def test_no_public_callable_is_forgotten(tmp_path: Path) -> None:
     tried = {
         name.removesuffix(".__call__")
-        for calls in (releases(tmp_path), planned(), answers(tmp_path), theory(), every_statistic(), laboratory())
+        for calls in (
+            releases(tmp_path),
+            budgets(tmp_path),
+            planned(),
+            answers(tmp_path),
+            theory(),
+            every_statistic(),
+            laboratory(),
+        )
         for name in calls
     }
     for module in ("", ".noise", ".distances", ".distortions", ".mechanisms", ".statistics", ".measure", ".calculus",
-                   ".guarantees", ".baselines", ".experiments", ".report", ".planning"):  # fmt: skip
+                   ".accounting", ".guarantees", ".baselines", ".experiments", ".report", ".planning"):  # fmt: skip
         found = importlib.import_module(f"flexdp{module}")
         for name in found.__all__:
             public = getattr(found, name)

@@ -33,6 +33,9 @@ flexdp.query("t.csv", "x", width=5, dialect="postgres")
 str(flexdp.plan(epsilon=1, delta=1e-6, buckets=24, records_about=50_000))
 flexdp.distances.lossy_winf([1.0, 2.0], [1.0, 3.0])
 cli.main(["demo"], standalone_mode=False)
+flexdp.Ledger("b.db").create("t", epsilon=2, delta="1e-5")
+paid = flexdp.release("t.csv", "x", epsilon=1, delta=1e-6, width=5, kind="number", ledger="b.db", dataset="t")
+flexdp.compose([r, paid], delta="1e-5")
 """
     out = without(OPTIONAL, code, tmp_path)
     assert out.returncode == 0, out.stderr
@@ -45,6 +48,11 @@ cli.main(["demo"], standalone_mode=False)
         ("pyarrow", "flexdp.query('t.arrow', 'x')", "needs pyarrow: run pip install 'flexdp[arrow]'"),
         ("pymysql", "flexdp.query(('mariadb://h/d', 't'), 'x')", "needs PyMySQL. Run pip install 'flexdp[mariadb]'"),
         ("pyarrow", "flexdp.query(Stream(), 'x', rows_are_records=True)", "is an Arrow stream, which needs pyarrow"),
+        (
+            "dp_accounting",
+            "flexdp.privacy_curve([flexdp.Privacy(epsilon=1, delta=0)]).to_dp_accounting()",
+            "needs dp_accounting: run pip install 'flexdp[accounting]'",
+        ),
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(

@@ -25,8 +25,8 @@ ROOMS = [  # imports point upwards only: a room may import those above it
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files.parquet"},
     "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow", "tables.frames.stream", "tables.files.arrow_files"},
-    "sqlite3": {"tables.sqlite.run"},
-    "psycopg": {"tables.postgres.run"},
+    "sqlite3": {"tables.sqlite.run", "accounting.sqlite_store"},
+    "psycopg": {"tables.postgres.run", "accounting.postgres_store"},
     "pyspark": {"tables.spark.run"},
     "pymysql": {"tables.mariadb.run"},
     "chdb": set(),
@@ -36,6 +36,7 @@ ENGINES = {
     "scipy": {"distances.transport", "experiments.checks"},
     "numba": {"distances.line"},
     "matplotlib": {"experiments.figure"},
+    "dp_accounting": {"accounting.exported", "accounting.composition"},  # the latter names a type
     "starlette": {"web.server"},
     "uvicorn": {"web.server"},
 }
@@ -69,9 +70,10 @@ def imports(path: Path) -> frozenset[str]:
 
 def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
-        "Accuracy", "Answer", "Certificate", "CertificateError", "Check", "DataError", "FlexdpError", "Histogram",
-        "InputError", "Privacy", "ReadingWarning", "Release", "Releases", "UnavailableError", "__version__", "check",
-        "plan", "query", "release", "summary",
+        "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "Check", "DataError", "FlexdpError",
+        "Histogram", "InputError", "Ledger", "LedgerError", "Privacy", "ReadingWarning", "Release", "Releases",
+        "Session", "UnavailableError", "__version__", "check", "compose", "plan", "privacy_curve", "query", "release",
+        "summary",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 
@@ -167,6 +169,7 @@ def test_importing_flexdp_loads_no_engine() -> None:
         "matplotlib",
         "starlette",
         "uvicorn",
+        "dp_accounting",
         "flexdp.experiments",
     )
     code = f"import sys, flexdp; print([m for m in {names} if m in sys.modules])"

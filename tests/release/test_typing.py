@@ -73,7 +73,7 @@ def test_both_functions_have_the_same_options_spelled_out() -> None:
     for name in Options.__annotations__:
         assert of_release[name] == of_query[name] and of_release[name].kind is inspect.Parameter.KEYWORD_ONLY
     assert of_release["outside"].default == "clamp" and "Outside" in str(of_release["outside"].annotation)
-    assert set(of_release) - set(of_query) == {"epsilon", "delta", "certify", "split"}
+    assert set(of_release) - set(of_query) == {"epsilon", "delta", "certify", "split", "ledger", "dataset", "fresh"}
     assert set(of_query) - set(of_release) == {"dialect"}
     assert of_release["epsilon"].default is inspect.Parameter.empty
 

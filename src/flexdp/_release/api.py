@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from flexdp._core.domains import flag
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
+from flexdp._release.charged import payer_of, run_paid
 from flexdp._release.checks import prepare_column
 from flexdp._release.columns import column_names, per_column
 from flexdp._release.published import Release
@@ -113,6 +115,9 @@ def release(
     certify: Number | None = None,
     separately: Literal[False] = False,
     split: Sequence[Number] | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
+    fresh: bool = False,
     **options: Unpack[Options],
 ) -> Release: ...
 
@@ -127,6 +132,9 @@ def release(
     certify: Number | None = None,
     separately: Literal[True],
     split: Sequence[Number] | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
+    fresh: bool = False,
     **options: Unpack[Options],
 ) -> Releases: ...
 
@@ -141,13 +149,16 @@ def release(
     certify: Number | None = None,
     separately: bool = False,
     split: Sequence[Number] | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
+    fresh: bool = False,
     **options: Unpack[Options],
 ) -> Release | Releases:
     """Publish a column: count its records by bucket, let every bucket lose a few, keep the rest; or answer sharply.
 
     With ``ask`` the named statistics are answered by themselves, within a few records of the exact rank and without
     buckets (docs/sharp-answers.md). The result is (ε, δ)-differentially private under adding or removing one record, or
-    one unit, and buckets answer every statistic at no further cost. Every call spends (ε, δ) again.
+    one unit, and buckets answer every statistic at no further cost. Without a ledger, every call spends (ε, δ) again.
 
     Parameters
     ----------
@@ -166,6 +177,9 @@ def release(
     separately, split
         Release several columns one by one out of one budget, shared equally or in the proportions of ``split``. With
         ``ask`` and buckets, the shares of buckets and of answers.
+    ledger, dataset, fresh
+        A :class:`flexdp.Ledger` or its address, and the declared name of the data set that pays: (ε, δ) is on disk
+        before a record is read. An identical request returns the stored release, free, unless ``fresh``.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
         or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
@@ -228,6 +242,10 @@ def release(
     ------
     InputError
         If a parameter is wrong or does not fit the declared schema; nothing was read, nothing was spent.
+    BudgetError
+        If what is left of the data set's budget does not suffice; nothing was read, nothing was spent.
+    LedgerError
+        If the ledger is locked, full or damaged; nothing was read.
     DataError
         If the table could not be read to its end.
 
@@ -240,11 +258,12 @@ def release(
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """
+    payer = payer_of(ledger, dataset, fresh)
     request = prepare(source, column, separately=separately, **options)
-    ready = request.with_budget(epsilon, delta, certify=certify, split=split)
+    request = request.with_budget(epsilon, delta, certify=certify, split=split)
     if options.get("kind") is None:
-        warn_of_reading(ready)
-    return ready.run()
+        warn_of_reading(request)
+    return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 
 @spelled_out
@@ -288,6 +307,11 @@ def query(
 
 def prepare(source: Any, column: Any = None, *, separately: object = False, **options: Any) -> Request:
     """Open a table and check a release; everything that can be refused is refused before a record is read."""
+    parameters = {"column": column, "separately": separately, **options}
+    return replace(_prepared(source, column, separately=separately, **options), parameters=parameters)
+
+
+def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -> Request:
     from flexdp.tables import open_table
 
     unknown = [name for name in options if name not in _DEFAULTS]

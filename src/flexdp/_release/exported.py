@@ -24,6 +24,7 @@ from flexdp._release.json import json_text, parse, unreadable
 from flexdp._release.spec import Spec
 from flexdp._release.stat_words import stat_words
 from flexdp.accounting.budget import Budget
+from flexdp.accounting.payment import Payment
 from flexdp.errors import InputError, P
 from flexdp.histogram import KeyedHistogram
 
@@ -53,6 +54,11 @@ class Exported(ABC):
     budget: Budget | None
     cells: KeyedHistogram
     asked: Asked | None
+
+    @property
+    def payment(self) -> Payment | None:
+        """What this release cost, where a ledger paid for it; it is no part of the published document."""
+        return self.__dict__.get("_payment")
 
     @abstractmethod
     def _document(self) -> dict[str, Any]:

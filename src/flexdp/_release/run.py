@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import Domain, sequence
 from flexdp._core.exact import Number
@@ -39,13 +39,14 @@ class Request:
     """A release that was checked against everything declared and has read no record yet.
 
     ``questions`` has one count, or one for each column that is released separately; ``budgets`` follow once they are
-    known, and ``asked`` is the budget of the answers that were asked for.
+    known, and ``asked`` is the budget of the answers that were asked for. ``parameters`` are those that were given.
     """
 
     questions: tuple[Prepared, ...]
     separately: bool = False
     budgets: tuple[Budget | AutoBudget, ...] = ()
     asked: AskedBudget | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:

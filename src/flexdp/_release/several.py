@@ -15,6 +15,7 @@ from flexdp._release.frames import Library, frame_of, stacked
 from flexdp._release.json import SCHEMA_OF_SEVERAL, json_text, parse, unreadable
 from flexdp._release.promises import Certificate
 from flexdp._release.published import Release
+from flexdp.accounting.payment import Payment
 from flexdp.calculus import total
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
@@ -91,6 +92,11 @@ class Releases(Mapping[str, Release]):
 
     def __contains__(self, column: object) -> bool:
         return isinstance(column, str) and str.__str__(column) in self._releases
+
+    @property
+    def payment(self) -> Payment | None:
+        """What these releases cost, where a ledger paid for them."""
+        return self.__dict__.get("_payment")
 
     @property
     def privacy(self) -> Privacy:

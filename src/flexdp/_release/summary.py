@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from flexdp._core.domains import flag, pairs, sequence, text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
-from flexdp._release.api import FILE_OPTIONS, Options, Release, Releases, Request, prepare, spelled_out
+from flexdp._release.api import FILE_OPTIONS, Options, Releases, Request, prepare, spelled_out
+from flexdp._release.charged import paid_by, payer_of, run_paid
 from flexdp._release.columns import named_column
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
@@ -30,6 +31,9 @@ def summary(
     delta: Number,
     skip: Sequence[str] | str | None = None,
     split: Sequence[Number] | Mapping[str, Number] | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
+    fresh: bool = False,
     **options: Unpack[Options],
 ) -> Releases:
     """Publish every column of a table out of one budget: no bounds, no widths.
@@ -51,6 +55,8 @@ def summary(
     split
         Shares of the budget, in the order of the columns or by name, where a column that is not named has share 1;
         equal shares unless given.
+    ledger, dataset, fresh
+        The ledger and the data set that pays, as for :func:`flexdp.release`.
     width, relative, edges, exact, bounds, outside, kind
         As for :func:`flexdp.release`; by column name where they differ.
     zone, by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
@@ -82,9 +88,12 @@ def summary(
     >>> list(published), published.privacy.epsilon
     (['ward', 'open'], Fraction(1, 1))
     """
+    payer = payer_of(ledger, dataset, fresh)
     request = prepare_summary(source, columns, skip=skip, **options)
-    made = request.with_budget(epsilon, delta, split=shares_of(request, split)).run()
-    return Releases([made]) if isinstance(made, Release) else made
+    shares = shares_of(request, split)
+    request = request.with_budget(epsilon, delta, split=shares)
+    made = run_paid(request, payer, epsilon=epsilon, delta=delta, split=shares)
+    return made if isinstance(made, Releases) else paid_by(Releases([made]), made.payment)
 
 
 def prepare_summary(source: Any, columns: Any = None, *, skip: Any = None, **options: Any) -> Request:

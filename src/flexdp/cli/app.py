@@ -21,6 +21,7 @@ _COMMANDS = (
     "experiment",
     "compare",
     "demo",
+    "ledger",
     "web",
 )
 

@@ -30,6 +30,7 @@ __all__ = [
     "labels",
     "named_values",
     "pair_of",
+    "paying",
     "prepared",
     "source_of",
     "table_options",
@@ -224,6 +225,13 @@ def all_of(options: tuple[Callable[[_F], _F], ...]) -> Callable[[_F], _F]:
 
 
 table_options: Callable[[Any], Any] = all_of(_TABLE)
+paying: Callable[[Any], Any] = all_of(
+    (
+        click.option("--ledger", metavar="FILE", help="Ledger that pays: a file, or postgresql://…"),
+        click.option("--dataset", metavar="NAME", help="Declared data set in the ledger, e.g. payroll-2026."),
+        click.option("--fresh", is_flag=True, help="Pay again, although the same release was made before."),
+    )
+)
 labels: Callable[[Any], Any] = all_of(_LABELS)
 
 

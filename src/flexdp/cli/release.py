@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import ABOUT, all_of, comma_separated, prepared, table_options
+from flexdp.cli.options import ABOUT, all_of, comma_separated, paying, prepared, table_options
 from flexdp.cli.output import AtomicFile, all_answers, json_document, print_answers, stats_of_each
 from flexdp.errors import InputError, spelled
 
@@ -51,6 +52,7 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
 @all_of(ABOUT)
+@paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -66,35 +68,55 @@ def release(
     certify: str | None,
     split: list[str] | None,
     table: str | None,
+    ledger: str | None,
+    dataset: str | None,
+    fresh: bool,
     **options: Any,
 ) -> int:
     """Publish COLUMN of one or more FILEs ('-' reads standard input), or of a database table.
 
-    Every run spends (ε, δ) again.
+    Every run spends (ε, δ) again, unless --ledger finds that the same release was made before.
     """
+    from flexdp._release.charged import payer_of, run_paid
+
+    payer = payer_of(ledger, dataset, fresh)
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
-    return publish(run, request, stats, as_json=as_json, output=output, told=options["kind"] is not None)
+    work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
+    told = options["kind"] is not None
+    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output, told=told)
 
 
-def publish(run: Run, request: Any, stats: Sequence[str], *, as_json: bool, output: str | None, told: bool) -> int:
-    """Run a request, write it to a file and print its answers; ``told`` if the caller said how cells are written."""
+def publish(
+    run: Run,
+    request: Any,
+    stats: Sequence[str],
+    *,
+    work: Callable[..., Any],
+    payer: Any,
+    as_json: bool,
+    output: str | None,
+    told: bool,
+) -> int:
+    """Run a request, write it to a file and print its answers; ``told`` if the caller said how cells are written.
+
+    ``work`` runs it, and calls ``charged`` once ``payer`` has paid.
+    """
     questions = stats_of_each(stats, request)
     _warn(request)
+    published: Any = None
     unwritten = False
     try:
         with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
-                published = request.run()
-            run.spent = True
+                published = work(charged=partial(setattr, run, "spent", True))
+            run.spent = published.payment is None or not published.payment.free
             published = _showing(published, stats, request)
             target.write(published)
     except OSError:  # what has been paid for is printed all the same
-        if not run.spent:
+        if published is None:
             raise
         unwritten = True
-    click.echo(
-        f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
-    )
+    _tell_cost(published, payer)
     each = list(published.values()) if request.separately else [published]
     if not told or not all(one.survived for one in each):
         for line in how_it_was_read(request):
@@ -148,6 +170,30 @@ def _warn(request: Any) -> None:
             "it should be far below one in the number of records.",
             err=True,
         )
+
+
+def _tell_cost(published: Any, payer: Any) -> None:
+    """Say what was spent and, with a ledger, what is left."""
+    payment = published.payment
+    if payment is None:
+        click.echo(
+            f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
+        )
+        return
+    from flexdp.accounting.shown import bar
+
+    click.echo(str(payment) if payment.free else f"Spent: {published.privacy} {payment}", err=True)
+    click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
+    click.echo(f"Receipt: {payment.receipt}", err=True)
+
+
+def _draws(stream: Any) -> bool:
+    """Return True if a stream can show the blocks of a bar."""
+    try:
+        "█░".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _status(message: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, get_args
 
 import click
@@ -22,6 +23,7 @@ from flexdp.cli.options import (
     comma_separated,
     group_options,
     labels,
+    paying,
     source_of,
 )
 from flexdp.cli.release import publish
@@ -51,6 +53,7 @@ __all__ = ["summary"]
 )
 @click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin.")
 @labels
+@paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the summary to FILE (.html, .json or .csv).")
 @IN_DATABASE
 @DELIMITER
@@ -71,15 +74,20 @@ def summary(
     table: str | None,
     as_json: bool,
     by: tuple[str, ...],
+    ledger: str | None,
+    dataset: str | None,
+    fresh: bool,
     **options: Any,
 ) -> int:
     """Publish every column of one or more FILEs ('-' reads standard input), or of a database table.
 
-    Numbers and times get automatic buckets, texts a count of each value. Every run spends (ε, δ) again.
+    Numbers and times get automatic buckets, texts a count of each value. Every run spends (ε, δ) again,
+    unless --ledger finds that the same summary was made before.
     """
+    from flexdp._release.charged import payer_of, run_paid
     from flexdp._release.summary import prepare_summary, shares_of
 
-    kinds = _named(columns)
+    payer, kinds = payer_of(ledger, dataset, fresh), _named(columns)
     options["currency"] = list(options["currency"]) or None
     request = prepare_summary(
         source_of(source, table),
@@ -87,8 +95,11 @@ def summary(
         skip=list(skip) or None,
         **{**options, **group_options(by, options["by_kind"], options["groups"])},
     )
-    request = request.with_budget(epsilon, delta, split=shares_of(request, split))
-    return publish(run, request, (), as_json=as_json, output=output, told=any(kinds.values()))
+    shares = shares_of(request, split)
+    request = request.with_budget(epsilon, delta, split=shares)
+    work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=shares)
+    told = any(kinds.values())
+    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, told=told)
 
 
 def _named(columns: tuple[str, ...]) -> dict[str, str | None]:

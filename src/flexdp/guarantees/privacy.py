@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from flexdp._core.display import card, sentence
 from flexdp._core.domains import EPSILON, PURE_DELTA, instance
-from flexdp._core.exact import Number, upper_text
+from flexdp._core.exact import Number, number_text, upper_text
 from flexdp.errors import InputError, P
 from flexdp.guarantees.relations import ONE_RECORD, Condition, Neighbours, neighbours_given
 
@@ -39,6 +39,9 @@ class Privacy:
     --------
     >>> print(Privacy(epsilon=1, delta="1e-6").odds)
     an observer who was 50% sure that a given record is in the data is at most 73.2% sure afterwards
+    >>> both = Privacy(epsilon="0.1", delta=0) + Privacy(epsilon="0.2", delta="1e-6")
+    >>> both.epsilon, float(both.delta)
+    (Fraction(3, 10), 1e-06)
     """
 
     epsilon: Fraction
@@ -84,6 +87,45 @@ class Privacy:
     def odds(self) -> str:
         """ε in words: how sure an undecided observer can become, rounded up."""
         return f"an observer who was 50% sure {self.neighbours.doubt} is at most {self.certainty} sure afterwards"
+
+    def __add__(self, other: Privacy) -> Privacy:
+        """Return the privacy of two releases of the same data by basic composition: ε and δ add up.
+
+        It also holds where the second release was chosen after seeing the first.
+
+        Parameters
+        ----------
+        other
+            The other guarantee, for neighbours of the same kind.
+
+        Returns
+        -------
+        Privacy
+            (ε₁ + ε₂, δ₁ + δ₂), under both conditions.
+
+        Raises
+        ------
+        InputError
+            The two protect different neighbours, or their δ add up to 1 or more.
+        """
+        if not isinstance(other, Privacy):
+            return NotImplemented
+        if not (self.neighbours.covers(other.neighbours) or other.neighbours.covers(self.neighbours)):
+            named = f"{self.neighbours} and {other.neighbours}"
+            raise InputError("privacies", f"must protect the same neighbours: {named} have no sum")
+        delta = self.delta + other.delta
+        if delta >= 1:
+            raise InputError("privacies", "must have deltas that add up to less than 1", given=number_text(delta))
+        both = [one.given for one in (self, other) if one.given is not None]
+        known = self.delta_real is not None or other.delta_real is not None
+        real = sum((one.delta if one.delta_real is None else one.delta_real for one in (self, other)), Fraction(0))
+        return Privacy(
+            epsilon=self.epsilon + other.epsilon,
+            delta=delta,
+            neighbours=other.neighbours if self.neighbours.covers(other.neighbours) else self.neighbours,
+            given=both[0] & both[1] if len(both) == 2 else both[0] if both else None,
+            delta_real=real if known else None,
+        )
 
     def __str__(self) -> str:
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)

@@ -21,6 +21,7 @@ from flexdp.errors import P, Phrase, spelled
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.drop import DropNoise
 from flexdp.planning.cautions import MOST_EXPECTED, cautions
+from flexdp.planning.declared import Declared, declared_of
 from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.options import FAR, Option, Setting, digits_up
 from flexdp.planning.target import Target
@@ -156,6 +157,11 @@ class Advice:
             words.append(f"--unit UNIT_COLUMN --max-buckets-per-unit {self.setting.buckets_per_unit}")
         return " ".join(words)
 
+    @cached_property
+    def declared(self) -> Declared | None:
+        """Budget of each release if all are declared beforehand, where that loses fewer records than an even split."""
+        return None if self.sharp is not None else declared_of(self.setting, self.epsilon)
+
     def curve(self) -> list[tuple[float, int]]:
         """Return the most records that a bucket loses as a function of ε.
 
@@ -200,6 +206,7 @@ class Advice:
             "unit": "unit" if self.by_unit else "record",
             "max_buckets_per_unit": setting.buckets_per_unit,
             "releases": setting.releases,
+            "declared_beforehand": None if self.declared is None else self.declared.document(),
             "records_about": setting.records_about,
             "buckets": setting.buckets,
             "bucketing": {} if self.partition is None else bucket_parameters(self.partition),
@@ -318,7 +325,9 @@ class Advice:
         for note in self.notes:
             lines += ["", note]
         lines += ["", *(f"Warning: {spelled(caution, name)}" for caution in self.cautions)] if self.cautions else []
-        return "\n".join([*lines, "", "Run:", f"  {self.command}"])
+        return "\n".join(
+            [*lines, *([] if self.declared is None else ["", str(self.declared)]), "", "Run:", f"  {self.command}"]
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

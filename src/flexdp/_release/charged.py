@@ -1,0 +1,187 @@
+"""A release that a ledger pays for: found if it was made before, otherwise charged, run and stored, in this order.
+
+Two requests are identical if their public parameters are, on the same declared data set. The table itself plays no part
+in that: neither its path nor its contents.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from flexdp._core.domains import EPSILON, PURE_DELTA, flag, instance, path_text
+from flexdp._core.exact import Number, exact
+from flexdp._core.text import plain_scalar
+from flexdp._release.automatic import AutoBudget
+from flexdp._release.published import Release
+from flexdp._release.run import Request
+from flexdp._release.several import Releases
+from flexdp.accounting.entries import checked_name, digest
+from flexdp.accounting.ledger import Ledger
+from flexdp.accounting.payment import Payment
+from flexdp.errors import InputError, LedgerError, P
+from flexdp.guarantees import AddRemove, Privacy
+
+__all__ = ["Payer", "identity", "paid_by", "payer_of", "run_paid"]
+
+_Made = TypeVar("_Made", bound=Release | Releases)
+
+_NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
+            "max_buckets_per_unit")  # fmt: skip
+_DEFAULTS = {"outside": "clamp"}
+_SOURCE = ("engine", "format", "delimiter")  # how a table is read, not what is released of it
+_MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
+
+
+class Payer(NamedTuple):
+    """Who pays for a release: a data set of a ledger, again if ``fresh``."""
+
+    ledger: Ledger
+    dataset: str
+    fresh: bool
+
+
+def payer_of(ledger: Any, dataset: Any, fresh: Any) -> Payer | None:
+    """Check the three parameters of a charged release; None where no ledger is used."""
+    again = flag("fresh", fresh)
+    if ledger is None:
+        for name, value in (("dataset", dataset), ("fresh", again or None)):
+            if value is not None:
+                raise InputError(name, ("needs ", P("ledger")), remedy=("Name the ledger with ", P("ledger"), "."))
+        return None
+    found = ledger if isinstance(ledger, Ledger) else Ledger(path_text("ledger", ledger))
+    if dataset is None:
+        raise InputError("dataset", ("is missing: ", P("ledger"), " needs the declared name of the data set"))
+    return Payer(instance("ledger", found, Ledger, "a Ledger or its address"), checked_name(dataset), again)
+
+
+def identity(request: Request, budget: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the public parameters of a request in one form; None where they have none: it is never repeated."""
+    given = {**request.parameters, **budget}
+    question = request.questions[0]
+    if question.wanted is not None:
+        given["ask"] = list(question.wanted.words)
+    try:
+        plain = {
+            name: _plain(name, value) for name, value in given.items() if value is not None and name not in _SOURCE
+        }
+    except TypeError:
+        return None
+    plain = {name: value for name, value in plain.items() if value != _DEFAULTS.get(name, ...)}
+    plain["kinds"] = [list(each.spec.kinds) + list(each.spec.by_kinds) for each in request.questions]
+    return plain
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON: numbers exactly, whichever way they were written."""
+    value = plain_scalar(value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, cell) for key, cell in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(name, cell) for cell in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, dt.timedelta):
+        return {"microseconds": value // dt.timedelta(microseconds=1)}
+    if isinstance(value, str) and name not in _NUMBERS:
+        return value
+    if isinstance(value, str | int | float | Fraction | Decimal):
+        try:
+            number = exact(name, value)
+        except InputError:
+            return str(value)
+        return str(number) if name in _NUMBERS else {"number": str(number)}
+    raise TypeError("no public form")
+
+
+def run_paid(
+    request: Request,
+    payer: Payer | None,
+    *,
+    epsilon: Number,
+    delta: Number,
+    certify: Number | None = None,
+    split: Any = None,
+    charged: Callable[[], None] = lambda: None,
+) -> Release | Releases:
+    """Return the stored release of an identical request, or charge this one, run it and store it.
+
+    Parameters
+    ----------
+    request
+        The request, with its noise made: everything that can be refused has been.
+    payer
+        Who pays; without a payer the request is just run.
+    epsilon, delta, certify, split
+        The budget as it was given.
+    charged
+        Called once the charge is on disk, before any record is read.
+
+    Returns
+    -------
+    Release or Releases
+        With its :class:`Payment`.
+    """
+    if payer is None:
+        return request.run()
+    ledger, dataset, fresh = payer
+    unit = request.questions[0].spec.unit or "record"
+    account = ledger.account(dataset)
+    if account.unit != unit:
+        raise InputError(
+            "unit",
+            f"must be {account.unit!r}, for which {dataset!r} was declared",
+            given=repr(unit),
+            remedy="" if account.unit == "record" else ("Say ", P("unit", account.unit), "."),
+        )
+    budget = {"epsilon": epsilon, "delta": delta, "certify": certify, "split": split}
+    public = identity(request, budget)
+    key = "" if public is None else digest(public)
+    if key and not fresh and (found := ledger.find(dataset, key)) is not None:
+        reader = Releases if request.separately else Release
+        try:
+            earlier = reader.from_json(found.document)
+        except InputError:  # stored by another version of flexdp
+            raise InputError(
+                "dataset",
+                ": the stored release of this request cannot be read by this version of flexdp",
+                remedy=("Say ", P("fresh", True), " to pay for a new one."),
+            ) from None
+        left = ledger.account(dataset)
+        nothing = Fraction(0)
+        return paid_by(
+            earlier, Payment(found.receipt, True, True, nothing, nothing, left.remaining_epsilon, left.remaining_delta)
+        )
+    cost = Privacy(epsilon=EPSILON.check(epsilon), delta=PURE_DELTA.check(delta), neighbours=AddRemove(unit))
+    both = (bool(request.budgets), request.asked is not None)
+    automatic = any(isinstance(each, AutoBudget) for each in request.budgets)
+    mechanism = "automatic buckets, dropping" if automatic else _MECHANISMS.get(both, "dropping")
+    details = {"mechanism": mechanism, "parameters": public}
+    receipt = ledger.charge(dataset, cost, unit=unit, request=key, details=details)
+    charged()
+    published = request.run()
+    if published.privacy.epsilon > cost.epsilon or published.privacy.delta > cost.delta:
+        raise LedgerError("the release would have cost more than was charged, so it was not published")
+    stored, rest = False, (account.remaining_epsilon - cost.epsilon, account.remaining_delta - cost.delta)
+    with suppress(LedgerError):  # it has been paid for; only its repetition would not be free
+        ledger.store(receipt, published.to_json(), request=key)
+        stored = True
+        left = ledger.account(dataset)
+        rest = left.remaining_epsilon, left.remaining_delta
+    return paid_by(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, *rest))
+
+
+def paid_by(release: _Made, payment: Payment | None) -> _Made:
+    """Note on a release what it cost; it is no part of what is published."""
+    object.__setattr__(release, "_payment", payment)
+    return release

@@ -1,0 +1,173 @@
+"""The other way round: the largest budget of each of several equal releases that fits a total."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from flexdp._core.domains import DELTA, EPSILON, integer
+from flexdp._core.exact import Number
+from flexdp.accounting.budget import Budget
+from flexdp.accounting.composition import privacy_curve
+from flexdp.accounting.lattice import sum_of
+from flexdp.accounting.losses import LossDistribution, losses_of_privacy
+from flexdp.calculus.privacy import of_each_bucket
+from flexdp.errors import InputError
+from flexdp.guarantees import Privacy
+from flexdp.noise.table import smallest_reach
+
+__all__ = ["MOST_RELEASES", "Calibration", "calibrate"]
+
+MOST_RELEASES = 10**4
+_SHARES = tuple(Fraction(share, 100) for share in (50, 75, 90, 97))  # of δ, that goes to infinite losses
+_STEPS = 1000  # ε of each is found to one part in a thousand
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Budget of each of several equal releases, and what tight composition saves over splitting evenly.
+
+    Parameters
+    ----------
+    releases
+        Number of releases.
+    whole
+        Guarantee of all of them together.
+    each
+        Budget of each.
+    reach
+        q of each release's buckets.
+    even
+        Budget of each if ε and δ were split evenly.
+    even_reach
+        q of the buckets then.
+
+    Examples
+    --------
+    >>> found = calibrate(1, "1e-6", releases=52)
+    >>> found.reach, found.even_reach, found.saved
+    (870, 1366, 496)
+    """
+
+    releases: int
+    whole: Privacy
+    each: Privacy
+    reach: int
+    even: Privacy
+    even_reach: int
+
+    @property
+    def saved(self) -> int:
+        """Number of records fewer that a bucket can lose."""
+        return self.even_reach - self.reach
+
+
+def calibrate(epsilon: Number, delta: Number, *, releases: int, max_buckets_per_unit: int = 1) -> Calibration:
+    """Return the budget that each of several equal releases may have, all declared beforehand.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Privacy of all of them together.
+    releases
+        Their number.
+    max_buckets_per_unit
+        Most buckets in which one unit counts, in each release.
+
+    Returns
+    -------
+    Calibration
+        Never a larger reach than by splitting ε and δ evenly; :func:`flexdp.compose` confirms the total.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, or no noise can meet the budget.
+
+    Examples
+    --------
+    >>> found = calibrate(1, "1e-6", releases=52)
+    >>> float(found.even.epsilon) < float(found.each.epsilon)
+    True
+    """
+    many = integer("releases", releases, at_most=MOST_RELEASES)
+    most = integer("max_buckets_per_unit", max_buckets_per_unit)
+    return _calibrated(EPSILON.check(epsilon), DELTA.check(delta), many, most)
+
+
+@lru_cache(maxsize=64)
+def _calibrated(epsilon: Fraction, delta: Fraction, many: int, most: int) -> Calibration:
+    whole = Privacy(epsilon=epsilon, delta=delta)
+    even = Privacy(epsilon=epsilon / many, delta=delta / many)
+    best, reach = even, _reach(even, most)
+    if reach is None:
+        raise InputError("releases", "leaves each so small a budget that no noise can meet it", given=str(many))
+    even_reach = reach
+    candidates = [_candidate(whole, share, many, most) for share in _SHARES] if many > 1 else []
+    for own, _, found in sorted(each for each in candidates if each is not None):
+        if own < reach and _fits(found, whole, many, most):  # by the noise itself
+            best, reach = found, own
+            break
+    return Calibration(many, whole, best, reach, even, even_reach)
+
+
+def _candidate(whole: Privacy, share: Fraction, many: int, most: int) -> tuple[int, Fraction, Privacy] | None:
+    """The largest ε of each release for a share of δ, in doubles: the reach, the share and the budget."""
+    chance = _digits_down(whole.delta * share / many, 3)
+    if chance < DELTA.low:
+        return None
+    start = whole.epsilon / many
+
+    def fits(thousandths: int) -> bool:
+        losses = _ideal(of_each_bucket(Privacy(epsilon=start * thousandths / _STEPS, delta=chance), most))
+        total, step = sum_of({losses: many * most})
+        return total.delta(float(whole.epsilon) * (1 - 1e-9), step) <= float(whole.delta) * (1 - 1e-4)
+
+    low, high = _STEPS, _STEPS * many + 1  # in thousandths of ε/m; the first fits, the last does not
+    while high - low > max(1, low // _STEPS):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    found = Privacy(epsilon=_digits_down(start * low / _STEPS, 4), delta=chance)
+    reach = _reach(found, most)
+    return None if reach is None else (reach, share, found)
+
+
+def _ideal(bucket: Privacy) -> LossDistribution:
+    """The losses of a bucket by the closed form of its weights, in doubles: a guess, to be confirmed by the table."""
+    epsilon, delta = float(bucket.epsilon), float(bucket.delta)
+    even = 2 * math.ceil(math.log1p(math.expm1(min(epsilon, 700.0)) / (2 * delta)) / epsilon)
+    half = even // 2
+    if epsilon * half > 600:
+        return losses_of_privacy(bucket)
+    odd = 2 * math.ceil(math.log((math.expm1(epsilon) + 2 * delta) / (delta * (math.exp(epsilon) + 1))) / epsilon) + 1
+    if odd < even:
+        half = odd // 2
+        first = math.expm1(epsilon) / (math.exp(epsilon * half) * (math.exp(epsilon) + 1) - 2)
+        most = first * math.exp(epsilon * half)
+    else:
+        first = math.expm1(epsilon) / (2 * math.expm1(epsilon * half))
+        most = first * math.exp(epsilon * (half - 1))
+    plus = (most - first) / -math.expm1(-epsilon)
+    zero = 0.0 if odd < even else most
+    return LossDistribution(bucket.epsilon, plus, zero, max(0.0, 1 - first - plus - zero), first)
+
+
+def _digits_down(value: Fraction, digits: int) -> Fraction:
+    """A few digits of a positive number, so that it can be typed."""
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _reach(each: Privacy, most: int) -> int | None:
+    bucket = of_each_bucket(each, most)
+    return smallest_reach(bucket.epsilon, bucket.delta) if bucket.delta >= DELTA.low else None
+
+
+def _fits(each: Privacy, whole: Privacy, many: int, most: int) -> bool:
+    if _reach(each, most) is None:
+        return False
+    curve = privacy_curve([Budget(each.epsilon, each.delta, most=most)] * many)
+    return curve.delta_at(whole.epsilon) <= whole.delta

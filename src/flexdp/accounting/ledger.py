@@ -1,0 +1,391 @@
+"""A ledger of privacy budgets that lasts: across processes, crashes and people.
+
+A charge is on disk before any record is read. A crash afterwards keeps the charge; nothing is ever refunded. Charges
+that are chosen one after another are admitted by basic composition: the sums of ε and of δ stay within the budget,
+in exact rationals (Dwork, Rothblum and Vadhan 2010; basic composition also holds for adaptively chosen mechanisms, and
+with parameters chosen along the way: Rogers, Roth, Ullman and Vadhan 2016, Thm. 3.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, instance, integer, path_text
+from flexdp._core.exact import Number
+from flexdp._core.text import safe_repr
+from flexdp.accounting.entries import (
+    Account,
+    Entry,
+    Receipt,
+    account_of,
+    checked_name,
+    checked_unit,
+    digest,
+)
+from flexdp.accounting.postgres_store import PostgresStore
+from flexdp.accounting.rows import (
+    Stored,
+    Verdict,
+    account_state,
+    amount,
+    append,
+    cells_of,
+    described,
+    new_entry,
+    stored_text,
+)
+from flexdp.accounting.sqlite_store import SqliteStore
+from flexdp.errors import BudgetError, InputError, LedgerError
+from flexdp.guarantees import Privacy
+from flexdp.version import __version__
+
+__all__ = ["Ledger"]
+
+_SERVERS = ("postgresql://", "postgres://")
+_PATIENCE = Domain(
+    name="patience",
+    low=Fraction(0),
+    low_included=True,
+    high=Fraction(3600),
+    high_included=True,
+    remedy="Give the seconds to wait for other processes, for example 30.",
+)
+
+
+class Ledger:
+    """Budgets of data sets and everything charged to them, in a SQLite file or a PostgreSQL database.
+
+    Parameters
+    ----------
+    address
+        Path of a file, or ``postgresql://…`` for a ledger that a team shares.
+    patience
+        Seconds to wait while another process charges.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/budget.db")
+    >>> ledger.create("payroll-2026", epsilon=3, delta="4e-6", unit="person").remaining_epsilon
+    Fraction(3, 1)
+    >>> receipt = ledger.charge("payroll-2026", Privacy(epsilon=1, delta="1e-6"), unit="person")
+    >>> ledger.account("payroll-2026").remaining_epsilon, [account.name for account in ledger.accounts()]
+    (Fraction(2, 1), ['payroll-2026'])
+    >>> ledger.charge("payroll-2026", Privacy(epsilon="2.1", delta=0), unit="person")
+    Traceback (most recent call last):
+    flexdp.errors.BudgetError: the budget of 'payroll-2026' is exhausted: asked ε = 2.1, δ = 0; left ε = 2, δ = 3e-06. \
+Nothing was read.
+    >>> [entry.kind for entry in ledger.history("payroll-2026")]
+    ['create', 'charge']
+    >>> kept = ledger.store(receipt, "{}", request="a")
+    >>> ledger.find("payroll-2026", "a").document, ledger.document("payroll-2026", 2)
+    ('{}', '{}')
+    >>> print(ledger.verify(receipts=[receipt]))
+    No damage found in 3 rows of 1 data set.
+    >>> ledger.close()
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, address: Any, *, patience: float = 30.0) -> None:
+        given = path_text("ledger", address)
+        seconds = float(_PATIENCE.check(patience))
+        server = given.startswith(_SERVERS)
+        self._store: SqliteStore | PostgresStore = (
+            PostgresStore(given, seconds) if server else SqliteStore(given, seconds)
+        )
+        self._seen: dict[str, int] = {}
+
+    def create(self, dataset: str, *, epsilon: Number, delta: Number, unit: str = "record") -> Account:
+        """Declare a data set and its whole budget; the ledger itself is made if there is none.
+
+        Parameters
+        ----------
+        dataset
+            A name for the data, whatever files or tables hold them.
+        epsilon, delta
+            The most that all releases together may spend.
+        unit
+            The privacy unit: "record", or the column that identifies the units.
+
+        Returns
+        -------
+        Account
+            The new account.
+
+        Raises
+        ------
+        InputError
+            If a parameter is wrong, or the data set has been declared already.
+        """
+        name, kind = checked_name(dataset), checked_unit(unit)
+        whole, chance = EPSILON.check(epsilon), PURE_DELTA.check(delta)
+        self._store.make()
+        with self._store.transaction(write=True) as run:
+            (last,), (count,) = run("locked_meta", "registry")[0], run("locked_meta", "datasets")[0]
+            if run("account", name):
+                raise InputError("dataset", f": {safe_repr(name)} has been declared already", remedy="Choose another.")
+            details = {"flexdp": __version__, "registry": int(count)}
+            new = Account(
+                name=name, unit=kind, epsilon=whole, delta=chance, spent_epsilon=Fraction(0), spent_delta=Fraction(0),
+                entries=0, head=last,
+            )  # fmt: skip
+            row = new_entry(new, "create", whole, chance, "", details)
+            run("new_account", name, kind, str(whole), str(chance), "0", "0", 1, row.hash)
+            run("new_entry", *cells_of(row))
+            run("set_meta", row.hash, "registry", last)
+            run("set_meta", str(int(count) + 1), "datasets", count)
+        self._seen[name] = 1
+        return replace(new, entries=1, head=row.hash)
+
+    def account(self, dataset: str) -> Account:
+        """Return the budget of a data set, and what is left of it.
+
+        Parameters
+        ----------
+        dataset
+            Its declared name.
+
+        Returns
+        -------
+        Account
+            As of now.
+
+        Raises
+        ------
+        InputError
+            If no such data set was declared.
+        """
+        name = checked_name(dataset)
+        with self._store.transaction(write=False) as run:
+            return self._account(run, name, locked=False)
+
+    def accounts(self) -> list[Account]:
+        """Return all data sets.
+
+        Returns
+        -------
+        list of Account
+            By name.
+        """
+        with self._store.transaction(write=False) as run:
+            return [account_of(row) for row in run("accounts")]
+
+    def charge(
+        self, dataset: str, privacy: Privacy, *, unit: str = "record", request: str = "", details: Any = None
+    ) -> Receipt:
+        """Charge a release before it is made: when this returns, the charge is on disk.
+
+        Parameters
+        ----------
+        dataset
+            Declared name of the data set.
+        privacy
+            (ε, δ) of the release.
+        unit
+            The privacy unit of the release.
+        request
+            Hash of the public parameters of the release.
+        details
+            Public description, as JSON values.
+
+        Returns
+        -------
+        Receipt
+            Proof of the charge.
+
+        Raises
+        ------
+        BudgetError
+            If the budget does not cover it; nothing is charged.
+        InputError
+            If the data set is unknown, or declared for another unit.
+        LedgerError
+            If the ledger is locked, full or damaged.
+        """
+        name, kind = checked_name(dataset), checked_unit(unit)
+        cost = instance("privacy", privacy, Privacy, "a Privacy")
+        key, public = stored_text("request", request), described(details)
+        with self._store.transaction(write=True) as run:
+            account = self._account(run, name, locked=True)
+            if account.unit != kind:
+                raise InputError(
+                    "unit",
+                    f"must be {safe_repr(account.unit)}, for which {safe_repr(name)} was declared",
+                    given=safe_repr(kind),
+                )
+            if cost.epsilon > account.remaining_epsilon or cost.delta > account.remaining_delta:
+                left = amount(account.remaining_epsilon, account.remaining_delta)
+                raise BudgetError(name, amount(cost.epsilon, cost.delta), left)
+            receipt = append(run, account, "charge", cost.epsilon, cost.delta, key, public)
+        self._seen[name] = receipt.number + 1
+        return receipt
+
+    def store(self, receipt: Receipt, document: str, *, request: str = "") -> Receipt:
+        """Keep what was released for a charge, so that the same request is free from now on.
+
+        Parameters
+        ----------
+        receipt
+            The receipt of the charge.
+        document
+            JSON of the release.
+        request
+            Hash of the public parameters that it answers.
+
+        Returns
+        -------
+        Receipt
+            Of the row that refers to the document.
+
+        Raises
+        ------
+        LedgerError
+            If the charge is not in the ledger.
+        """
+        paid = instance("receipt", receipt, Receipt, "a Receipt")
+        content, key = stored_text("document", document), stored_text("request", request)
+        with self._store.transaction(write=True) as run:
+            account = self._account(run, paid.dataset, locked=True)
+            rows = run("entry", paid.dataset, paid.number)
+            if not rows or Entry.of_row(rows[0]).hash != paid.hash:
+                raise LedgerError(f"the charge {paid.number} of {paid.dataset!r} is not in the ledger")
+            details = {"charge": paid.number, "sha256": digest(content)}
+            kept = append(run, account, "store", Fraction(0), Fraction(0), key, details)
+            run("new_document", paid.dataset, kept.number, content)
+        self._seen[paid.dataset] = kept.number + 1
+        return kept
+
+    def find(self, dataset: str, request: str) -> Stored | None:
+        """Return the release that answers a request, if one was stored.
+
+        Parameters
+        ----------
+        dataset
+            Declared name of the data set.
+        request
+            Hash of the public parameters.
+
+        Returns
+        -------
+        Stored or None
+            The latest one.
+
+        Raises
+        ------
+        LedgerError
+            If the stored release was changed.
+        """
+        name = checked_name(dataset)
+        with self._store.transaction(write=False) as run:
+            self._account(run, name, locked=False)
+            rows = run("stored", name, stored_text("request", request))
+            if not rows:
+                return None
+            number, document = rows[0]
+            row = Entry.of_row(run("entry", name, number)[0])
+        if row.expected != row.hash or row.details.get("sha256") != digest(document):
+            raise LedgerError(f"the release {number} of {name!r} was changed in the ledger; nothing was read")
+        return Stored(Receipt(name, int(number), row.hash), document)
+
+    def document(self, dataset: str, number: int) -> str | None:
+        """Return a stored release.
+
+        Parameters
+        ----------
+        dataset, number
+            The data set, and the row that stored it.
+
+        Returns
+        -------
+        str or None
+            Its JSON.
+        """
+        with self._store.transaction(write=False) as run:
+            rows = run("document", checked_name(dataset), integer("number", number, at_least=0, at_most=2**62))
+        return rows[0][0] if rows else None
+
+    def history(self, dataset: str) -> list[Entry]:
+        """Return every row of a data set, in the order in which they were written.
+
+        Parameters
+        ----------
+        dataset
+            Its declared name.
+
+        Returns
+        -------
+        list of Entry
+            The first declares the budget.
+        """
+        name = checked_name(dataset)
+        with self._store.transaction(write=False) as run:
+            self._account(run, name, locked=False)
+            return [Entry.of_row(row) for row in run("history", name)]
+
+    def verify(self, *, receipts: Sequence[Receipt | str] = ()) -> Verdict:
+        """Check every row: its hash, its place in the chain, the sums, the stored releases, and given receipts.
+
+        Parameters
+        ----------
+        receipts
+            Receipts of earlier charges. One that is missing shows that an older copy of the ledger was put back.
+
+        Returns
+        -------
+        Verdict
+            What was found wrong.
+
+        Raises
+        ------
+        InputError
+            If something is not a receipt.
+        LedgerError
+            If the file is so damaged that it cannot be read.
+        """
+        from flexdp.accounting.verification import verified
+
+        listed = elements(receipts)
+        if listed is None:
+            raise InputError("receipts", "must be a list of receipts", given=safe_repr(receipts))
+        return Verdict(*verified(self._store, [Receipt.parse(each) for each in listed]))
+
+    def close(self) -> None:
+        """Close the file or the connection; the next use opens it again."""
+        self._store.close()
+
+    def _account(self, run: Any, name: str, *, locked: bool) -> Account:
+        """The account of a data set, whose last row must be what it claims to be."""
+        rows = run("locked_account" if locked else "account", name)
+        if not rows:
+            raise InputError(
+                "dataset",
+                f": no data set {safe_repr(name)} in the ledger",
+                remedy="Declare it with Ledger.create, or flexdp ledger create.",
+            )
+        account = account_of(rows[0])
+        last = run("entry", name, account.entries - 1)
+        row = Entry.of_row(last[0]) if last else None
+        if (
+            row is None
+            or not row.expected == row.hash == account.head
+            or row.details.get("account") != account_state(account)
+        ):
+            raise LedgerError(
+                f"the rows of {name!r} in the ledger were changed; nothing was read. See flexdp ledger verify"
+            )
+        if account.entries < self._seen.get(name, 0):
+            raise LedgerError(f"the ledger has lost rows of {name!r}: an older copy was put back; nothing was read")
+        self._seen[name] = max(self._seen.get(name, 0), account.entries)
+        return account
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._store})"
+
+    def _repr_html_(self) -> str:
+        from flexdp.accounting.shown import accounts_card
+
+        return accounts_card(self.accounts())

@@ -1,0 +1,246 @@
+"""Composition: against exact enumeration, the closed trinomial form, basic composition and dp-accounting."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flexdp
+from flexdp import Histogram, InputError, Privacy
+from flexdp.accounting import calibrate, compose, privacy_curve
+from flexdp.accounting.budget import Budget
+from flexdp.accounting.lattice import MOST_STEPS, Lattice, sum_of, sum_on
+from flexdp.accounting.losses import dominates, exp_minus, losses_of_noise, losses_of_privacy
+from flexdp.noise import DropNoise
+
+SMALL = [(1, "0.2"), ("1/2", "0.1"), (2, "0.01"), ("0.3", "0.2"), (3, "0.001")]
+
+
+def enumerated(tables: list[DropNoise], growth: Fraction) -> Fraction:
+    """Σ max(0, P − growth·Q) over all joint outputs of tables of which each bucket changes by one, worst direction."""
+    whole = math.prod(1 << noise.bits for noise in tables)
+    top, bottom = growth.numerator, growth.denominator
+    worst = 0
+    for sign in (1, -1):
+        joint = [(1, 1)]
+        for noise in tables:
+            padded = [0, *noise.weights, 0]
+            pairs = [(padded[place], padded[place - sign] if 0 <= place - sign < len(padded) else 0)
+                     for place in range(len(padded))]  # fmt: skip
+            joint = [(here * p, there * q) for here, there in joint for p, q in pairs if p]
+        worst = max(worst, sum(max(0, bottom * here - top * there) for here, there in joint))
+    return Fraction(worst, whole * bottom)
+
+
+def exp_down(epsilon: Fraction) -> Fraction:
+    return 1 / exp_minus(epsilon)[1]
+
+
+def exp_up(epsilon: Fraction) -> Fraction:
+    return 1 / exp_minus(epsilon)[0]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "many"), [*((*pair, 2) for pair in SMALL), (1, "0.2", 1), (2, "0.01", 3)])
+def test_the_curve_is_that_of_all_joint_outputs(epsilon: object, delta: object, many: int) -> None:
+    noise = DropNoise(epsilon, delta)
+    curve = privacy_curve([noise] * many)
+    for part in (0, Fraction(1, 3), Fraction(1, 2), Fraction(9, 10), 1):
+        place = noise.epsilon * many * part
+        claimed = Fraction(curve.delta_at(place))
+        assert claimed >= enumerated([noise] * many, exp_up(place))  # pessimistic
+        if (part * many) % 1 == 0:  # at the lattice it is exact, but for the rounding of the table
+            assert claimed <= enumerated([noise] * many, exp_down(place)) * (1 + Fraction(1, 10**8))
+
+
+def test_different_tables_together() -> None:
+    tables = [DropNoise(1, "0.1"), DropNoise("0.5", "0.2"), DropNoise("0.7", "0.1")]
+    curve = privacy_curve(tables)
+    for place in map(Fraction, ("0", "0.2", "0.5", "1", "1.7", "2.2")):
+        claimed, true = Fraction(curve.delta_at(place)), enumerated(tables, exp_up(place))
+        assert true <= claimed <= true * (1 + Fraction(1, 10**7))
+
+
+def trinomial(noise: DropNoise, many: int, epsilon: Fraction) -> float:
+    """The closed form: n choose i, j copies of the losses +ε and 0."""
+    growth = math.exp(noise.epsilon)
+    infinite = noise.weights[0] / 2**noise.bits
+    plus = (max(noise.weights) / 2**noise.bits - infinite) / (1 - 1 / growth)
+    zero = 0.0 if noise.q % 2 else max(noise.weights) / 2**noise.bits
+    minus = 1 - infinite - plus - zero
+    found = -math.expm1(many * math.log1p(-infinite))
+    for up in range(many + 1):
+        for level in range(many - up + 1):
+            down = many - up - level
+            gap = (up - down) * float(noise.epsilon) - float(epsilon)
+            if gap > 0:
+                ways = math.comb(many, up) * math.comb(many - up, level)
+                found += -math.expm1(-gap) * ways * plus**up * zero**level * minus**down
+    return found
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), ("0.5", "1e-6"), ("0.1", "1e-9"), (1, "1e-9")])
+def test_the_closed_trinomial_form(epsilon: object, delta: object) -> None:
+    noise = DropNoise(epsilon, delta)
+    curve = privacy_curve([noise] * 12)
+    for part in (0, 1, 2, 5, 8, 11, 12):
+        place = noise.epsilon * part
+        assert curve.delta_at(place) == pytest.approx(trinomial(noise, 12, place), rel=1e-6)
+
+
+def test_even_reaches_compose_better_and_odd_ones_are_the_worst_case() -> None:
+    even = DropNoise(1, "1e-6")
+    assert even.q == 28
+    assert round(privacy_curve([even] * 2).delta_at(1), 3) == 0.158
+    assert round(privacy_curve([Privacy(epsilon=1, delta=even.delta_real)] * 2).delta_at(1), 3) == 0.338
+    odd = next(noise for digit in range(1, 10) if (noise := DropNoise(1, f"{digit}e-6")).q % 2)
+    worst = privacy_curve([Privacy(epsilon=1, delta=odd.delta_real)] * 3)
+    for place in (0, 1, 2, 3):
+        assert privacy_curve([odd] * 3).delta_at(place) == pytest.approx(worst.delta_at(place), rel=1e-4)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 60).map(lambda part: Fraction(part, 20)), st.sampled_from(["0", "1e-6", "1e-3"])),
+        min_size=1,
+        max_size=5,
+    ),
+    st.sampled_from(["1e-5", "1e-2", "0.3"]),
+)
+def test_never_worse_than_basic_composition(parts: list[tuple[Fraction, str]], spare: str) -> None:
+    each = [Privacy(epsilon=epsilon, delta=delta) for epsilon, delta in parts]
+    basic = each[0]
+    for one in each[1:]:
+        basic = basic + one
+    assert compose(each, delta=basic.delta + Fraction(spare)).epsilon <= basic.epsilon
+    if basic.delta:
+        assert compose(each, delta=basic.delta).epsilon <= basic.epsilon
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [*SMALL, (1, "1e-6"), ("0.01", "1e-9"), ("1e-3", "1e-15")])
+def test_masses_are_proved_pessimistic_and_the_proof_can_fail(epsilon: object, delta: object) -> None:
+    noise = DropNoise(epsilon, delta)
+    losses = losses_of_noise(noise)
+    assert dominates(losses, noise)
+    for name in ("plus", "infinite", "minus", "zero"):
+        mass = getattr(losses, name)
+        if mass > 1e-9:
+            assert not dominates(replace(losses, **{name: mass * (1 - 1e-6)}), noise), name
+    assert not dominates(replace(losses, epsilon=losses.epsilon * 2), noise)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), SMALL)
+def test_a_coarse_lattice_only_adds(epsilon: object, delta: object) -> None:
+    parts = {losses_of_noise(DropNoise(epsilon, delta)): 3, losses_of_privacy(Privacy(epsilon="1/7", delta=0)): 2}
+    fine, step = sum_of(parts)
+    for coarse in (Fraction(1, 13), Fraction(1, 3), Fraction(5)):
+        rough = sum_on(Lattice(coarse), parts)
+        for place in (0.0, 0.3, 1.0, 1.7):
+            assert rough.delta(place, coarse) >= fine.delta(place, step) * (1 - 1e-10)
+
+
+def test_more_points_than_fit_are_made_coarser() -> None:
+    each = [Privacy(epsilon=Fraction(1, prime), delta=0) for prime in (7919, 7907, 7901)] * 3
+    curve = privacy_curve(each)
+    assert curve._sum[1] * MOST_STEPS >= curve.basic.epsilon * Fraction(1, 2)
+    assert len(curve._sum[0].masses) <= 2 * MOST_STEPS + 20
+    assert compose(each, delta="1e-6").epsilon <= curve.basic.epsilon
+
+
+def test_dp_accounting_agrees() -> None:
+    noise = DropNoise("0.1", "1e-8")
+    single = privacy_curve([noise])
+    for many in (2, 30, 365):
+        theirs = single.to_dp_accounting().self_compose(many)
+        ours = privacy_curve([noise] * many)
+        assert float(ours.epsilon_at("1e-5")) == pytest.approx(theirs.get_epsilon_for_delta(1e-5), rel=1e-6)
+        assert ours.delta_at(1) == pytest.approx(theirs.get_delta_for_epsilon(1.0), rel=1e-6)
+    whole = privacy_curve([noise] * 30).to_dp_accounting()
+    assert whole.get_delta_for_epsilon(1.0) == pytest.approx(privacy_curve([noise] * 30).delta_at(1), rel=1e-9)
+
+
+def test_dp_accounting_s_own_worst_pair_is_ours() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from dp_accounting.pld import common, privacy_loss_distribution
+    given_pair = common.DifferentialPrivacyParameters(0.5, 1e-6)
+    theirs = privacy_loss_distribution.from_privacy_parameters(given_pair, value_discretization_interval=0.5)
+    ours = privacy_curve([Privacy(epsilon="0.5", delta="1e-6")] * 20)
+    assert ours.delta_at(3) == pytest.approx(theirs.self_compose(20).get_delta_for_epsilon(3.0), rel=1e-6)
+
+
+def test_units_in_several_buckets_and_certified_totals() -> None:
+    release = flexdp.release(
+        [1.0] * 900, epsilon=1, delta="1e-6", width=5, certify="0.1"
+    )  # buckets and a total: two tables
+    both = compose([release], delta="1e-6")
+    assert both.epsilon <= 1 and both.neighbours == release.privacy.neighbours
+    k = Budget(1, "1e-6", most=3)
+    assert privacy_curve([k]).parts == {losses_of_noise(k.bars): 3}
+    assert compose([k], delta="1e-6").epsilon <= 1
+
+
+def test_asked_answers_are_pure() -> None:
+    asked = flexdp.release(list(range(500)), kind="integer", epsilon="0.1", delta=0, ask="median")
+    curve = privacy_curve([asked] * 64)
+    assert curve.parts == {losses_of_privacy(Privacy(epsilon="0.1", delta=0)): 64}
+    assert curve.epsilon_at("1e-6") < Fraction(64, 10) * Fraction(3, 4)
+    mixed = flexdp.release(list(range(500)), kind="integer", epsilon=1, delta="1e-6", width=50, ask="median")
+    assert len(privacy_curve([mixed]).parts) == 2
+
+
+def test_separate_columns_and_mechanisms() -> None:
+    import polars as pl
+
+    table = pl.DataFrame({"x": [3.0] * 200, "y": [4.0] * 200})
+    both = flexdp.release(table, ["x", "y"], separately=True, epsilon=1, delta=1e-6, width=5)
+    assert privacy_curve([both]).basic.epsilon == 1
+    assert sum(privacy_curve([both]).parts.values()) == 2
+    laplace = flexdp.mechanisms.Dropping(1, "1e-6")
+    assert compose([laplace, both], delta="2e-6").epsilon <= 2
+    assert laplace(Histogram.from_counts({1: 100})) is not None
+
+
+def test_sums_are_basic() -> None:
+    one, other = Privacy(epsilon="0.1", delta="1e-6"), Privacy(epsilon="0.2", delta=0)
+    assert (one + other).epsilon == Fraction(3, 10) and (one + other).delta == Fraction(1, 10**6)
+    assert one + other == flexdp.calculus.total([one, other])
+    with pytest.raises(InputError, match="same neighbours"):
+        one + flexdp.accounting.budget.Budget(1, "1e-6").privacy("patient")
+    with pytest.raises(InputError, match="less than 1"):
+        Privacy(epsilon=1, delta="0.6") + Privacy(epsilon=1, delta="0.4")
+    with pytest.raises(TypeError):
+        one + 1
+
+
+@pytest.mark.parametrize(
+    ("releases", "words"),
+    [([], "at least one"), (None, "at least one"), ([1], "releases or guarantees"), ("ab", "at least one")],
+)
+def test_what_cannot_be_composed_is_refused(releases: object, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        compose(releases, delta="1e-6")
+
+
+def test_a_delta_that_no_epsilon_has_is_refused() -> None:
+    with pytest.raises(InputError, match=r"delta must be at least .* together; got 1e-09"):
+        compose([Privacy(epsilon=1, delta="1e-6")] * 2, delta="1e-9")
+    with pytest.raises(InputError, match="same neighbours"):
+        compose([Privacy(epsilon=1, delta=0), Budget(1, "1e-6").privacy("patient")], delta="1e-6")
+
+
+@pytest.mark.parametrize("many", [1, 3, 30, 200])
+def test_calibrated_releases_fit_and_lose_no_more(many: int) -> None:
+    found = calibrate(2, "1e-6", releases=many)
+    noise = DropNoise(found.each.epsilon, found.each.delta)
+    assert noise.q == found.reach <= found.even_reach == DropNoise(found.even.epsilon, found.even.delta).q
+    assert compose([noise] * many, delta="1e-6").epsilon <= 2
+    if many >= 30:
+        assert found.saved > 0
+        larger = DropNoise(found.each.epsilon * Fraction(101, 100), found.each.delta)
+        assert compose([larger] * many, delta="1e-6").epsilon > 2  # nothing was left on the table
