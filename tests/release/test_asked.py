@@ -535,7 +535,7 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert both.returncode == 0 and "Mean cost (ward A): about " in both.stdout
     shown = command("query", place, "cost", "--ask", "max")
     assert shown.returncode == 0 and shown.stdout.count(";") >= 2 and "flexdp_records" in shown.stdout
-    for dialect, word in (("sqlite", "typeof("), ("spark", "`cost`"), ("postgres", "double precision")):
+    for dialect, word in (("sqlite", "typeof("), ("spark", "`cost`"), ("postgres", "DOUBLE PRECISION")):
         other = command("query", place, "cost", "--ask", "max", "--dialect", dialect)
         assert other.returncode == 0 and word in other.stdout and "flexdp_cells" in other.stdout
     wrong = command("query", place, "cost", "--ask", "max", "--dialect", "klingon")
