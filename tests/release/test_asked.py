@@ -535,11 +535,11 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert both.returncode == 0 and "Mean cost (ward A): about " in both.stdout
     shown = command("query", place, "cost", "--ask", "max")
     assert shown.returncode == 0 and shown.stdout.count(";") >= 2 and "flexdp_records" in shown.stdout
-    for dialect, word in (("sqlite", "typeof("), ("spark", "`cost`"), ("snowflake", "never run")):
+    for dialect, word in (("sqlite", "typeof("), ("spark", "`cost`"), ("postgres", "DOUBLE PRECISION")):
         other = command("query", place, "cost", "--ask", "max", "--dialect", dialect)
         assert other.returncode == 0 and word in other.stdout and "flexdp_cells" in other.stdout
     wrong = command("query", place, "cost", "--ask", "max", "--dialect", "klingon")
-    assert wrong.returncode == 2 and "--dialect must be the name of an SQL dialect" in wrong.stderr
+    assert wrong.returncode == 2 and "--dialect must be " in wrong.stderr and "klingon" in wrong.stderr
 
 
 def test_nothing_private_is_published() -> None:
