@@ -2,20 +2,21 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick check bench clean
+.PHONY: help demo test quick check floors bench clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
-	@echo "make test     set up everything and run all tests; as root, install Debian's chromium for the browser tests"
+	@echo "make test     set up everything and run all tests; as root, install Debian's chromium and MariaDB for them"
 	@echo "make quick    run the tests that are fast and need no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
+	@echo "make floors   run the tests of quick with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make clean    remove .venv and caches"
 
 demo: .venv/core
 	$(BIN)/flexdp demo
 
-test: .venv/test .venv/browser
+test: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
 	$(BIN)/python -m pytest -n auto
 
 quick: .venv/test
@@ -27,6 +28,16 @@ check: .venv/test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --doctest-modules src -q
+
+TESTS ?= tests
+floors: .venv-floors/test
+	.venv-floors/bin/python -m pytest -n auto -m "not engine and not browser and not slow" $(TESTS)
+
+.venv-floors/test: pyproject.toml tools/floors.py
+	$(PYTHON) -m venv .venv-floors
+	$(PYTHON) tools/floors.py > .venv-floors/lowest.txt
+	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-floors/lowest.txt -e ".[test]"
+	touch $@
 
 bench: .venv/bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -53,9 +64,25 @@ bench: .venv/bench
 	if command -v chromium > /dev/null; then touch $@; \
 	else echo "*** No chromium: the browser tests will be skipped. Install it, or run make test SUDO=sudo."; fi
 
+# A server for the tests of MariaDB: its programs alone, no service. Without it those tests are skipped, and say so.
+.venv/mariadb: .venv/bin/python
+	@export DEBIAN_FRONTEND=noninteractive; PATH="$$PATH:/usr/sbin"; \
+	get="apt-get install -qq -y --no-install-recommends mariadb-server-core mariadb-client-core"; \
+	if ! command -v mariadbd > /dev/null && { [ "$$(id -u)" = 0 ] || [ -n "$(SUDO)" ]; }; then \
+		echo "*** INSTALLING Debian's MariaDB on this machine for its tests: $(SUDO) $$get"; \
+		{ $(SUDO) $$get || { $(SUDO) apt-get update -qq && $(SUDO) $$get; }; } > /dev/null 2>&1 || true; \
+	fi; \
+	if command -v mariadbd > /dev/null; then touch $@; \
+	else echo "*** No MariaDB: its tests will be skipped. Install it, or run make test SUDO=sudo."; fi
+
+# ClickHouse for its tests: half a gigabyte, which the other commands do without.
+.venv/clickhouse: .venv/test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt chdb-core
+	touch $@
+
 .venv/bench: .venv/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -104,6 +104,8 @@ SLOW = {
     "report/test_charts.py": ["test_maps_stay_small", "test_pictures_stay_small"],
     "report/test_page.py": ["test_the_same_file_from_everywhere"],
     "statistics/test_attainable.py": ["test_quantile_sets_at_any_level", "test_sets_are_those_of_the_enumeration"],
+    "tables/test_arrow_streams.py": ["test_streams_are_counted_as_their_table_is"],
+    "tables/test_duckdb_files.py": ["test_threads_take_turns_on_one_connection_and_its_cursors"],
     "tables/test_hostile.py": [
         "test_one_strange_integer",
         "test_one_strange_line_of_csv",
@@ -146,6 +148,24 @@ SLOW = {
     "tables/test_which_bucket.py": [
         "test_values_at_the_bounds_and_beyond_are_in_the_outermost_buckets",
         "test_zeros_of_both_signs_are_one_bucket_of_a_unit",
+    ],
+    "tables/test_check.py": [
+        "test_all_columns_in_one_pass_and_only_those_that_are_named",
+        "test_each_example_alone_has_its_reason",
+        "test_lines_that_cannot_be_read_are_counted_apart",
+    ],
+    "tables/test_json_arrays.py": [
+        "test_elements_are_those_of_a_parser",
+        "test_one_strange_element_moves_its_own_bucket_alone",
+    ],
+    "tables/test_workbooks.py": [
+        "test_arrow_files_are_read_by_their_declared_types",
+        "test_one_strange_cell_moves_its_own_bucket_alone",
+    ],
+    "tables/test_written.py": [
+        "test_dates_are_those_of_strptime",
+        "test_numbers_are_those_of_an_oracle_that_uses_no_pattern",
+        "test_one_strange_cell_moves_its_own_bucket_alone",
     ],
     "test_measure.py": ["test_error_is_the_distance_to_what_could_have_been"],
     "web/test_web_server.py": [

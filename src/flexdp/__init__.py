@@ -20,10 +20,20 @@ if TYPE_CHECKING:
     from flexdp._release.several import Releases
     from flexdp._release.summary import summary
     from flexdp.accounting import Ledger, compose, privacy_curve
-    from flexdp.errors import BudgetError, CertificateError, DataError, FlexdpError, InputError, LedgerError
+    from flexdp.errors import (
+        BudgetError,
+        CertificateError,
+        DataError,
+        FlexdpError,
+        InputError,
+        LedgerError,
+        ReadingWarning,
+        UnavailableError,
+    )
     from flexdp.guarantees import Accuracy, Privacy
     from flexdp.histogram import Histogram
     from flexdp.planning import plan
+    from flexdp.tables.check import Check, check
 
 __all__ = [
     "Accuracy",
@@ -31,6 +41,7 @@ __all__ = [
     "BudgetError",
     "Certificate",
     "CertificateError",
+    "Check",
     "DataError",
     "FlexdpError",
     "Histogram",
@@ -38,10 +49,13 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Privacy",
+    "ReadingWarning",
     "Release",
     "Releases",
     "Session",
+    "UnavailableError",
     "__version__",
+    "check",
     "compose",
     "plan",
     "privacy_curve",
@@ -56,6 +70,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "BudgetError": "errors",
     "Certificate": "_release.promises",
     "CertificateError": "errors",
+    "Check": "tables.check",
     "DataError": "errors",
     "FlexdpError": "errors",
     "Histogram": "histogram",
@@ -63,10 +78,13 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "Ledger": "accounting",
     "LedgerError": "errors",
     "Privacy": "guarantees",
+    "ReadingWarning": "errors",
     "Release": "_release.published",
     "Releases": "_release.several",
     "Session": "_release.session",
     "compose": "accounting",
+    "UnavailableError": "errors",
+    "check": "tables.check",
     "plan": "planning",
     "privacy_curve": "accounting",
     "query": "_release.api",

@@ -4,6 +4,7 @@
 
     FlexdpError
     ├── InputError        a parameter is invalid or does not fit the declared schema; nothing was read or spent
+    │   └── UnavailableError  a source is valid but out of reach for now: try again; nothing was read or spent
     ├── BudgetError       a ledger's budget does not cover a release; nothing was read or spent
     ├── LedgerError       a ledger could not be read or written, or it was damaged; nothing was read
     ├── DataError         reading failed after records had been touched; always the same message
@@ -28,6 +29,8 @@ __all__ = [
     "LedgerError",
     "P",
     "Phrase",
+    "ReadingWarning",
+    "UnavailableError",
     "spelled",
 ]
 
@@ -165,6 +168,23 @@ def _rebuilt(kind: type[InputError], parameter: str, rule: Phrase, given: str | 
     return kind(parameter, rule, given=given, remedy=remedy)
 
 
+class UnavailableError(InputError):
+    """A source is out of reach for now: its server does not answer, or another program has locked its file.
+
+    Trying again later makes sense. Nothing was read, nothing was spent.
+
+    Parameters
+    ----------
+    parameter, rule, given, remedy
+        As in :class:`InputError`.
+
+    Examples
+    --------
+    >>> print(UnavailableError("source", ": cannot connect to the server", remedy="Check that it is running."))
+    source: cannot connect to the server. Check that it is running.
+    """
+
+
 class DataError(FlexdpError):
     """Reading the records failed. The message is always the same, so it reveals nothing about them."""
 
@@ -218,6 +238,10 @@ class LedgerError(FlexdpError):
     def __init__(self, message: str, *, retry: bool = False) -> None:
         super().__init__(message)
         self.retry = retry
+
+
+class ReadingWarning(UserWarning):
+    """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
 
 
 class CertificateError(FlexdpError):

@@ -254,6 +254,16 @@ def releases(folder: Path) -> dict[str, Call]:
     datetimes = {"source": ["2024-01-01T10:00"] * 100, **RIGHT, "kind": "datetime", "width": "1 hour"}
     whole = {"source": [1, 2] * 100, **RIGHT, "kind": "integer", "width": 2, "bounds": (0, 9)}
     per_column = ("width", "relative", "edges", "bounds", "kind")
+    written_cells = {
+        "decimal": ",",
+        "thousands": ".",
+        "currency": ["€"],
+        "date_format": "%d.%m.%Y",
+        "encoding": "cp1252",
+    }
+    written_cells |= none("sheet")
+    about = {"title": "T", "publisher": "P", "dataset_name": "N", "period": "2024"}
+    written: dict[str, Any] = {**written_cells, **about}
     return {
         "release": Call(
             flexdp.release,
@@ -289,6 +299,18 @@ def releases(folder: Path) -> dict[str, Call]:
             {**table, "source": path, "format": "csv", "delimiter": ",", "engine": None},
             ["source", "column", "format", "delimiter", "engine"],
         ),
+        "release of a file as it is written": Call(flexdp.release, {**table, "source": path, **written}, list(written)),
+        "check": Call(
+            flexdp.check,
+            {
+                "source": path,
+                "column": "x",
+                **written_cells,
+                "kind": "number",
+                "zone": None,
+                **none("format", "delimiter"),
+            },
+        ),
         "release of columns": Call(
             flexdp.release, {**both, **none(*per_column, "beta"), "width": [1, 2]}, ["column", *per_column, "beta"]
         ),
@@ -313,6 +335,16 @@ def releases(folder: Path) -> dict[str, Call]:
         "release between edges": Call(flexdp.release, {"source": one, **RIGHT, "edges": [0, 1, 5]}, ["edges"]),
         "release of relative buckets": Call(flexdp.release, {"source": one, **RIGHT, "relative": 0.1}, ["relative"]),
         "release of integers": Call(flexdp.release, {**whole, "edges": None}, ["width", "bounds", "edges"]),
+        "release of other groups": Call(
+            flexdp.release,
+            {"source": TABLE, "column": "x", **RIGHT, "width": 1, "by": "ward", "groups": ["A"], "other": "rest"},
+            ["by", "groups", "other"],
+        ),
+        "summary": Call(
+            flexdp.summary,
+            {"source": TABLE, "columns": ["x", "ward"], **RIGHT, "skip": None, "split": None, "width": {"x": 1}},
+            ["columns", "skip", "split"],
+        ),
         "query": Call(
             flexdp.query,
             {"source": path, "column": "x", "kind": "number", "width": 1, "dialect": "postgres"},
@@ -329,7 +361,8 @@ def planned() -> dict[str, Call]:
     solved = {**RIGHT, "records_at_least": 1000, "buckets": 10, "buckets_per_unit": 1}
     regime = {"name": "inverse-root", "records_at_least": 1000, "buckets": 3}
     return {
-        "plan": Call(flexdp.plan, {**known, **losses, **rest}),
+        "plan": Call(flexdp.plan, {**known, **losses, **rest, "ask": None, "seed": 0}),
+        "plan of answers": Call(flexdp.plan, {"epsilon": 1, "records_about": 1000, "ask": ["max"], "seed": 0}, ["ask"]),
         "plan of buckets": Call(
             flexdp.plan,
             {"delta": 1e-6, "records_about": 1000, "buckets": 10, "lose_share": 0.1},
@@ -598,11 +631,11 @@ def test_every_wrong_value_is_taken_or_refused_in_one_line(
 
 # Made by the library, not by users; or described in its docstring as a protocol.
 RESULTS = {
-    "Answer", "Certificate", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion", "Witness",
-    "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors", "Cell",
-    "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings", "StepNoise",
-    "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan", "Metric",
-    "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
+    "Answer", "Certificate", "Check", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion",
+    "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
+    "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
+    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan",
+    "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
     "PrivacyCurve", "Receipt", "Stored", "Verdict",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
+import math
 import os
 import sqlite3
 import tempfile
@@ -17,14 +19,32 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pymysql
 import pytest
+from _support.clickhouse import chdb_engine
+from _support.mariadb import connected, mariadb_server
 
-ENGINES = ("duckdb", "sqlite", "postgres", "pg8000", "spark", "spark-lenient", "polars", "lazy", "pyarrow")
+ENGINES = (
+    "duckdb", "sqlite", "postgres", "pg8000", "mariadb", "clickhouse", "spark", "spark-lenient", "polars", "lazy",
+    "pyarrow",
+)  # fmt: skip
 SQL_TYPES: dict[str, dict[str, str]] = {
     "sqlite": {"double": "REAL", "bigint": "INTEGER", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE"},
     "postgres": {
         "double": "DOUBLE PRECISION", "bigint": "BIGINT", "text": "TEXT", "boolean": "BOOLEAN", "date": "DATE",
         "datetime": "TIMESTAMP", "zoned": "TIMESTAMPTZ", "wide": "NUMERIC(37, 0)", "decimal": "NUMERIC(10, 2)",
+    },
+    "clickhouse": {
+        kind: f"Nullable({name})"
+        for kind, name in {
+            "double": "Float64", "bigint": "Int64", "text": "String", "boolean": "Bool", "date": "Date32",
+            "zoned": "DateTime64(6, 'Asia/Tokyo')", "wide": "Decimal(37, 0)", "decimal": "Decimal(10, 2)",
+        }.items()
+    },
+    "mariadb": {
+        "double": "DOUBLE", "bigint": "BIGINT", "text": "LONGTEXT CHARACTER SET utf8mb4", "boolean": "BOOLEAN",
+        "date": "DATE", "datetime": "DATETIME(6)", "zoned": "TIMESTAMP(6) NULL", "wide": "DECIMAL(37, 0)",
+        "decimal": "DECIMAL(10, 2)",
     },
 }  # fmt: skip
 ARROW_TYPES: dict[str, Any] = {
@@ -43,10 +63,18 @@ class Engine:
     name: str
     load: Callable[[Cells], Any]
     parameters: dict[str, Any]
+    fits: Callable[[Any], bool] = lambda _cell: True  # values that the engine's types can hold
+
+    def held(self, cells: Cells) -> Cells:
+        """The same cells without the values that the engine cannot hold: those are missing."""
+        return {
+            name: (kind, [cell if cell is None or self.fits(cell) else None for cell in values])
+            for name, (kind, values) in cells.items()
+        }
 
     def holds(self, kind: str) -> bool:
         """Tell whether the engine has a type for such cells."""
-        return self.name != "sqlite" or kind in SQL_TYPES["sqlite"]
+        return self.name not in ("sqlite", "clickhouse") or kind in SQL_TYPES[self.name]
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +109,31 @@ def pg8000_connection(address: str) -> Iterator[Any]:
     con = pg8000.dbapi.connect(user="postgres", database="postgres", unix_sock=f"{folder}/.s.PGSQL.5432")
     yield con
     con.close()
+
+
+@pytest.fixture(scope="session")
+def mariadb_address() -> Iterator[str]:
+    """The address of a private MariaDB server."""
+    with tempfile.TemporaryDirectory(prefix="flexdp-maria-") as folder, mariadb_server(Path(folder)) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def mariadb_connection(mariadb_address: str) -> Iterator[Any]:
+    """A connection with settings that must not matter."""
+    con = connected(mariadb_address, autocommit=True, cursorclass=pymysql.cursors.DictCursor)
+    with con.cursor() as cursor:
+        for setting in ODD_SETTINGS:
+            cursor.execute(f"SET SESSION {setting}")
+    yield con
+    con.close()
+
+
+ODD_SETTINGS = (
+    "time_zone = '+09:00'", "sql_mode = 'ORACLE,PAD_CHAR_TO_FULL_LENGTH,NO_UNSIGNED_SUBTRACTION'",
+    "sql_select_limit = 3", "max_sort_length = 64", "character_set_connection = 'latin1'",
+    "div_precision_increment = 0",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -153,15 +206,15 @@ def arrow(cells: Cells) -> pa.Table:
     return pa.table({name: pa.array(values, ARROW_TYPES[kind]) for name, (kind, values) in cells.items()})
 
 
-def load_sql(con: Any, cells: Cells, types: dict[str, str], mark: str) -> tuple[Any, str]:
+def load_sql(con: Any, cells: Cells, types: dict[str, str], mark: str, quote: str = '"') -> tuple[Any, str]:
     """Load the cells into a new table of a database, row by row."""
     name = next(_NAMES)
-    columns = ", ".join(f'"{column}" {types[kind]}' for column, (kind, _) in cells.items() if kind in types)
+    columns = ", ".join(f"{quote}{column}{quote} {types[kind]}" for column, (kind, _) in cells.items() if kind in types)
     held = [values for kind, values in cells.values() if kind in types]
     cursor = con.cursor()
-    cursor.execute(f'CREATE TABLE "{name}" ({columns})')
+    cursor.execute(f"CREATE TABLE {name} ({columns})")
     rows = list(zip(*held, strict=True))
-    cursor.executemany(f'INSERT INTO "{name}" VALUES ({", ".join([mark] * len(held))})', rows)
+    cursor.executemany(f"INSERT INTO {name} VALUES ({', '.join([mark] * len(held))})", rows)
     con.commit()
     return con, name
 
@@ -225,6 +278,54 @@ def _pg8000(request: pytest.FixtureRequest) -> Engine:
     return Engine("pg8000", lambda cells: (reader, writer.load(cells)[1]), {"engine": "postgres"})
 
 
+def _mariadb(request: pytest.FixtureRequest) -> Engine:
+    reader = request.getfixturevalue("mariadb_connection")
+    writer = connected(request.getfixturevalue("mariadb_address"), init_command="SET time_zone = '+00:00'")
+    request.session.config.add_cleanup(writer.close)
+
+    def fits(cell: Any) -> bool:
+        if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+            return 1970 <= cell.year < 2038
+        return not isinstance(cell, float) or math.isfinite(cell)
+
+    def load(cells: Cells) -> Any:
+        return reader, load_sql(writer, made.held(cells), SQL_TYPES["mariadb"], "%s", "`")[1]
+
+    made = Engine("mariadb", load, {}, fits)
+    return made
+
+
+@pytest.fixture(scope="session")
+def chdb_connection() -> Iterator[Any]:
+    """ClickHouse in this process."""
+    con = chdb_engine().connect(":memory:")
+    yield con
+    con.close()
+
+
+def _clickhouse(request: pytest.FixtureRequest) -> Engine:
+    con = request.getfixturevalue("chdb_connection")
+
+    def fits(cell: Any) -> bool:
+        return not isinstance(cell, dt.date) or 1900 <= cell.year < 2299
+
+    def load(cells: Cells) -> Any:
+        types = SQL_TYPES["clickhouse"]
+        held = {name: (kind, values) for name, (kind, values) in made.held(cells).items() if kind in types}
+        name = next(_NAMES)
+        columns = ", ".join(f"`{column}` {types[kind]}" for column, (kind, _) in held.items())
+        cursor = con.cursor()
+        cursor.execute(f"CREATE TABLE {name} ({columns}) ENGINE = Memory")
+        with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+            pq.write_table(arrow(held), file.name)
+            cursor.execute(f"INSERT INTO {name} SELECT * FROM file('{file.name}', 'Parquet')")
+        cursor.close()
+        return con, name
+
+    made = Engine("clickhouse", load, {}, fits)
+    return made
+
+
 def _spark(request: pytest.FixtureRequest) -> Engine:
     session = request.getfixturevalue("spark")
     folder = request.getfixturevalue("tmp_path_factory").mktemp("frames")
@@ -250,6 +351,7 @@ def _pyarrow(_request: pytest.FixtureRequest) -> Engine:
 
 
 _MAKERS: dict[str, Callable[[pytest.FixtureRequest], Engine]] = {
-    "duckdb": _duckdb, "sqlite": _sqlite, "postgres": _postgres, "pg8000": _pg8000, "spark": _spark,
-    "spark-lenient": _spark, "polars": _polars, "lazy": _lazy, "pyarrow": _pyarrow,
+    "duckdb": _duckdb, "sqlite": _sqlite, "postgres": _postgres, "pg8000": _pg8000, "mariadb": _mariadb,
+    "clickhouse": _clickhouse, "spark": _spark, "spark-lenient": _spark, "polars": _polars, "lazy": _lazy,
+    "pyarrow": _pyarrow,
 }  # fmt: skip

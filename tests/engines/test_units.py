@@ -75,7 +75,7 @@ def test_counting_records_is_told_apart_from_counting_units(request: pytest.Fixt
     assert (after != before).sum() > 2
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "spark"], indirect=True)
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "mariadb", "clickhouse", "spark"], indirect=True)
 def test_a_heavy_unit(engine: Engine) -> None:
     cells = table(True, heavy_rows=HEAVY)
     if engine.name == "postgres":  # rows are generated on the server

@@ -249,7 +249,7 @@ def names_in(where: str, cells: Cells) -> bool:
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_the_same_records_pass_on_every_engine(engine: Engine) -> None:
-    cells = table_for(engine)
+    cells = engine.held(table_for(engine))
     source, rows = engine.load(cells), rows_of(cells)
     cases = {where: oracle for where, oracle in CASES.items() if names_in(where, cells)}
     found = all_passing(engine, source, list(cases))
@@ -304,7 +304,7 @@ def written(value: Any) -> str:
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_random_tests_mean_the_same(engine: Engine) -> None:
     rng = random.Random(20)
-    cells = table_for(engine)
+    cells = engine.held(table_for(engine))
     source, rows = engine.load(cells), rows_of(cells)
     tests = [generated(rng, cells, 3) for _ in range(24)]
     found = all_passing(engine, source, [where for where, _ in tests])
@@ -327,7 +327,7 @@ WITH: dict[str, dict[str, Any]] = {
 def test_the_filter_comes_before_groups_and_units(engine: Engine) -> None:
     from dataclasses import replace
 
-    cells = table_for(engine)
+    cells = engine.held(table_for(engine))
     source, rows = engine.load(cells), rows_of(cells)
     kept = [row["k"] for row in rows if row["i"] is not None and row["i"] > 0 and row["t"] not in (None, "a")]
     left: Cells = {name: (kind, [values[k] for k in kept]) for name, (kind, values) in cells.items()}
@@ -347,7 +347,7 @@ def test_the_filter_comes_before_groups_and_units(engine: Engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_ranks_are_those_of_the_records_that_pass(engine: Engine) -> None:
-    cells = table_for(engine)
+    cells = engine.held(table_for(engine))
     source, rows = engine.load(cells), rows_of(cells)
     (question,) = prepare(source, "i", ask=["max"], where="x > 0", **engine.parameters).questions
     values = [row["i"] for row in rows if row["i"] is not None and row["x"] is not None and row["x"] > 0]
@@ -379,7 +379,7 @@ DERIVED: dict[str, tuple[str, Callable[[Row], Any]]] = {
 def test_derived_columns_are_the_same_on_every_engine(engine: Engine) -> None:
     from collections import Counter
 
-    cells = table_for(engine)
+    cells = engine.held(table_for(engine))
     source, rows = engine.load(cells), rows_of(cells)
     for name, (text, oracle) in DERIVED.items():
         (question,) = prepare(source, name, derive={name: text}, exact=True, **engine.parameters).questions

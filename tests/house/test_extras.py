@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 OPTIONAL = (
-    "scipy", "sqlglot", "matplotlib", "numba", "sklearn", "pandas", "polars", "pyarrow", "psycopg", "pyspark",
-    "starlette", "uvicorn", "dp_accounting",
+    "scipy", "sqlglot", "pymysql", "sqlalchemy", "matplotlib", "numba", "sklearn", "pandas", "polars", "pyarrow",
+    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting", "openpyxl",
 )  # fmt: skip
 
 
@@ -51,11 +51,16 @@ flexdp.compose([r, paid], delta="1e-5")
             "needs dp_accounting: run pip install 'flexdp[accounting]'",
         ),
         ("sqlglot", "flexdp.query([1.0], width=5, dialect='oracle')", "needs sqlglot: run pip install 'flexdp[sql]'"),
+        ("pyarrow", "flexdp.query('t.arrow', 'x')", "needs pyarrow: run pip install 'flexdp[arrow]'"),
+        ("pymysql", "flexdp.query(('mariadb://h/d', 't'), 'x')", "needs PyMySQL. Run pip install 'flexdp[mariadb]'"),
+        ("pyarrow", "flexdp.query(Stream(), 'x', rows_are_records=True)", "is an Arrow stream, which needs pyarrow"),
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
     package: str, call: str, words: str, tmp_path: Path
 ) -> None:
-    code = f"import flexdp\ntry:\n    {call}\nexcept flexdp.InputError as error:\n    print(error)"
+    stream = "class Stream:\n    def __arrow_c_stream__(self, requested_schema=None): raise AssertionError\n"
+    code = f"import flexdp\n{stream}try:\n    {call}\nexcept flexdp.InputError as error:\n    print(error)"
+    (tmp_path / "t.arrow").touch()
     out = without((package,), code, tmp_path)
     assert out.returncode == 0 and words in out.stdout, out

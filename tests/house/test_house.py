@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import re
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 import flexdp
 
@@ -21,11 +24,15 @@ ROOMS = [  # imports point upwards only: a room may import those above it
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.duckdb.run", "tables.files.parquet"},
-    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow"},
+    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow", "tables.frames.stream", "tables.files.arrow_files"},
     "sqlite3": {"tables.sqlite.run", "accounting.sqlite_store"},
     "psycopg": {"tables.postgres.run", "accounting.postgres_store"},
     "pyspark": {"tables.spark.run"},
-    "sqlglot": {"tables.sql.translate"},
+    "pymysql": {"tables.mariadb.run"},
+    "chdb": set(),
+    "sqlalchemy": set(),
+    "narwhals": set(),
+    "sqlglot": set(),
     "scipy": {"distances.transport", "experiments.checks"},
     "numba": {"distances.line"},
     "matplotlib": {"experiments.figure"},
@@ -63,9 +70,10 @@ def imports(path: Path) -> frozenset[str]:
 
 def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
-        "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "DataError", "FlexdpError", "Histogram",
-        "InputError", "Ledger", "LedgerError", "Privacy", "Release", "Releases",
-        "Session", "__version__", "compose", "plan", "privacy_curve", "query", "release", "summary",
+        "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "Check", "DataError", "FlexdpError",
+        "Histogram", "InputError", "Ledger", "LedgerError", "Privacy", "ReadingWarning", "Release", "Releases",
+        "Session", "UnavailableError", "__version__", "check", "compose", "plan", "privacy_curve", "query", "release",
+        "summary",
     ]  # fmt: skip
     assert all(hasattr(flexdp, name) for name in flexdp.__all__)
 
@@ -105,7 +113,7 @@ def test_engines_are_imported_in_their_place_only() -> None:
 
 def test_every_engine_has_the_same_files() -> None:
     """How it says things, what its types declare, how it runs, how it is recognised; drivers borrow the first two."""
-    for engine in ("duckdb", "sqlite", "postgres", "spark"):
+    for engine in ("duckdb", "sqlite", "postgres", "mariadb", "clickhouse", "spark"):
         names = {path.name for path in (SOURCE / "tables" / engine).glob("*.py")}
         assert names == {"__init__.py", "dialect.py", "types.py", "run.py", "source.py"}, engine
     assert {path.name for path in (SOURCE / "tables" / "dbapi").glob("*.py")} == {"__init__.py", "run.py", "source.py"}
@@ -149,7 +157,8 @@ def test_importing_flexdp_loads_no_engine() -> None:
         "sqlite3",
         "psycopg",
         "pyspark",
-        "sqlglot",
+        "pymysql",
+        "sqlalchemy",
         "scipy",
         "numba",
         "pandas",
@@ -257,3 +266,27 @@ def test_every_test_that_quick_leaves_out_exists() -> None:
     for file, names in listed.items():
         written = set(re.findall(r"^def (test_\w+)\(", (tests / file).read_text(), re.MULTILINE))
         assert set(names) <= written, f"{file} has no {set(names) - written}"
+
+
+def test_every_requirement_has_one_lowest_version() -> None:
+    """``make floors`` installs exactly these; the versions that the tests usually run with are not below them."""
+    loaded = importlib.util.spec_from_file_location("floors", ROOT / "tools" / "floors.py")
+    assert loaded is not None and loaded.loader is not None
+    tool = importlib.util.module_from_spec(loaded)
+    loaded.loader.exec_module(tool)
+    lowest = tool.floors((ROOT / "pyproject.toml").read_text())
+    pinned = dict(
+        line.lower().split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
+    )
+    assert {"numpy", "duckdb", "click", "rich"} <= set(lowest)
+    for name, version in lowest.items():
+        assert numbers(version) <= numbers(pinned[name]), name
+    for wrong in ("numpy", "numpy>=2,<3", "numpy==2.1"):
+        with pytest.raises(ValueError, match="has no lowest version"):
+            tool.floors(f'[project]\ndependencies = ["{wrong}"]\noptional-dependencies = {{}}')
+    with pytest.raises(ValueError, match="has two lowest versions"):
+        tool.floors('[project]\ndependencies = ["a>=1"]\noptional-dependencies = { x = ["a>=2"] }')
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"[0-9]+", version))

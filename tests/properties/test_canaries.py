@@ -142,7 +142,7 @@ def test_a_release_has_no_private_field() -> None:
     assert set(result.mean.__dataclass_fields__) <= means, set(result.mean.__dataclass_fields__) - means
     assert set(asked.column.__dataclass_fields__) <= {"decades", "ends", "scale"}
     names = {"columns", "partitions", "zone", "by", "by_kinds", "groups", "unit", "max_buckets_per_unit", "per_unit"}
-    names |= {"where", "derived", "of_query"}  # parameters, too
+    names |= {"where", "derived", "of_query", "about"}  # parameters, too
     assert set(released.spec.__dataclass_fields__) == names
     fields = {"name", "value", "accuracy", "statement", "text", "interval", "promise"}
     assert set(flexdp.Answer.__dataclass_fields__) == fields

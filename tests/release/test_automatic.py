@@ -463,7 +463,7 @@ def test_at_most_eleven_statements_are_run(bits: Any) -> None:  # noqa: ARG001
 def test_the_statements_are_shown(tmp_path: Path) -> None:
     pl.DataFrame({"x": delays(50), "u": list(range(50))}).write_parquet(tmp_path / "t.parquet")
     shown = flexdp.query(tmp_path / "t.parquet", "x")
-    assert "CREATE TEMP TABLE flexdp_records" in shown and ":cuts" in shown
+    assert "CREATE TEMPORARY TABLE flexdp_records" in shown and ":cuts" in shown
     assert "salt" in flexdp.query(tmp_path / "t.parquet", "x", unit="u", max_buckets_per_unit=2)
     other = flexdp.query(tmp_path / "t.parquet", "x", dialect="postgres")
     assert other != shown and ":cuts" in other

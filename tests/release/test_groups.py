@@ -257,3 +257,19 @@ def test_bad_groups_are_refused(parameters: dict[str, Any], words: str) -> None:
     frame = pl.DataFrame({**table(), "ratio": [0.5] * 600})
     with pytest.raises(InputError, match=words):
         flexdp.release(frame, "age", epsilon=1, delta=1e-6, width=10, **parameters)
+
+
+def test_one_more_group_for_what_the_declared_ones_do_not_cover(tmp_path: Path) -> None:
+    wards = ["A", "B", "C", None, "it's"] * 200
+    table = pl.DataFrame({"age": [33] * 1000, "ward": wards})
+    options: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "width": 10}
+    options |= {"by": "ward", "groups": ["A", "it's"], "other": "rest"}
+    released = flexdp.release(table, "age", **options)
+    counts = {group: answer.value for group, answer in released.by_group().count().items()}
+    assert set(counts) == {"A", "it's", "rest"} and abs(counts["rest"] - 600) < 10 and abs(counts["it's"] - 200) < 10
+    assert Release.from_json(released.to_json()) == released
+    table.write_csv(tmp_path / "t.csv")
+    assert flexdp.release(tmp_path / "t.csv", "age", **options).groups == released.groups
+    for wrong in ({"groups": None}, {"groups": ["A", "rest"]}, {"groups": [1, 2]}, {"by": ["ward", "age"]}):
+        with pytest.raises(InputError, match=r"^other "):
+            flexdp.release(table, "age", **{**options, **wrong})

@@ -87,6 +87,8 @@ def test_the_interpolation_is_that_of_a_slow_reference(shape: str, counts: list[
     low, high = pairs[found.place]
     value = on_line(found.value)
     assert low <= value <= high
+    if buckets.count is not None and index[found.place] in (buckets.first, buckets.first + buckets.count - 1):
+        return  # thins out, as tested below
     if buckets.kind == "number":
         assert abs(value - place) <= (high - low) / 100
         return
@@ -241,6 +243,38 @@ def test_the_open_end_of_an_exponential_law_has_its_scale(mean: float, widths: t
     assert float(scale) == pytest.approx(mean, rel=0.02)
     alone = int(counts[2]) * widths[0] / int(counts[1])
     assert alone != pytest.approx(mean, rel=0.02), "the control: the neighbour's own density"
+
+
+@pytest.mark.parametrize("level", ["0.95", "0.97", "0.99", "0.999"])
+@pytest.mark.parametrize("last", [40, 200, 800])
+def test_the_last_closed_bucket_thins_out_from_the_density_at_its_edge(level: str, last: int) -> None:
+    """A thousand numbers a unit up to 20; beyond, as many as fit under a falling exponential, integrated in steps."""
+    edges = [0, 10, 20, 20 + last]
+    beyond = 4000
+    profile = Profile(
+        make_buckets("number", edges=edges), np.arange(3), np.array([10_000, 10_000, beyond]), Fraction(0)
+    )
+    rates = np.geomspace(1e-6, 10, 200_001)  # the rate at which the mass below the curve is what is there
+    rate = rates[np.argmin(np.abs(1000 * (1 - np.exp(-rates * last)) / rates - beyond))]
+    steps = np.linspace(0, last, 400_001)
+    density = 1000 * np.exp(-rate * steps)
+    mass = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(steps))])
+    wanted = float(level) * (20_000 + beyond) - 20_000
+    expected = 20 + steps[min(int(np.searchsorted(mass, wanted)), len(steps) - 1)]
+    assert profile.quantile(Fraction(level)).value == pytest.approx(expected, abs=last / 150)
+    evenly = 20 + last * wanted / beyond
+    assert last == 40 or abs(evenly - expected) > last / 20, "the control: evenly"
+
+
+def test_end_buckets_as_full_as_their_neighbours_are_even() -> None:
+    made = released({0: 500, 1: 500, 2: 500}, edges=[0, 10, 20, 30])
+    assert made.quantile(Fraction(11, 12)).value == 27.5 and made.quantile(Fraction(1, 12)).value == 2.5
+    full = released({0: 500, 1: 500, 2: 5000}, edges=[0, 10, 20, 30])
+    assert full.quantile("0.9").value == pytest.approx(30 - 10 * 0.1 * (6000 + 3 * 13.5) / 5013.5, abs=0.06)
+    thin = released({0: 60, 1: 5000, 2: 5000}, edges=[-1000, 0, 10, 20])
+    assert -20 < thin.quantile("0.001").value < 0, "mirrored at the lower end"
+    one = released({0: 500}, edges=[0, 10])
+    assert one.median().value == 5.0
 
 
 def test_the_lower_end_mirrors_the_upper_one() -> None:

@@ -182,7 +182,7 @@ def test_texts_booleans_and_dates(tmp_path: Path) -> None:
 def test_a_header_without_rows_is_an_empty_table(tmp_path: Path) -> None:
     path = tmp_path / "empty.csv"
     path.write_text("age,ward\n")
-    released = flexdp.release(path, "age", epsilon=1, delta=1e-6, width=5, bounds=(0, 120))
+    released = flexdp.release(path, "age", epsilon=1, delta=1e-6, width=5, bounds=(0, 120), kind="number")
     assert len(released.histogram) == 0
     (tmp_path / "empty.jsonl").write_text("")
     assert len(flexdp.release(tmp_path / "empty.jsonl", "age", epsilon=1, delta=1e-6, exact=True).histogram) == 0

@@ -255,7 +255,7 @@ def test_nothing_but_the_json_can_be_in_it(tmp_path: Path, monkeypatch: pytest.M
         secret = tmp_path / folder
         secret.mkdir()
         (secret / "secretfile.csv").write_text("age\n" + "33\n" * 2345 + more)
-        released = flexdp.release(secret / "secretfile.csv", "age", **SPEND, width=5)
+        released = flexdp.release(secret / "secretfile.csv", "age", **SPEND, width=5, kind="number")
         found.append((released.to_html(), released._repr_html_(), released.max()._repr_html_()))
         for text in found[-1]:
             for canary in ("secret", "8765432", "8.765432", str(tmp_path)):

@@ -315,7 +315,10 @@ def test_every_line_end_ends_a_line_and_nothing_else(tmp_path: Path) -> None:
 
 def test_text_that_is_no_text_fails_like_any_damage() -> None:
     bad = pa.array([b"a", b"SECRET\xff"], pa.binary()).view(pa.string())
-    for source, column in ((bad, None), (pa.table({"x": bad}), "x"), (pa.table({"x": bad}).to_pandas(), "x")):
+    frames = [pa.table({"x": bad}).to_pandas(types_mapper=pd.ArrowDtype)]
+    if int(pd.__version__.split(".")[0]) > 2:  # the texts of pandas 2 are decoded here and now
+        frames.append(pa.table({"x": bad}).to_pandas())
+    for source, column in ((bad, None), (pa.table({"x": bad}), "x"), *((frame, "x") for frame in frames)):
         with pytest.raises(DataError) as failure:
             private_counts(source, column, kind="text")
         assert "SECRET" not in "".join(traceback.format_exception(failure.value))

@@ -19,14 +19,16 @@ from flexdp._release.charged import payer_of, run_paid
 from flexdp._release.checks import prepare_column
 from flexdp._release.columns import column_names, per_column
 from flexdp._release.published import Release
+from flexdp._release.reading import warn_of_reading
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
 from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
 
-__all__ = ["Options", "Release", "Releases", "Request", "prepare", "query", "release", "spelled_out"]
+__all__ = ["FILE_OPTIONS", "Options", "Release", "Releases", "Request", "prepare", "query", "release", "spelled_out"]
 
+FILE_OPTIONS = ("encoding", "sheet", "decimal", "thousands", "currency", "date_format")
 _SCALARS = ("zone", "unit", "unit_kind", "engine", "format", "delimiter")
 _BUCKETS = ("width", "relative", "edges", "bounds", "outside", "kind", "beta")
 _T = TypeVar("_T")
@@ -53,18 +55,29 @@ class Options(TypedDict, total=False):
     by: str | Sequence[str] | None
     by_kind: PerColumn[GroupKind]
     groups: Sequence[Any] | None
+    other: str | None
     unit: str | None
     unit_kind: UnitKind | None
     max_buckets_per_unit: int | None
     per_unit: Literal["max", "min", "mean", "random"] | None
     engine: Literal["postgres", "sqlite", "duckdb"] | None
-    format: Literal["csv", "jsonl", "parquet"] | None
+    format: Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"] | None
     delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+    decimal: Literal[".", ","] | None
+    thousands: Literal[",", ".", " ", "'", "_"] | None
+    currency: str | Sequence[str] | None
+    date_format: str | None
     ask: str | Statistic | Sequence[str | Statistic] | None
     where: str | None
     derive: Mapping[str, str] | None
     rows_are_records: bool
     exact: bool
+    title: str | None
+    publisher: str | None
+    dataset_name: str | None
+    period: str | None
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -150,9 +163,9 @@ def release(
     Parameters
     ----------
     source
-        A path (CSV, Parquet, JSON lines; also gzip, patterns, or a list of paths), a numpy array or list of values, a
-        pandas, polars or pyarrow table or column, a DuckDB relation, a Spark DataFrame, or a pair (connection, table)
-        of a database.
+        A path (CSV, Parquet, JSON lines or arrays, Arrow, Excel; also gzip, patterns, or a list of paths), a numpy
+        array or list of values, a pandas, polars or pyarrow table or column, a DuckDB relation, a Spark DataFrame, or a
+        pair (connection, table) of a database.
     column
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
@@ -186,6 +199,8 @@ def release(
     by, groups
         Columns whose values make groups, found as they are, or declared, which makes all buckets public. A record lies
         in one bucket of one group, so the price is the same.
+    other
+        The name of one more group, for the records that none of the declared groups covers.
     by_kind, unit_kind
         How to read columns of groups and units that declare no type (default "text"), or whose type pandas has inferred
         (no default): "text", "integer", "date", and for groups "boolean". For several columns of groups, one for all, a
@@ -197,6 +212,12 @@ def release(
         The dialect of a database connection that does not tell its own.
     format, delimiter
         For files, where the name and the header line do not tell.
+    encoding, sheet
+        The encoding of CSV and JSON files that are not UTF-8, such as "cp1252" or "utf-16"; the sheet of a
+        workbook, by default the first.
+    decimal, thousands, currency, date_format
+        How cells of text in files are written: the decimal mark "." or ","; the mark between thousands; signs that may
+        stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
     where
@@ -209,6 +230,8 @@ def release(
         row, and no row depends on two (docs/filters.md).
     exact
         Make every value its own bucket, instead of choosing buckets.
+    title, publisher, dataset_name, period
+        What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
 
     Returns
     -------
@@ -238,6 +261,8 @@ def release(
     payer = payer_of(ledger, dataset, fresh)
     request = prepare(source, column, separately=separately, **options)
     request = request.with_budget(epsilon, delta, certify=certify, split=split)
+    if options.get("kind") is None:
+        warn_of_reading(request)
     return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 
@@ -257,13 +282,14 @@ def query(
     source, column, separately
         As for :func:`release`.
     dialect
-        Another dialect to show the query in, such as "bigquery" or "snowflake".
+        Another dialect to show the query in, such as "postgres" or "mariadb".
     width, relative, edges, beta, bounds, outside, kind, zone
         As for :func:`release`.
-    by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
+    by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter, ask, where, derive, rows_are_records
-    engine, format, delimiter, ask, exact
+    engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask, exact
+        As for :func:`release`.
+    where, derive, rows_are_records, title, publisher, dataset_name, period
         As for :func:`release`.
 
     Returns
@@ -301,6 +327,7 @@ def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -
         file_format=options.pop("format", None),
         delimiter=options.pop("delimiter", None),
         engine=options.pop("engine", None),
+        **{name: options.pop(name, None) for name in FILE_OPTIONS},
         rows_are_records=options["rows_are_records"],
     )
     if apart and len(names) < 2:

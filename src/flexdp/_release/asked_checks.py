@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
 from flexdp._core.text import safe_repr
-from flexdp._release.asked import Asked, Column, Result, answer
+from flexdp._release.asked import Asked, Column, Result, answer, first_request
 from flexdp._release.asking import AskedBudget, Wanted, ends_of, scale_of, wanted
 from flexdp._release.columns import sorted_groups
 from flexdp._release.spec import Spec, group_index, group_labels
@@ -18,7 +18,7 @@ from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import DroppedBars
 
 if TYPE_CHECKING:
-    from flexdp.sharp.ranks import Ranks
+    from flexdp.sharp.ranks import Ranks, Request
     from flexdp.tables import Counting, Table
     from flexdp.tables.ranked import GroupedRanks
 
@@ -227,7 +227,8 @@ def asked_of(
                 listed: Mapping[tuple[Any, ...], int | None] = _listed(ranks, spec, budget.listing)
             else:
                 listed = dict.fromkeys([()] if groups is None else groups)
-            for group, own in _groups_of(ranks, spec, list(listed)):
+            first = first_request(asked, parts, column, listed=budget.listing is not None)
+            for group, own in _groups_of(ranks, spec, list(listed), first):
                 results[group] = answer(asked, parts, column, own, Bits(), listed=listed[group])
         done = True
     except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
@@ -238,14 +239,14 @@ def asked_of(
 
 
 def _groups_of(
-    ranks: GroupedRanks, spec: Spec, groups: Sequence[tuple[Any, ...]]
+    ranks: GroupedRanks, spec: Spec, groups: Sequence[tuple[Any, ...]], first: Request
 ) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
     """Each group with its ranks; the whole column without groups."""
     if not spec.by:
         yield (), ranks
         return
     keys = {group_index(group): group for group in groups}
-    for key, own in ranks.together(list(keys)):
+    for key, own in ranks.together(list(keys), first):
         yield keys[key], own
 
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice
 from flexdp._core.exact import root_up
+from flexdp._release.about import declared_about
 from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import Wanted
 from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_unread
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
-from flexdp._release.filters import named_columns, record_filter
+from flexdp._release.filters import named_columns, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -56,6 +57,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
     from flexdp.tables import Axis, Counting
 
     refuse_both(options)
+    options = with_other(options)
     named = named_columns(table, options.get("derive"), options.get("zone"))
     declared = [named.column(name) for name in columns]
     per_unit = options.get("per_unit")
@@ -90,6 +92,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         where=None if where is None else where.text,
         derived=named.used([column for column, _ in counting.named]),
         of_query=bool(options.get("rows_are_records", False)),
+        about=declared_about(options),
     )
     asked, bucketed = check_ask(table, counting, spec, options)
     automatic = chooses_buckets(spec, options)
@@ -123,7 +126,7 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
         if means:
             kind = _mean_kind(column, kind, asked)
         partition = make_buckets(kind, outside=outside, **own)
-        if column.zoned and zone is None:
+        if column.needs_zone(kind) and zone is None:
             raise InputError(
                 "zone",
                 f"is missing: {column.label} holds datetimes with a time zone, and days and hours begin at different "

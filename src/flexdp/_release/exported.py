@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +22,7 @@ from flexdp._release.documents import fields_of
 from flexdp._release.frames import Library, bar_columns, frame_of
 from flexdp._release.json import json_text, parse, unreadable
 from flexdp._release.spec import Spec
+from flexdp._release.stat_words import stat_words
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.payment import Payment
 from flexdp.errors import InputError, P
@@ -127,15 +128,30 @@ class Exported(ABC):
             raise unreadable()
         return found
 
-    def to_html(self) -> str:
+    def to_html(self, *, stats: Sequence[str] = ()) -> str:
         """Return the report as one HTML file that requests nothing from outside, made from the JSON alone.
+
+        Parameters
+        ----------
+        stats
+            Names of statistics to show beside the usual ones, such as "q0.9" or "top:10".
 
         Returns
         -------
         str
             The page.
         """
-        return from_report("html.page.page")(self._document(), self)
+        shown = self._showing(stats)
+        return from_report("html.page.page")(shown._document(), shown)
+
+    def _showing(self, stats: Sequence[str]) -> Self:
+        """The same release, whose page shows these statistics, too."""
+        words = stat_words(stats, self.spec.kinds)
+        if not words:
+            return self
+        told = tuple(dict.fromkeys((*self.spec.about.stats, *words)))
+        spec = replace(self.spec, about=replace(self.spec.about, stats=told))
+        return replace(self, spec=spec)  # type: ignore[type-var]
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
         """Draw the released counts.
@@ -169,20 +185,22 @@ class Exported(ABC):
             write_page(place, str(picture))
         return picture
 
-    def report(self, path: str | os.PathLike[str]) -> None:
+    def report(self, path: str | os.PathLike[str], *, stats: Sequence[str] = ()) -> None:
         """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte.
 
         Parameters
         ----------
         path
             Where to write it.
+        stats
+            Names of statistics to show beside the usual ones, such as "q0.9" or "top:10".
 
         Raises
         ------
         InputError
             If the file cannot be written.
         """
-        write_page(path, self.to_html())
+        write_page(path, self.to_html(stats=stats))
 
     def _repr_html_(self) -> str:
         return from_report("html.notebook.release_card")(self._document(), self)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.calendar import check_zone
-from flexdp._core.domains import pairs, text
+from flexdp._core.domains import pairs, sequence, text
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
     from flexdp.buckets.base import Kind
     from flexdp.tables import Column, Table
     from flexdp.tables.where.meaning import Filter
 
-__all__ = ["Named", "check_texts", "named_columns", "record_filter"]
+__all__ = ["Named", "check_texts", "named_columns", "record_filter", "with_other"]
 
 _MOST_DERIVED = 50
 
@@ -68,6 +68,31 @@ def named_columns(table: Table, derive: object, zone: object) -> Named:
             )
         columns[called], texts[called] = derived_column(called, written, table.column, zone=clock)
     return Named(table, columns, texts)
+
+
+def with_other(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options with one more group, of the records that no declared group covers, as a derived column."""
+    if options.get("other") is None:
+        return options
+    other = text("other", options["other"])
+    by, groups = options.get("by"), options.get("groups")
+    names = [by] if isinstance(by, str) else sequence(by) or []
+    listed = sequence(groups) or []
+    plain = [plain_scalar(group) for group in listed]
+    if len(names) != 1 or not isinstance(names[0], str) or not all(isinstance(group, str) for group in plain):
+        raise InputError(
+            "other",
+            ("needs one column in ", P("by"), ", of texts, and their names in ", P("groups")),
+            remedy=("Else compute the groups with ", P("derive"), "."),
+        )
+    if not listed or not other or other in plain:
+        raise InputError("other", ("must differ from the names in ", P("groups")), given=safe_repr(other))
+    column, name = '"' + names[0].replace('"', '""') + '"', f"{names[0]} or {other}"
+    known = ", ".join("'" + str(group).replace("'", "''") + "'" for group in plain)
+    last = other.replace("'", "''")
+    rule = f"CASE WHEN {column} IN ({known}) THEN {column} ELSE '{last}' END"
+    derive = dict(pairs(options["derive"]) or ()) if isinstance(options.get("derive"), Mapping) else {}
+    return {**options, "by": name, "groups": [*plain, other], "derive": {**derive, name: rule}, "other": None}
 
 
 def record_filter(named: Named, where: object, kinds: dict[str | None, Kind], zone: object) -> Filter | None:

@@ -6,12 +6,13 @@ once for each cell that was released. The records of a bucket are spread as foll
 day or a microsecond v takes the stretch from v to v + 1:
 
 ================ ====================================================================================================
-numbers, times   evenly between the ends of the bucket
+numbers, times   evenly between the ends of the bucket; of the first and the last public one, where it is thinner than
+                 its inner edge, exponentially from the density there
 single values    at the value: a jump
 an open end      exponentially: the scale is its count divided by the density at its edge, at least 1/20 and at most
-                 20 widths of the nearest bucket of several values. That density continues the fall between the two
-                 nearest such buckets, by a factor of at most 4; it is the nearest one's where there is no fall. Without
-                 any, a jump at the edge
+                 20 widths of the nearest bucket of several values. The density at an edge continues the fall between
+                 the two nearest such buckets, by a factor of at most 4; it is the nearest one's where there is no fall.
+                 Without any, a jump at the edge
 ================ ====================================================================================================
 
 The quantile is where a share ``level`` of these records lies at or below; among integers, days and microseconds, the
@@ -47,6 +48,7 @@ __all__ = ["Profile", "Stretch", "difference", "on_line", "stretch_of"]
 
 _FINENESS = 100  # steps of a bucket's width that a value is rounded to, at least
 _FARTHEST = 20  # widths of the neighbour that the scale of an open end spans at most, and one in as many at least
+_NEAREST = 2  # buckets from which the density at an edge is continued
 _STEEPEST = Fraction(4)  # times that the density falls from the middle of the neighbour to the edge, at most
 _DIGITS = Context(prec=30)
 
@@ -162,18 +164,49 @@ class Profile:
         It is 0 where there is no neighbour of several values.
         """
         index = int(self.index[place])
-        above = stretch_of(self.partition, index).high is None
-        first, count = self.partition.first, self.partition.count or 0
-        inner = range(index - 1, first, -1) if above else range(index + 1, first + count - 1)
-        widths = {each: width for each in inner if (width := stretch_of(self.partition, each).width)}
-        nearest = ([each for each in widths if not self._is_single(each)] or list(widths))[:2]
-        if not nearest:
+        found = self._edge(index, above=stretch_of(self.partition, index).high is None)
+        if found is None:
             return Fraction(0)
-        width, density = widths[nearest[0]], self._beside(nearest[0]) / widths[nearest[0]]
-        if len(nearest) > 1:
-            falls = density * widths[nearest[1]] / self._beside(nearest[1])
-            density *= max(_power(falls, width / (width + widths[nearest[1]])), 1 / _STEEPEST) if falls < 1 else 1
+        density, width = found
         return min(max(self.records(place) / density, width / _FARTHEST), width * _FARTHEST)
+
+    def _edge(self, index: int, *, above: bool) -> tuple[Fraction, Fraction] | None:
+        """The density at the inner edge of an outermost bucket, and the width of the nearest bucket of several values.
+
+        The density continues the fall between the two nearest of these. Single values count where there are no others.
+        """
+        first, count = self.partition.first, self.partition.count or 0
+        inner = range(index - 1, first - 1, -1) if above else range(index + 1, first + count)
+        nearest: list[tuple[int, Fraction]] = []
+        single: list[tuple[int, Fraction]] = []
+        for each in inner:
+            if width := stretch_of(self.partition, each).width:
+                (single if self._is_single(each) else nearest).append((each, width))
+            if len(nearest) == _NEAREST:
+                break
+        if not (chosen := (nearest or single)[:_NEAREST]):
+            return None
+        width = chosen[0][1]
+        densities = [self._beside(each) / wide for each, wide in chosen]
+        if len(chosen) == 1 or densities[0] >= densities[1]:
+            return densities[0], width
+        falls = _power(densities[0] / densities[1], width / (width + chosen[1][1]))
+        return densities[0] * max(falls, 1 / _STEEPEST), width
+
+    def _reached(self, place: int, index: int, width: Fraction, share: Fraction) -> tuple[Fraction, Fraction]:
+        """How far into a closed bucket a share of its records reaches, as a share of its width; and on which scale."""
+        first, count = self.partition.first, self.partition.count
+        outermost = count is not None and index in (first, first + count - 1)
+        if not outermost or not width or count == 1:
+            return share, width
+        above = index != first
+        found = self._edge(index, above=above)
+        if found is None or self.records(place) >= found[0] * width:
+            return share, width
+        steepness = _steepness(self.records(place) / (found[0] * width))
+        gone = 1 - _exp(-steepness)
+        reached = _minus_log(1 - (share if above else 1 - share) * gone) / steepness
+        return reached if above else 1 - reached, width / max(steepness, Fraction(1))
 
     def _beside(self, index: int) -> Fraction:
         """The estimated number of records in a public bucket; the mean loss where it was not released."""
@@ -204,8 +237,9 @@ class Profile:
             return to_python(self.partition.centres(self.index[place : place + 1])[0])
         stretch = stretch_of(self.partition, index)
         if stretch.low is not None and stretch.high is not None:
-            scale = stretch.high - stretch.low
-            spot = stretch.low + share * scale
+            width = stretch.high - stretch.low
+            reached, scale = self._reached(place, index, width, share)
+            spot = stretch.low + reached * width
         elif stretch.low is None and stretch.high is None:
             return None
         else:
@@ -236,6 +270,23 @@ def _first(last: int, holds: Callable[[int], bool]) -> int:
 def _minus_log(share: Fraction) -> Fraction:
     """−ln of a share of 1, in decimals that do not depend on the machine."""
     return -Fraction(_decimal(share).ln(_DIGITS))
+
+
+def _exp(exponent: Fraction) -> Fraction:
+    return Fraction(_decimal(exponent).exp(_DIGITS))
+
+
+def _steepness(ratio: Fraction) -> Fraction:
+    """The t with (1 − e^−t)/t equal to a ratio below 1, which lies between 0 and 1/ratio; to nine digits.
+
+    >>> round(float(_steepness((1 - _exp(Fraction(-3))) / 3)), 6)
+    3.0
+    """
+    low, high = Fraction(0), 1 / ratio
+    while high - low > high / 10**9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 - _exp(-middle) > ratio * middle else (low, middle)
+    return high
 
 
 def _power(share: Fraction, exponent: Fraction) -> Fraction:

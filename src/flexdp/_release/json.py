@@ -15,9 +15,11 @@ from flexdp._core.documents import parse_json
 from flexdp._core.domains import integer
 from flexdp._core.exact import json_value
 from flexdp._core.text import is_short, safe_repr
+from flexdp._release.about import NOTHING
 from flexdp._release.columns import declared_groups
 from flexdp._release.filters import check_texts
 from flexdp._release.spec import Spec, group_index, group_labels
+from flexdp._release.stat_words import about_in
 from flexdp.accounting.budget import Budget, has_reach
 from flexdp.buckets.base import LONGEST_TEXT, Kind
 from flexdp.buckets.exact import Exact
@@ -103,6 +105,8 @@ def write(spec: Spec, budget: Budget | None, cells: KeyedHistogram, records_at_m
         if alone
         else [bucket_parameters(axis) for axis in spec.partitions],
     }
+    if spec.about != NOTHING:
+        document["about"] = spec.about.document()
     if spec.zone is not None:
         document["zone"] = spec.zone
     if spec.by:
@@ -241,6 +245,7 @@ def _spec(document: dict[str, Any]) -> Spec:
         where=where,
         derived=derived,
         of_query=of_query,
+        about=about_in(document.get("about"), kinds),
     )
 
 

@@ -67,7 +67,7 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
         return words.answer(Reading(question=question, value=None, empty=True))
     value = _count(reader) if isinstance(question, Count) else _value(reader, question)
     found = _certain(reader, question)
-    text = f"about {value_words(_short(value))}"
+    text = f"about {value_words(round(value) if isinstance(question, Count) else _short(value))}"
     return Answer(
         name=question.name,
         value=round(value) if isinstance(question, Count) else to_double(value),

@@ -42,7 +42,7 @@ PUBLISHED = (
 LONGEST_WHERE = 10_000  # characters: all of it
 ABOUT = (
     "“About” marks an estimate: the mean loss is added back to each count, and the records of a bucket are spread "
-    "evenly over it. What is guaranteed is said beside it."
+    "over it, evenly or, at the ends, thinning out. What is guaranteed is said beside it."
 )
 CITATIONS = (
     "A. Bansal, R. Chunduru, D. Data, M. Prabhakaran. Flexible Accuracy for Differential Privacy. AISTATS 2022, "

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from flexdp._core.calendar import days_since_epoch
+from flexdp._release.about import NOTHING, About
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.parse import make_grid
 from flexdp.buckets.partition import Buckets, Partition
@@ -47,6 +48,8 @@ class Spec:
         Names and canonical texts of columns that are computed from others.
     of_query
         The rows are those of a query whose records the caller vouches for.
+    about
+        What the publisher declares about the release.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Spec:
     where: str | None = None
     derived: tuple[tuple[str, str], ...] = ()
     of_query: bool = False
+    about: About = NOTHING
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from flexdp._core.domains import flag, pairs, sequence, text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
-from flexdp._release.api import Options, Releases, Request, prepare, spelled_out
+from flexdp._release.api import FILE_OPTIONS, Options, Releases, Request, prepare, spelled_out
 from flexdp._release.charged import paid_by, payer_of, run_paid
 from flexdp._release.columns import named_column
 from flexdp.buckets.base import Kind
@@ -59,9 +59,11 @@ def summary(
         The ledger and the data set that pays, as for :func:`flexdp.release`.
     width, relative, edges, exact, bounds, outside, kind
         As for :func:`flexdp.release`; by column name where they differ.
-    zone, by, by_kind, groups, unit, unit_kind, max_buckets_per_unit, per_unit
+    zone, by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
         As for :func:`flexdp.release`, the same for every column. Columns of groups and units are not released.
     where, derive, rows_are_records, engine, format, delimiter
+        As for :func:`flexdp.release`.
+    encoding, sheet, decimal, thousands, currency, date_format, title, publisher, dataset_name, period
         As for :func:`flexdp.release`.
     beta, ask
         Do not fit a summary.
@@ -147,6 +149,7 @@ def _columns(source: Any, options: Mapping[str, Any], left_out: Sequence[str]) -
         delimiter=options.get("delimiter"),
         engine=options.get("engine"),
         rows_are_records=flag("rows_are_records", options.get("rows_are_records", False)),
+        **{name: options.get(name) for name in FILE_OPTIONS},
     )
     for name in left_out:
         named_column(table, "skip", name)

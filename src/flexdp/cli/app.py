@@ -11,12 +11,32 @@ __all__ = ["cli", "main"]
 
 # Each command is a function of the same name in a module of the same name, loaded when it is called.
 _COMMANDS = (
-    "release", "summary", "columns", "query", "report", "plan", "experiment", "compare", "demo", "ledger", "web",
-)  # fmt: skip
+    "release",
+    "summary",
+    "check",
+    "columns",
+    "query",
+    "report",
+    "plan",
+    "experiment",
+    "compare",
+    "demo",
+    "ledger",
+    "web",
+)
+
+
+_CODES = (
+    "Exit codes: 0 success; 1 unexpected failure; 2 invalid input; 3 budget refused; 4 nothing survived; "
+    "5 violation found; 6 source unavailable, try again; 130 interrupted."
+)
 
 
 @click.group(
-    cls=Commands, names=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Commands,
+    names=_COMMANDS,
+    epilog=_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="flexdp")
 def cli() -> None:

@@ -8,24 +8,28 @@ code  meaning
 2     invalid input, output that could not be written, or a damaged ledger
 3     the budget in the ledger does not suffice; nothing was read
 4     nothing survived
-5     a ledger was changed (flexdp ledger verify)
-6     the ledger is locked or out of reach, or its disk is full: trying again makes sense
+5     a violation was found, or a ledger was changed
+6     the source or the ledger is out of reach for now, or could not be read to its end: trying again makes sense
 129   terminated by SIGHUP
 130   interrupted
 143   terminated by SIGTERM
 ====  =====================================================================
+
+With ``--json`` that line is a JSON object, and with ``--quiet`` it is all that standard error holds.
 """
 
 from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -36,7 +40,7 @@ import click
 
 from flexdp._core.text import visible
 from flexdp.cli.wording import speller
-from flexdp.errors import BudgetError, FlexdpError, InputError, LedgerError, P
+from flexdp.errors import BudgetError, DataError, FlexdpError, InputError, LedgerError, P, UnavailableError
 
 __all__ = [
     "BAD_INPUT",
@@ -68,6 +72,7 @@ class Run:
     spent: bool = False
     kept: str = ""  # after an interruption: what became of the work, where it is not a release
     spell: Callable[[P], str] = str  # parameters, as options of the command that runs
+    as_json: bool = False  # print the message as JSON
 
     @property
     def cost(self) -> str:
@@ -93,14 +98,35 @@ class Commands(click.Group):
         if cmd_name not in self._names:
             return None
         found: click.Command = getattr(import_module(f"flexdp.cli.{cmd_name}"), cmd_name)
+        if not any(parameter.name == "quiet" for parameter in found.params):
+            found.params.append(_quiet())
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command, and remember its options for error messages."""
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
-            ctx.ensure_object(Run).spell = speller(command.params)
+            run = ctx.ensure_object(Run)
+            run.spell = speller(command.params)
+            run.as_json = "--json" in rest  # already now: the rest may be wrong
         return name, command, rest
+
+
+def _quiet() -> click.Option:
+    return click.Option(
+        ["--quiet", "-q"],
+        is_flag=True,
+        expose_value=False,
+        callback=_silence,
+        help="Print no notes, warnings or progress on standard error; errors are printed.",
+    )
+
+
+def _silence(context: click.Context, _parameter: click.Parameter, quiet: bool) -> None:
+    """Drop what a command writes to standard error; the message that ends it is written after that."""
+    if quiet:
+        nowhere = context.with_resource(Path(os.devnull).open("w"))  # noqa: SIM115  (closed with the context)
+        context.with_resource(redirect_stderr(nowhere))
 
 
 class _Terminated(BaseException):
@@ -117,8 +143,9 @@ def _terminate(number: int, _frame: FrameType | None) -> None:
 
 def run_and_exit(group: click.Group) -> NoReturn:
     """Run the command that was typed, and exit with its code."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminate)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # Windows has no SIGHUP
+            signal.signal(getattr(signal, name), _terminate)
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115  (closed by the caller: nobody to tell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -143,31 +170,39 @@ def guarded(group: click.Group) -> int:
         click.echo(bare.format_message(), err=True)
         return BAD_INPUT
     except click.ClickException as refusal:
-        return _complain(refusal.format_message(), BAD_INPUT)
+        return _complain(run, refusal.format_message(), BAD_INPUT, "UsageError")
     except InputError as refusal:
-        return _complain(refusal.message(run.spell), BAD_INPUT)
+        code = UNAVAILABLE if isinstance(refusal, UnavailableError) else BAD_INPUT
+        return _complain(run, refusal.message(run.spell), code, type(refusal).__name__, refusal.parameter)
     except BudgetError as refusal:
-        return _complain(str(refusal), BUDGET_REFUSED)
+        return _complain(run, str(refusal), BUDGET_REFUSED, type(refusal).__name__)
     except LedgerError as refusal:
-        return _complain(f"{refusal}.", UNAVAILABLE if refusal.retry else BAD_INPUT)
+        code = UNAVAILABLE if refusal.retry else BAD_INPUT
+        return _complain(run, f"{refusal}.", code, type(refusal).__name__)
     except FlexdpError as refusal:
-        return _complain(str(refusal), BAD_INPUT)
+        code = UNAVAILABLE if isinstance(refusal, DataError) else BAD_INPUT
+        return _complain(run, str(refusal), code, type(refusal).__name__)
     except (click.Abort, KeyboardInterrupt):
-        return _complain(f"interrupted; {run.cost}.", 128 + signal.SIGINT)
+        return _complain(run, f"interrupted; {run.cost}.", 128 + signal.SIGINT, "Interrupted")
     except _Terminated as ended:
-        return _complain(f"terminated by a signal; {run.cost}.", ended.code)
+        return _complain(run, f"terminated by a signal; {run.cost}.", ended.code, "Terminated")
     except (BrokenPipeError, SystemExit):  # the reader of our output has closed the pipe; click leaves that way too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as failure:  # noqa: BLE001  (its text may hold a record)
+        kind = type(failure).__name__
         if isinstance(failure, OSError) and (run.spent or failure.errno in _FULL):
-            return _complain(f"could not write the output; {run.cost}.", BAD_INPUT)
-        return _complain(f"an unexpected {type(failure).__name__} stopped flexdp; {run.cost}.", UNEXPECTED)
+            return _complain(run, f"could not write the output; {run.cost}.", BAD_INPUT, kind)
+        return _complain(run, f"an unexpected {kind} stopped flexdp; {run.cost}.", UNEXPECTED, kind)
     return code if isinstance(code, int) else 0
 
 
-def _complain(message: str, code: int) -> int:
+def _complain(run: Run, message: str, code: int, kind: str, parameter: str | None = None) -> int:
     """Print the message on one line; words longer than a line are cut out."""
-    line = re.sub(r"\s*\n\s*", " ", message.strip())
-    click.echo("Error: " + visible(re.sub(r"\S{200,}", "…", line)), err=True)
+    line = visible(re.sub(r"\S{200,}", "…", re.sub(r"\s*\n\s*", " ", message.strip())))
+    if run.as_json:
+        error = {"code": code, "kind": kind, "parameter": parameter, "message": line, "spent": run.spent}
+        click.echo(json.dumps({"error": error}), err=True)
+    else:
+        click.echo(f"Error: {line}", err=True)
     return code

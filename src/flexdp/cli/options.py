@@ -15,10 +15,14 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
 
 __all__ = [
+    "ABOUT",
     "AS_JSON",
     "DELIMITER",
+    "ENCODING",
     "FORMAT",
     "IN_DATABASE",
+    "SHEET",
+    "WRITTEN",
     "all_of",
     "bounds_pair",
     "comma_separated",
@@ -94,14 +98,32 @@ def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None
 
 
 FORMAT = click.option(
-    "--format", type=click.Choice(["csv", "jsonl", "parquet"]), help="File format; default: taken from the file name."
+    "--format",
+    type=click.Choice(["csv", "jsonl", "json", "parquet", "arrow", "xlsx"]),
+    help="File format; default: taken from the file name.",
 )
 DELIMITER = click.option(
     "--delimiter", metavar="C", callback=_tab, help="Delimiter of CSV files; default: taken from the header."
 )
+ENCODING = click.option(
+    "--encoding", metavar="E", help="Encoding of CSV and JSON files; default: UTF-8. E.g. cp1252, latin-1, utf-16."
+)
+SHEET = click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook; default: the first.")
+WRITTEN = (
+    click.option("--decimal", metavar="C", help="Decimal mark of numbers in text: . (default) or ,"),
+    click.option("--thousands", metavar="C", help="Mark between thousands of numbers in text: , . ' _ or ' '."),
+    click.option("--currency", multiple=True, metavar="C", help="Sign that may stand beside numbers in text, e.g. €."),
+    click.option("--date-format", metavar="F", help="Format of dates in text, e.g. %d.%m.%Y; default: %Y-%m-%d."),
+)
+ABOUT = (
+    click.option("--title", metavar="T", help="Title of the page."),
+    click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page."),
+    click.option("--dataset-name", metavar="N", help="Name of the data set, for the JSON and the page."),
+    click.option("--period", metavar="P", help="Period that the data covers, for the JSON and the page."),
+)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 IN_DATABASE = click.option(
-    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db or .sqlite file."
+    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db, .sqlite or .duckdb file."
 )
 _LABELS = (
     click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
@@ -117,6 +139,7 @@ _LABELS = (
         callback=comma_separated,
         help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
     ),
+    click.option("--other", metavar="NAME", help="One more group, for the records that --groups does not cover."),
     click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
     click.option(
         "--unit-kind",
@@ -189,6 +212,9 @@ _TABLE = (
     IN_DATABASE,
     DELIMITER,
     FORMAT,
+    ENCODING,
+    SHEET,
+    *WRITTEN,
     AS_JSON,
 )
 
@@ -227,7 +253,7 @@ def source_of(files: tuple[str, ...], table: str | None) -> Any:
         raise InputError(
             "table",
             "applies to databases only",
-            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite or .sqlite3.",
+            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite, .sqlite3, .duckdb or .ddb.",
         )
     return files[0], table
 
@@ -240,7 +266,8 @@ def prepared(source: tuple[str, ...], column: str, table: str | None, **options:
     if options["separately"] and not also:
         raise InputError("separately", "needs several columns", remedy=("Name the others with ", P("also"), "."))
     names = [column, *also]
-    options["ask"] = list(options["ask"]) or None
+    for name in ("ask", "currency"):
+        options[name] = list(options[name]) or None
     for name in ("width", "bounds"):
         options[name] = _each(name, options[name], names)
     return prepare(

@@ -22,31 +22,14 @@ from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text, value_text
 from flexdp._core.files import replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
-from flexdp._release.answers import Answer, check_order
+from flexdp._release.answers import Answer
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.asking import level_of
 from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
+from flexdp._release.stat_words import stat_question
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-from flexdp.statistics import (
-    IQR,
-    Count,
-    Max,
-    MaxAtLeast,
-    Mean,
-    Median,
-    Min,
-    Mode,
-    Quantile,
-    Range,
-    Statistic,
-    Std,
-    Sum,
-    Support,
-    Top,
-)
-from flexdp.statistics.parse import parse_statistic
 
 __all__ = [
     "AtomicFile",
@@ -107,44 +90,7 @@ def _answered(word: str, readable: Readable) -> Answer:
 
 
 def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
-    if word == "counts":
-        return StatQuery(word, Readable.counts)
-    statistic = parse_statistic(word, parameter="stat", also=("counts",))
-    if points and statistic.ordered:
-        raise InputError(
-            "stat", f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
-        )
-    for kind in kinds:
-        check_order(statistic, kind)
-        if isinstance(statistic, Mean | Sum | Std) and kind in ("date", "datetime"):
-            raise InputError("stat", f"{word} needs numbers", remedy="For dates and times, ask for the median.")
-    return StatQuery(word, _asked(statistic))
-
-
-def _asked(statistic: Statistic) -> Callable[[Readable], Answer]:
-    """The method of a release that answers a statistic."""
-    if isinstance(statistic, MaxAtLeast):
-        return partial(Readable.max_at_least, count=statistic.count)
-    if isinstance(statistic, Top):
-        return partial(Readable.top, count=statistic.count)
-    if isinstance(statistic, Quantile):
-        return partial(Readable.quantile, level=statistic.level)
-    return _METHODS[type(statistic)]
-
-
-_METHODS: dict[type, Callable[[Readable], Answer]] = {
-    Max: Readable.max,
-    Min: Readable.min,
-    Range: Readable.range,
-    Median: Readable.median,
-    IQR: Readable.iqr,
-    Mode: Readable.mode,
-    Support: Readable.support,
-    Count: Readable.count,
-    Sum: Readable.sum,
-    Mean: Readable.mean,
-    Std: Readable.std,
-}
+    return StatQuery(word, stat_question(word, kinds, points=points))
 
 
 def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str, Any]:

@@ -14,7 +14,11 @@ __all__ = ["query"]
 
 @click.command()
 @table_options
-@click.option("--dialect", metavar="D", help="Show the query in another dialect: postgres, sqlite, spark, snowflake, …")
+@click.option(
+    "--dialect",
+    metavar="D",
+    help="Show the query in another dialect: clickhouse, duckdb, mariadb, postgres, spark or sqlite.",
+)
 def query(
     source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any
 ) -> int:

@@ -15,22 +15,15 @@ import click
 from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
+from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import comma_separated, paying, prepared, table_options
+from flexdp.cli.options import ABOUT, all_of, comma_separated, paying, prepared, table_options
 from flexdp.cli.output import AtomicFile, all_answers, json_document, print_answers, stats_of_each
-from flexdp.errors import InputError
+from flexdp.errors import InputError, spelled
 
 __all__ = ["publish", "release"]
 
 _LARGE_DELTA = Fraction(1, 100)  # warn from here
-_WRITTEN = {
-    "number": "numbers written like 1234.5",
-    "integer": "whole numbers written like 1234",
-    "date": "dates written like 2024-12-31",
-    "datetime": "datetimes written like 2024-12-31T18:30",
-    "boolean": "true or false",
-}
-_WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00"
 
 
 @click.command()
@@ -59,6 +52,7 @@ _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
 @paying
+@all_of(ABOUT)
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(
@@ -110,20 +104,25 @@ def publish(
     questions = stats_of_each(stats, request)
     _warn(request)
     published: Any = None
+    payment: Any = None
     unwritten = False
     try:
         with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
                 published = work(charged=partial(setattr, run, "spent", True))
-            run.spent = published.payment is None or not published.payment.free
+            payment = published.payment
+            run.spent = payment is None or not payment.free
+            published = _showing(published, stats, request)
             target.write(published)
     except OSError:  # what has been paid for is printed all the same
         if published is None:
             raise
         unwritten = True
-    _tell_cost(published, payer)
+    _tell_cost(published, payer, payment)
     each = list(published.values()) if request.separately else [published]
-    _tell_reading(request, asked=told and all(one.survived for one in each))
+    if not told or not all(one.survived for one in each):
+        for line in how_it_was_read(request):
+            click.echo(visible(spelled(line, run.spell)), err=True)
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
@@ -148,6 +147,15 @@ def publish(
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 
+def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
+    """The release, whose page shows the statistics that were named; answers that were asked for are on it anyway."""
+    shown = []
+    for one, question in zip(published.values() if request.separately else [published], request.questions, strict=True):
+        asked = () if question.wanted is None else question.wanted.words
+        shown.append(one._showing([word for word in stats if word not in asked]))
+    return type(published)(shown) if request.separately else shown[0]
+
+
 def _warn(request: Any) -> None:
     """Warn of choices that protect little; they are carried out all the same."""
     epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
@@ -166,9 +174,8 @@ def _warn(request: Any) -> None:
         )
 
 
-def _tell_cost(published: Any, payer: Any) -> None:
+def _tell_cost(published: Any, payer: Any, payment: Any) -> None:
     """Say what was spent and, with a ledger, what is left."""
-    payment = published.payment
     if payment is None:
         click.echo(
             f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
@@ -188,20 +195,6 @@ def _draws(stream: Any) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def _tell_reading(request: Any, *, asked: bool) -> None:
-    """Say how cells of columns without a declared type must be written to count."""
-    for axis in () if asked else (axis for each in request.questions for axis in each.counting.values):
-        if axis.column.undeclared and axis.kind in _WRITTEN:
-            written = _WRITTEN[axis.kind] if axis.zone is None else _WITH_OFFSET
-            timed = axis.zone is None and axis.kind in ("date", "datetime")
-            zone = " Use --zone to read datetimes with an offset." if timed else ""
-            click.echo(
-                f"{visible(axis.column.label.capitalize())} was read as {written}; other cells were not counted. "
-                f"Use --kind to read it differently.{zone}",
-                err=True,
-            )
 
 
 def _status(message: str) -> Any:

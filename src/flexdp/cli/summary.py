@@ -11,10 +11,15 @@ from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.cli.errors import Run
 from flexdp.cli.options import (
+    ABOUT,
     AS_JSON,
     DELIMITER,
+    ENCODING,
     FORMAT,
     IN_DATABASE,
+    SHEET,
+    WRITTEN,
+    all_of,
     comma_separated,
     group_options,
     labels,
@@ -53,6 +58,7 @@ __all__ = ["summary"]
 @IN_DATABASE
 @DELIMITER
 @FORMAT
+@all_of((ENCODING, SHEET, *WRITTEN, *ABOUT))
 @AS_JSON
 @click.pass_obj
 def summary(
@@ -82,6 +88,7 @@ def summary(
     from flexdp._release.summary import prepare_summary, shares_of
 
     payer, kinds = payer_of(ledger, dataset, fresh), _named(columns)
+    options["currency"] = list(options["currency"]) or None
     request = prepare_summary(
         source_of(source, table),
         kinds or None,

@@ -216,7 +216,8 @@ def _flow_by_digits(edges: Edges, a: NDArray[Any], b: NDArray[Any], total: int) 
         room = np.concatenate((np.full(links, roof, dtype=object), on_edge, demand, supply))
         room = np.minimum(room // 2**shift, roof)
         room[:links] = roof
-        graph = csr_array((room.astype(np.int32), (starts, ends)), shape=(n + m + 2, n + m + 2))
+        places = (starts.astype(np.int32), ends.astype(np.int32))  # scipy before 1.15 takes no others
+        graph = csr_array((room.astype(np.int32), places), shape=(n + m + 2, n + m + 2))
         carried = maximum_flow(graph, n + m, n + m + 1).flow
         sent = np.asarray(carried[x, y]).reshape(-1).astype(object) * 2**shift
         np.add.at(on_edge, np.arange(links), sent)

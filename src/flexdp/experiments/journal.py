@@ -6,7 +6,6 @@ process, cannot use the same folder. A line truncated by a crash is dropped and 
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Mapping
 from fractions import Fraction
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from flexdp._core.files import lock
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Cell, Key, Settings
@@ -47,7 +47,7 @@ class Journal:
         with writing(self._path):
             self._stream = self._path.open("a+b")
         try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._stream)
         except OSError:
             self._stream.close()
             raise self._unusable(

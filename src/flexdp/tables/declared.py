@@ -11,6 +11,7 @@ from flexdp._core.domains import choice
 from flexdp._core.text import is_short, is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
+from flexdp.tables.written import WRITTEN, Written
 
 __all__ = ["Column", "check_unicode", "label_reading", "no_column", "no_name", "pick", "reading"]
 
@@ -58,6 +59,8 @@ class Column:
         to read such a column; ``kind`` is the library's choice.
     engine_name
         The engine's name for the column, where it differs.
+    written
+        How cells of text are written where they are read as numbers or dates.
     derived
         The meaning of a column that is computed from others, row by row.
 
@@ -65,6 +68,8 @@ class Column:
     --------
     >>> Column(name="age", type_name="BIGINT", kind="integer").label
     "column 'age'"
+    >>> Column(name="day", type_name="TIMESTAMPTZ", kind="datetime", zoned=True).needs_zone("date")
+    True
     """
 
     name: str | None
@@ -79,12 +84,30 @@ class Column:
     follows: bool = False
     inferred: bool = False
     engine_name: str = ""
+    written: Written = WRITTEN
     derived: Any = None
 
     @property
     def may_be_zoned(self) -> bool:
         """True if datetimes may carry an offset from UTC, as in text files; the caller says so by giving a zone."""
-        return self.undeclared and self.default == "text"
+        dates = self.written.dates
+        return self.undeclared and self.default == "text" and (dates is None or dates.zoned)
+
+    def needs_zone(self, kind: Kind) -> bool:
+        """Tell whether a zone must be given to read the column as a kind.
+
+        Parameters
+        ----------
+        kind
+            The kind.
+
+        Returns
+        -------
+        bool
+            True for datetimes with a time zone, declared or written with an offset.
+        """
+        dates = self.written.dates
+        return self.zoned or (dates is not None and dates.zoned and kind in ("date", "datetime"))
 
     @property
     def label(self) -> str:

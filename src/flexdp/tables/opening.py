@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,27 @@ import numpy as np
 from flexdp._core.domains import elements, path_text
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
-from flexdp.tables.dbapi.source import EngineName, check_engine, open_dbapi
+from flexdp.tables.clickhouse.run import is_connection as is_chdb
+from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
 from flexdp.tables.declared import Column, no_column
+from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
-from flexdp.tables.duckdb.source import open_connection, open_relation
+from flexdp.tables.duckdb.source import open_connection, open_file, open_relation
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
+from flexdp.tables.frames.stream import is_stream, open_stream
+from flexdp.tables.mariadb.run import is_connection as is_pymysql
+from flexdp.tables.mariadb.source import is_address as is_mariadb
+from flexdp.tables.mariadb.source import open_mariadb
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.table import open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark
+from flexdp.tables.sql.served_table import ServedTable
+from flexdp.tables.sqlalchemy import source as alchemy
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import EXTENSIONS, open_sqlite
 from flexdp.tables.table import Table
@@ -39,6 +47,7 @@ def open_table(
     delimiter: object = None,
     engine: object = None,
     rows_are_records: bool = False,
+    **cells: object,
 ) -> Table:
     """Open a source and read what it declares.
 
@@ -57,6 +66,9 @@ def open_table(
         The engine behind a DB-API connection.
     rows_are_records
         The caller vouches for a query whose plan does not show that its rows are records.
+    cells
+        For files: their ``encoding``, the ``sheet`` of a workbook, and how cells of text are written (``decimal``,
+        ``thousands``, ``currency``, ``date_format``).
 
     Returns
     -------
@@ -74,29 +86,35 @@ def open_table(
     >>> [column.kind for column in open_table(np.array([1.5, 2.5])).columns]
     ['number']
     """
+    if _library_of(source) == "narwhals" and hasattr(source, "to_native"):
+        source = source.to_native()  # which may be a pandas frame, with types of its own
     listed = elements(source) if isinstance(source, Sequence) else None
     pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
     if pair is not None and (served := _open_pair(pair[0], pair[1], engine, rows_are_records)) is not None:
-        _refuse_file_options(file_format, delimiter)
+        _refuse_file_options(file_format, delimiter, cells)
         return served
     if is_frame(source):
-        _refuse_file_options(file_format, delimiter)
+        _refuse_file_options(file_format, delimiter, cells)
         _refuse_engine(engine, "a Spark DataFrame")
         return open_spark(source, rows_are_records=rows_are_records)
     _refuse_engine(engine, "a file, a frame or an array")
     library = _library_of(source)
-    if rows_are_records and not (library == "duckdb" or (library == "polars" and hasattr(source, "collect"))):
+    computed = library == "duckdb" or (library == "polars" and hasattr(source, "collect"))
+    computed = computed or (library is None and is_stream(source))
+    if rows_are_records and not computed:
         raise InputError(
-            "rows_are_records", "applies to relations, lazy frames, DataFrames of Spark, tables and views of databases",
+            "rows_are_records",
+            "applies to relations, lazy frames, DataFrames of Spark, Arrow streams, tables and views of databases",
             remedy="Leave it out.",
         )  # fmt: skip
     if isinstance(source, str | os.PathLike):
         path = path_text("source", source)
         _refuse_lone_database(path)
-        return open_files([path], file_format, delimiter, echo=True)
+        return open_files([path], file_format, delimiter, echo=True, **cells)
     if listed is not None and column is not None and _all_paths(listed):
-        return open_files(listed, file_format, delimiter, echo=all(isinstance(path, os.PathLike) for path in listed))
-    _refuse_file_options(file_format, delimiter)
+        echo = all(isinstance(path, os.PathLike) for path in listed)
+        return open_files(listed, file_format, delimiter, echo=echo, **cells)
+    _refuse_file_options(file_format, delimiter, cells)
     if library == "pandas" and hasattr(source, "iloc"):
         if hasattr(source, "columns"):
             return open_pandas(source)
@@ -115,10 +133,12 @@ def open_table(
     if listed is not None and isinstance(source, list | tuple):
         no_column(column, "a list of values")
         return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
+    if is_stream(source):
+        return open_stream(source, rows_are_records=rows_are_records)
     raise InputError(
         "source",
         "must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB relation, "
-        "a Spark DataFrame or a pair (connection, 'table')",
+        "a Spark DataFrame, an object with an Arrow stream or a pair (connection, 'table')",
         given=safe_repr(source),
     )
 
@@ -134,14 +154,14 @@ def is_database(place: str) -> bool:
     Returns
     -------
     bool
-        True for an address of PostgreSQL and for a path with an extension of SQLite.
+        True for an address of PostgreSQL or MariaDB and for a path with an extension of SQLite or DuckDB.
 
     Examples
     --------
     >>> is_database("clinic.db"), is_database("postgresql://host/clinic"), is_database("visits.csv")
     (True, True, False)
     """
-    return is_address(place) or place.lower().endswith(EXTENSIONS)
+    return is_address(place) or is_mariadb(place) or place.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS))
 
 
 def _open_pair(place: Any, table: Any, engine: object, vouched: bool) -> Table | None:
@@ -151,28 +171,56 @@ def _open_pair(place: Any, table: Any, engine: object, vouched: bool) -> Table |
         if is_address(address):
             _refuse_engine(engine, "an address")
             return open_postgres(address, table, rows_are_records=vouched)
+        if is_mariadb(address):
+            _refuse_engine(engine, "an address")
+            return open_mariadb(address, table, rows_are_records=vouched)
         if address.lower().endswith(EXTENSIONS):
             _refuse_engine(engine, "a file")
             return open_sqlite(address, table, rows_are_records=vouched)
+        if address.lower().endswith(DUCKDB_EXTENSIONS):
+            _refuse_engine(engine, "a file")
+            return open_file(address, table, rows_are_records=vouched)
         return None
+    if alchemy.is_engine(place) or alchemy.is_connection(place):
+        _refuse_engine(engine, "SQLAlchemy, which names its own")
+        return _open_alchemy(place, table, vouched)
     if not (hasattr(place, "cursor") and hasattr(place, "close")):
         return None
+    return _open_driver(place, table, engine, vouched)
+
+
+def _open_alchemy(place: Any, table: Any, vouched: bool) -> Table:
+    """Open a table of a connection or an engine of SQLAlchemy."""
+    name = alchemy.engine_name(place)
+
+    def open_on(con: Any) -> ServedTable:
+        found = _open_driver(con, table, name, vouched)
+        assert isinstance(found, ServedTable)  # the engines behind SQLAlchemy all are
+        return found
+
+    if alchemy.is_engine(place):
+        return alchemy.open_engine(place, open_on)
+    return open_on(alchemy.driver_connection(place))
+
+
+def _open_driver(place: Any, table: Any, engine: object, vouched: bool) -> Table:
+    """Open a table of a driver's connection."""
     own = next((name for name, fits in _NATIVE.items() if fits(place)), None)
     chosen = own if engine is None else check_engine(engine)
     if chosen is None:
         raise InputError(
             "engine",
             f"is missing: {safe_repr(place)} does not say what it is connected to",
-            remedy=("Set ", P("engine"), " to 'postgres', 'sqlite' or 'duckdb'."),
+            remedy=("Set ", P("engine"), f" to {NAMED}."),
         )
     if own is not None and chosen != own:
         raise InputError(
             "engine", f"must be that of the connection, {own!r}", given=repr(chosen), remedy="Leave it out."
         )
-    if own is None:
-        return open_dbapi(place, table, chosen, rows_are_records=vouched)
     if own == "duckdb":
         return open_connection(place, table, rows_are_records=vouched)
+    if own in (None, "mariadb", "clickhouse"):
+        return open_dbapi(place, table, chosen, rows_are_records=vouched)
     opened = open_postgres if own == "postgres" else open_sqlite
     return opened(place, table, rows_are_records=vouched)
 
@@ -182,8 +230,8 @@ def _refuse_engine(engine: object, what: str) -> None:
         raise InputError("engine", f"does not apply to {what}", remedy="Leave it out.")
 
 
-def _refuse_file_options(file_format: object, delimiter: object) -> None:
-    for name, value in (("format", file_format), ("delimiter", delimiter)):
+def _refuse_file_options(file_format: object, delimiter: object, cells: Mapping[str, object]) -> None:
+    for name, value in (("format", file_format), ("delimiter", delimiter), *cells.items()):
         if value is not None:
             raise InputError(name, "applies to files only", remedy="Leave it out.")
 
@@ -191,18 +239,22 @@ def _refuse_file_options(file_format: object, delimiter: object) -> None:
 def _refuse_lone_database(path: str) -> None:
     """Refuse a database without a table. An address is not repeated: it may hold a password."""
     if "://" in path or "password=" in path:
-        if is_address(path):
+        if is_address(path) or is_mariadb(path):
             raise InputError("table", _LONE, remedy="Pass (address, 'table').")
         raise InputError(
-            "source", "is an address of an unknown kind", remedy="Those of PostgreSQL begin with postgresql://."
+            "source",
+            "is an address of an unknown kind",
+            remedy="Those of databases begin with postgresql:// or mariadb://.",
         )
-    if path.lower().endswith(EXTENSIONS):
+    if path.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS)):
         raise InputError("table", _LONE, remedy="Pass (path, 'table').")
 
 
 _LONE = ("is missing: ", P("source"), " is a database")
 _NATIVE: dict[EngineName, Callable[[object], bool]] = {
     "postgres": is_psycopg,
+    "mariadb": is_pymysql,
+    "clickhouse": is_chdb,
     "sqlite": is_sqlite,
     "duckdb": is_duckdb,
 }
@@ -216,7 +268,7 @@ def _library_of(source: object) -> str | None:
     """Return the library that an object's classes come from."""
     for cls in type(source).__mro__:
         root = cls.__module__.split(".")[0]
-        if root in ("pandas", "polars", "pyarrow"):
+        if root in ("narwhals", "pandas", "polars", "pyarrow"):
             return root
         if root in ("duckdb", "_duckdb") and cls.__name__ == "DuckDBPyRelation":
             return "duckdb"

@@ -56,9 +56,9 @@ def rank_query_of(
 
 def _text(query: RankQuery, records: str, exact: Counting, requests: Sequence[Request], *, listing: bool) -> str:
     group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
-    copy = f"CREATE TEMP TABLE {_RECORDS} AS\n{records}"
-    cells = f"CREATE TEMP TABLE {_CELLS} AS\n{query.grouped()}"
+    copy = f"CREATE TEMPORARY TABLE {_RECORDS} AS\n{records}"
+    cells = f"CREATE TEMPORARY TABLE {_CELLS} AS\n{query.grouped()}"
     listed = [query.group_counts()] if listing else []
     asked = [query.statement(request, cuts_within(query, request), group) for request in requests]
     later = query.statement(Request(), (), group, shown="SELECT place, x FROM :cuts")
-    return ";\n\n".join([copy, cells, *listed, *asked, later])
+    return ";\n\n".join(text + query.dialect.ending for text in (copy, cells, *listed, *asked, later))

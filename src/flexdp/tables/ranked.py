@@ -14,7 +14,10 @@ from flexdp.sharp.scale import Scale
 from flexdp.tables.counting import Counting
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["Copyable", "GroupedRanks", "Probed", "Sortable"]
+__all__ = ["NOTHING", "Copyable", "GroupedRanks", "Probed", "Sortable"]
+
+
+NOTHING = Request()
 
 
 class GroupedRanks(Protocol):
@@ -33,10 +36,13 @@ class GroupedRanks(Protocol):
     def group(self, key: Sequence[Any]) -> Ranks:
         """Return the ranks of one group, which need not occur; its key is written as in ``Counting.declared``."""
 
-    def together(self, groups: Sequence[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
+    def together(
+        self, groups: Sequence[tuple[Any, ...]], first: Request = NOTHING
+    ) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
         """Return each of several groups with its ranks, in any order; small ones are read together where possible.
 
-        Ranks are to be used before the next are asked for.
+        Otherwise the windows of ``first``, which have no ends, are read for all groups together. Ranks are to be used
+        before the next are asked for.
         """
 
     def whole(self) -> Ranks:

@@ -21,8 +21,9 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Window
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counted, Counting
+from flexdp.tables.group_ranks import first_together
 from flexdp.tables.interrupts import run
-from flexdp.tables.ranked import Copyable, GroupedRanks, Probed, Sortable
+from flexdp.tables.ranked import NOTHING, Copyable, GroupedRanks, Probed, Sortable
 from flexdp.tables.sorted_ranks import SortedCopy, read_together, safely
 from flexdp.tables.sql.rank_query import CROWDED, FINER_BITS, RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
@@ -163,7 +164,11 @@ class _Sorted:
     def group(self, key: Sequence[Any]) -> Ranks:  # noqa: ARG002
         raise _no_groups()
 
-    def together(self, groups: Sequence[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Ranks]]:  # noqa: ARG002
+    def together(
+        self,
+        groups: Sequence[tuple[Any, ...]],  # noqa: ARG002
+        first: Request = NOTHING,  # noqa: ARG002
+    ) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
         raise _no_groups()
 
     def group_counts(self) -> KeyedHistogram:
@@ -231,9 +236,11 @@ class _Copied:
         records = np.array(cells[-1], dtype=np.int64)
         return histogram_of(Counted(tuple(keys), records), axes)
 
-    def together(self, groups: Sequence[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
+    def together(
+        self, groups: Sequence[tuple[Any, ...]], first: Request = NOTHING
+    ) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
         if self._workspace.arrays is None:
-            yield from ((group, self.group(group)) for group in groups)
+            yield from first_together(self._query, self._workspace, groups, first, self.group, _window)
             return
         counted = self.group_counts()
         sizes = dict(zip(counted.rows(slice(None)), counted.counts.tolist(), strict=True))

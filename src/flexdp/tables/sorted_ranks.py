@@ -13,6 +13,7 @@ from flexdp.errors import DataError, FlexdpError
 from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Ranks, Reply, Request, Tally
 from flexdp.sharp.scale import NUMBERS, Scale
+from flexdp.tables.sql.group_query import values_together
 from flexdp.tables.sql.rank_query import EXACT_TALLY, RankQuery
 from flexdp.tables.sql.workspace import Workspace
 
@@ -95,7 +96,7 @@ def read_together(
     if not groups:
         return
     assert workspace.arrays is not None
-    found = workspace.arrays(query.values_together(groups))
+    found = workspace.arrays(values_together(query, groups))
     values, starts = safely(lambda: _split(found, len(groups)))
     for place, group in enumerate(groups):
         yield group, SortedCopy(query, workspace, group, values[starts[place] : starts[place + 1]])

@@ -28,13 +28,14 @@ from flexdp._release.published import Release
 from flexdp._release.readable import Readable
 from flexdp._release.sentences import Words, unit_id
 from flexdp._release.spec import Part
+from flexdp._release.stat_words import stat_question
 from flexdp.report.axes import label
 from flexdp.report.charts.api import chart
 from flexdp.report.charts.bars import unit_of
 from flexdp.report.document import Document
 from flexdp.report.html.parts import answer_list, capital, figure, foot, head, scrolling, section
 
-__all__ = ["page", "standard_answers"]
+__all__ = ["page", "shown_answers", "standard_answers"]
 
 _MOST_ROWS = 100  # of a table; the JSON has them all
 
@@ -44,6 +45,22 @@ def standard_answers(release: Release) -> list[Answer]:
 
     They refer to all groups together. Answers that were asked for come first.
     """
+    shown = shown_answers(release, release)
+    names = {answer.name for answer in shown}
+    return shown + [answer for answer in _usual(release) if answer.name not in names]
+
+
+def shown_answers(release: Release, readable: Readable) -> list[Answer]:
+    """Return the answers to the statistics that the publisher wants shown; the counts are in the picture anyway."""
+    if release.budget is None or not len(release.cells):
+        return []
+    spec = release.spec
+    asked = [word for word in spec.about.stats if word != "counts"]
+    points = len(spec.columns) > 1
+    return [stat_question(word, set(spec.kinds), points=points)(readable) for word in asked]
+
+
+def _usual(release: Release) -> list[Answer]:
     if release.asked is not None or release.budget is None:
         return _with_asked(release)
     if release.spec.ordered:
@@ -94,7 +111,7 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
         Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2, areas=areas
     )
     parts = [
-        head(title, (PUBLISHED, *release.conditions)),
+        head(title, (PUBLISHED, *release.conditions), spec.about),
         answer_list(standard_answers(release)),
         figure(chart(found, name="fd", alone=False), caption),
         _groups(release, found),
@@ -120,7 +137,7 @@ def _asked_page(content: Mapping[str, Any], release: Release) -> str:
     rows = [[capital(answer.name), answer.text] for answer in told]
     return "".join(
         [
-            head(title, (ASKED, *release.conditions)),
+            head(title, (ASKED, *release.conditions), spec.about),
             answer_list(told),
             "" if spec.by else f"{scrolling('Answers', ['Statistic', 'Answer'], rows)}\n",
             section("Promised to the people in the data", [str(release.privacy), protected(spec, bucketed=False)]),
@@ -141,13 +158,20 @@ def _ends(view: Readable) -> list[Answer]:
     return [view.max(), view.min(), view.median(), view.quantile("0.99")]
 
 
+def _of_group(release: Release, view: Readable) -> list[Answer]:
+    shown = shown_answers(release, view)
+    names = {answer.name for answer in shown}
+    usual = _ends(view) if release.spec.ordered else [view.mode()]
+    return shown + [answer for answer in usual if answer.name not in names]
+
+
 def _groups(release: Release, document: Document) -> str:
     """The answers of each group by itself, as a table."""
     if document.groups is None or not document.keys:
         return ""
     groups = list(release.by_group().items())
     told = [
-        (group if isinstance(group, tuple) else (group,), _ends(view) if release.spec.ordered else [view.mode()])
+        (group if isinstance(group, tuple) else (group,), _of_group(release, view))
         for group, view in groups[:_MOST_ROWS]
     ]
     titles = [*document.by, *(capital(answer.name) for answer in told[0][1])]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flexdp._core.text import markup
+from flexdp._release.about import NOTHING, About
 from flexdp._release.answers import Answer
 from flexdp.report.charts.svg import PALETTE
 from flexdp.report.charts.svg import STYLE as PICTURE
@@ -48,15 +49,18 @@ details:not([open]){display:none}}
 _POLICY = "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
 
 
-def head(title: str, lead: Iterable[str]) -> str:
-    """Begin a page: its title, its policy and style, and a first paragraph."""
+def head(title: str, lead: Iterable[str], about: About = NOTHING) -> str:
+    """Begin a page: its title, its policy and style, what the publisher declares, and a first paragraph."""
+    declared = " ".join(text for text in (f"{title}." if about.title else "", about.facts) if text)
+    title = about.title or title
+    facts = f'<p class="long">{markup(declared)}</p>' if declared else ""
     allowed = _POLICY.format(base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode())
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{markup(title)}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="generator" content="flexdp"><style>{_STYLE}</style></head>\n<body><main>'
-        f'<h1 class="long">{markup(title)}</h1>'
+        f'<h1 class="long">{markup(title)}</h1>{facts}'
         f'<p class="lead long">{markup(" ".join(lead))}</p>\n'
     )
 

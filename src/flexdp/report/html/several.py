@@ -64,7 +64,7 @@ def page_of_several(content: Mapping[str, Any], releases: Releases) -> str:
     own = zip(releases, listed, content["releases"], strict=True)
     return "".join(
         [
-            head(title, (PUBLISHED, "All columns share one budget.")),
+            head(title, (PUBLISHED, "All columns share one budget."), listed[0].spec.about),
             _overview(releases, told),
             _section_of_privacy(releases),
             *(_column(name, release, part, told[name]) for name, release, part in own),

@@ -7,19 +7,18 @@ from typing import Any, Literal, TypeAlias
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
+from flexdp.tables.clickhouse.source import open_clickhouse
 from flexdp.tables.dbapi.run import postgres_session
+from flexdp.tables.mariadb.source import open_mariadb
 from flexdp.tables.postgres.source import table_of
 from flexdp.tables.sql.served_table import ServedTable, check_name
 
-__all__ = ["EngineName", "check_engine", "open_dbapi"]
+__all__ = ["NAMED", "EngineName", "check_engine", "open_dbapi"]
 
-EngineName: TypeAlias = Literal["postgres", "sqlite", "duckdb"]
+EngineName: TypeAlias = Literal["postgres", "sqlite", "duckdb", "mariadb", "clickhouse"]
 
-_ENGINES: tuple[EngineName, ...] = ("postgres", "sqlite", "duckdb")
-_SHOWN_ONLY = (
-    "bigquery", "clickhouse", "databricks", "mysql", "mariadb", "oracle", "presto", "redshift", "snowflake", "trino",
-    "tsql", "athena", "hive", "spark",
-)  # fmt: skip
+_ENGINES: tuple[EngineName, ...] = ("postgres", "sqlite", "duckdb", "mariadb", "clickhouse")
+NAMED = "'postgres', 'mariadb', 'clickhouse', 'sqlite' or 'duckdb'"  # in messages
 
 
 def check_engine(engine: object) -> EngineName:
@@ -27,21 +26,18 @@ def check_engine(engine: object) -> EngineName:
     for known in _ENGINES:
         if isinstance(engine, str) and engine == known:
             return known
-    listed = "'postgres', 'sqlite' or 'duckdb'"
-    if isinstance(engine, str) and engine in _SHOWN_ONLY:
-        raise InputError(
-            "engine",
-            f"must be {listed}: queries for others can be shown, not run",
-            given=safe_repr(engine),
-            remedy=f"To see the query, call flexdp.query(…, dialect={safe_repr(engine)}).",
-        )
-    near = difflib.get_close_matches(str(engine), (*_ENGINES, *_SHOWN_ONLY), n=1) if isinstance(engine, str) else []
-    hint = f"Did you mean {near[0]!r}?" if near else ""
-    raise InputError("engine", f"must be {listed}", given=safe_repr(engine), remedy=hint)
+    near = difflib.get_close_matches(str(engine), _ENGINES, n=1) if isinstance(engine, str) else []
+    hint = "Its dialect is similar, but only MariaDB is tested." if engine == "mysql" else ""
+    hint = f"Did you mean {near[0]!r}?" if near else hint
+    raise InputError("engine", f"must be {NAMED}", given=safe_repr(engine), remedy=hint)
 
 
 def open_dbapi(con: Any, table: object, engine: EngineName, *, rows_are_records: bool = False) -> ServedTable:
-    """Open a table through a driver unknown to flexdp; only PostgreSQL is supported that way."""
+    """Open a table through a driver unknown to flexdp; only servers are supported that way."""
+    if engine == "mariadb":
+        return open_mariadb(con, table, rows_are_records=rows_are_records)
+    if engine == "clickhouse":
+        return open_clickhouse(con, table, rows_are_records=rows_are_records)
     if engine != "postgres":
         module = "sqlite3" if engine == "sqlite" else engine
         raise InputError(

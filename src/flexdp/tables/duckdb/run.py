@@ -7,14 +7,15 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from flexdp.errors import InputError
+from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["FOR_COPIES", "connection", "no_progress", "workspace_on"]
+__all__ = ["FOR_COPIES", "attached", "connection", "no_progress", "workspace_on"]
 
 _SETTINGS = {
     "memory_limit": "600MB",  # larger results spill to the private directory
@@ -26,6 +27,7 @@ _SETTINGS = {
 }
 FOR_COPIES = "1100MB"  # of memory: a copy of 10^8 numbers fits, and larger ones spill
 _PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # progress reveals the size of the table
+_NAME = "flexdp_file"  # of an attached database; other names might be those of its schemas
 _ATTEMPTS = 100  # to restore a setting; an interrupt may hit each
 
 
@@ -99,3 +101,34 @@ def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:
         return run(lambda: dict(con.execute(statement).fetchnumpy()), interrupt)
 
     return Workspace(DUCKDB, ask, lambda name, query: ask(f"CREATE TEMP TABLE {name} AS {query}"), arrays)
+
+
+@contextmanager
+def attached(path: str, shown: str, **settings: Any) -> Iterator[Any]:
+    """Open a private connection to which a database file is attached read-only, its tables under their own names."""
+    import duckdb
+
+    with connection(**settings) as con:
+        failure: InputError | None = None
+        try:
+            con.execute(f"ATTACH {DUCKDB.text(str(Path(path).absolute()))} AS {_NAME} (READ_ONLY)")
+            con.execute(f"USE {_NAME}")
+        except duckdb.Error as error:  # its message is not repeated
+            failure = _refusal(type(error).__name__, shown, locked="lock" in str(error))
+        if failure is not None:  # outside the handler, so that the error has no cause
+            raise failure
+        yield con
+
+
+def _refusal(kind: str, shown: str, *, locked: bool) -> InputError:
+    if kind in ("ResourceInUseException", "BinderException"):
+        return InputError("source", f": this program has {shown} open already", remedy="Pass that connection instead.")
+    if locked:
+        return UnavailableError(
+            "source", f": another program is writing to {shown}", remedy="Try again once it has closed the file."
+        )
+    return InputError(
+        "source",
+        f": {shown} is not a DuckDB database, or one of a later version",
+        remedy="Check the file, and that your DuckDB is as new as the one that wrote it.",
+    )

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import no_progress
+from flexdp.tables.duckdb.run import FOR_COPIES, attached, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.plans.duckdb import check_relation
+from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.served_table import check_name, no_table
 from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.written import WRITTEN, Written
 
-__all__ = ["EngineTable", "is_connection", "open_connection", "open_relation"]
+__all__ = ["EXTENSIONS", "EngineTable", "is_connection", "open_connection", "open_file", "open_relation"]
 
+EXTENSIONS = (".duckdb", ".ddb")
+_LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _RELATION = "flexdp_relation"  # the name of the caller's relation in the query
 _TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
@@ -41,6 +50,8 @@ class EngineTable:
     opened: Callable[[Sequence[str]], AbstractContextManager[Workspace]]
     table: str = "source"
     single: bool = False
+    files: tuple[str, ...] = ()
+    written: Written = WRITTEN
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -53,7 +64,7 @@ class EngineTable:
             no_name(name)
             return declared(None, self.type_of(self.names[0]), self.names[0])
         pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
-        return declared(str(name), self.type_of(str(name)), str(name))
+        return replace(declared(str(name), self.type_of(str(name)), str(name)), written=self.written)
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""
@@ -75,6 +86,19 @@ class EngineTable:
         """Return the SQL that makes several counts in one pass."""
         return together_query(self.table, countings, DUCKDB, self._read)
 
+    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+        """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        texts = {
+            column: f"CAST({DUCKDB.identifier(column.engine_name)} AS VARCHAR)"
+            for column, kind in wanted
+            if column.kind == "text" and kind != "text"
+        }
+        checked = [Checked(column, kind, texts.get(column)) for column, kind in wanted]
+        out = self.execute(
+            check_query(self.table, checked, self._read), list(dict.fromkeys(c.engine_name for c, _ in wanted))
+        )
+        return inspected([values[0] for values in out.values()], len(wanted), {})
+
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
         return ranked(self.table, counting, DUCKDB, self._read, rows, cells)
@@ -89,9 +113,16 @@ class EngineTable:
 
 
 def open_relation(
-    source: Any, interrupt: Callable[[], None] = lambda: None, *, rows_are_records: bool = False
+    source: Any,
+    interrupt: Callable[[], None] = lambda: None,
+    turn: AbstractContextManager[Any] = nullcontext(),  # noqa: B008  (it has no state)
+    *,
+    rows_are_records: bool = False,
 ) -> EngineTable:
-    """Open a DuckDB relation, counted on its own connection, which alone can ``interrupt`` a query."""
+    """Open a DuckDB relation, counted on its own connection, which alone can ``interrupt`` a query.
+
+    ``turn`` is entered, in the caller's thread, for every statement.
+    """
     try:
         names, types = list(source.columns), [str(each) for each in source.types]
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
@@ -107,8 +138,12 @@ def open_relation(
             columns: dict[str, Any] = source.query(_RELATION, statement).fetchnumpy()
             return columns
 
+    def arrays(statement: str) -> dict[str, Any]:
+        with turn:
+            return run(lambda: work(statement), interrupt)
+
     def execute(statement: str, _columns: Sequence[str]) -> dict[str, Any]:
-        return run(lambda: work(statement), interrupt)
+        return arrays(statement)
 
     @contextmanager
     def opened(_columns: Sequence[str]) -> Iterator[Workspace]:
@@ -122,14 +157,15 @@ def open_relation(
                     answered = source.query(_RELATION, statement)
                     return [] if answered is None else answered.fetchall()
 
-            return run(work, interrupt)
+            with turn:
+                return run(work, interrupt)
 
         def keep(name: str, query: str) -> None:
             kept.append(name)
             ask(f"CREATE TEMP TABLE {name} AS {query}")
 
         try:
-            yield Workspace(DUCKDB, ask, keep, lambda words: run(lambda: work(words), interrupt), rows, cells)
+            yield Workspace(DUCKDB, ask, keep, arrays, rows, cells)
         finally:
             for name in kept:
                 ask(f"DROP TABLE IF EXISTS temp.{name}")
@@ -167,11 +203,56 @@ def is_connection(source: object) -> bool:
 
 
 def open_connection(con: Any, table: object, *, rows_are_records: bool = False) -> EngineTable:
-    """Open a table or view of the caller's DuckDB connection."""
+    """Open a table or view of the caller's DuckDB connection, on which several threads take turns.
+
+    A connection answers one statement at a time. Its cursors would not see temporary tables and open transactions.
+    """
     wanted = check_name(table)
-    relation = None
-    with suppress(Exception):  # the engine's message is not repeated; refused below
-        relation = con.table(wanted)
-    if relation is None:
-        raise no_table(wanted)
-    return open_relation(relation, con.interrupt, rows_are_records=rows_are_records)
+    with _REGISTERING:
+        turn = _TURNS.setdefault(con, threading.Lock())
+    with turn:
+        relation = None
+        with suppress(Exception):  # the engine's message is not repeated; refused below
+            relation = con.table(wanted)
+        if relation is None:
+            raise no_table(wanted)
+        return open_relation(relation, con.interrupt, turn, rows_are_records=rows_are_records)
+
+
+_TURNS: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
+_REGISTERING = threading.Lock()
+
+
+def open_file(path: str, table: object, *, rows_are_records: bool = False) -> EngineTable:
+    """Open a table or view of a database file; ``table`` may name its schema, too."""
+    wanted = check_name(table)
+    shown = safe_repr(path, _LONGEST_SHOWN)
+    # Python must not open the file: on closing it, the locks that this process holds on it would be lost.
+    if not Path(path).is_file() or not os.access(path, os.R_OK):
+        raise InputError("source", f": {shown} does not exist or cannot be read", remedy="Check path and permissions.")
+    with attached(path, shown) as con:
+        declared = _declared(open_connection(con, wanted, rows_are_records=rows_are_records))
+
+    @contextmanager
+    def counting(**settings: Any) -> Iterator[EngineTable]:
+        with attached(path, shown, **settings) as con:
+            found = open_connection(con, wanted, rows_are_records=rows_are_records)
+            if _declared(found) != declared:
+                raise TypeError("the table has changed since it was opened")
+            yield found
+
+    def execute(statement: str, columns: Sequence[str]) -> dict[str, Any]:
+        with counting() as found:
+            return found.execute(statement, columns)
+
+    @contextmanager
+    def opened(columns: Sequence[str]) -> Iterator[Workspace]:
+        with counting(memory=FOR_COPIES) as found, found.opened(columns) as workspace:
+            yield workspace
+
+    names, types, name = declared
+    return EngineTable(names, dict(zip(names, types, strict=True)).__getitem__, execute, opened, name, files=(path,))
+
+
+def _declared(table: EngineTable) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    return table.names, tuple(table.type_of(name) for name in table.names), table.table

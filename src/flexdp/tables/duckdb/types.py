@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY
 from flexdp.buckets.base import Kind
 from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, ZONED_DATETIME
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.files.written_cells import written_datetime, written_day, written_integer, written_number
 from flexdp.tables.sql.query import Reading
+from flexdp.tables.written import WRITTEN, Written
 
 __all__ = ["declared", "read_cell"]
 
@@ -76,7 +79,8 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
     if column.timestamp:
         return _datetime(cell, column, kind)
     if column.undeclared:
-        return Reading(_zoned_text(cell) if column.zoned else _text_as(kind, cell), kind == "integer")
+        text = _zoned_text(cell, column.written) if column.zoned else _text_as(kind, cell, column.written)
+        return Reading(text, kind == "integer")
     if kind == column.kind:
         if kind == "date":
             return Reading(_days(cell), day=cell)
@@ -99,7 +103,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         value, limit = f"({DUCKDB.opaque(f'CAST({cell} AS DOUBLE)')})", DUCKDB.double(1e37)
         fits = f"{value} BETWEEN -{limit} AND {limit} AND {value} = floor({value})"
         return Reading(f"CASE WHEN {fits} THEN TRY_CAST({value} AS HUGEINT) END", True)
-    return Reading(_text_as(kind, f"CAST({cell} AS VARCHAR)"), kind == "integer")
+    return Reading(_text_as(kind, f"CAST({cell} AS VARCHAR)", column.written), kind == "integer")
 
 
 def _rounded(cell: str, digits: int) -> str:
@@ -145,12 +149,14 @@ def _floored(ticks: str, divisor: int) -> str:
     return f"CASE WHEN {ticks} >= 0 THEN {ticks} // {divisor} ELSE -1 - (-1 - {ticks}) // {divisor} END"
 
 
-def _zoned_text(cell: str) -> str:
+def _zoned_text(cell: str, written: Written) -> str:
     """Return a datetime written with its offset from UTC, as microseconds in UTC."""
-    written = f"regexp_extract({cell}, '{ZONED_DATETIME}', ['stamp', 'sign', 'hours', 'minutes'])"
-    stamp = f"epoch_us(TRY_CAST({written}.stamp AS TIMESTAMP))"
-    hours, minutes = (f"coalesce(TRY_CAST({written}.{name} AS BIGINT), 0)" for name in ("hours", "minutes"))
-    offset = f"(CASE {written}.sign WHEN '-' THEN -1 ELSE 1 END) * ({hours} * 60 + {minutes}) * 60000000"
+    if written.dates is not None:
+        return written_datetime(cell, written.dates, zoned=True)
+    found = f"regexp_extract({cell}, '{ZONED_DATETIME}', ['stamp', 'sign', 'hours', 'minutes'])"
+    stamp = f"epoch_us(TRY_CAST({found}.stamp AS TIMESTAMP))"
+    hours, minutes = (f"coalesce(TRY_CAST({found}.{name} AS BIGINT), 0)" for name in ("hours", "minutes"))
+    offset = f"(CASE {found}.sign WHEN '-' THEN -1 ELSE 1 END) * ({hours} * 60 + {minutes}) * 60000000"
     micros = f"({stamp} - {offset})"
     inside = f"{micros} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME}"
     return _matched(cell, ZONED_DATETIME, f"CASE WHEN {inside} THEN {micros} END")
@@ -161,11 +167,16 @@ def _matched(cell: str, pattern: str, value: str) -> str:
     return f"CASE WHEN {DUCKDB.is_short(cell)} AND regexp_full_match({cell}, '{pattern}') THEN {value} END"
 
 
-def _text_as(kind: Kind, cell: str) -> str:
+def _text_as(kind: Kind, cell: str, written: Written) -> str:
+    if written.dates is not None and kind in ("date", "datetime"):
+        as_day = kind == "date"
+        return written_day(cell, written.dates) if as_day else written_datetime(cell, written.dates, zoned=False)
+    if kind in ("number", "integer") and replace(written, dates=None) != WRITTEN:
+        return (written_number if kind == "number" else written_integer)(cell, written)
     if kind == "number":
         return _matched(cell, NUMBER, f"TRY_CAST({cell} AS DOUBLE)")
     if kind == "integer":
-        return _matched(cell, INTEGER, f"TRY_CAST({cell} AS HUGEINT)")
+        return _matched(cell, INTEGER, f"TRY_CAST(split_part({cell}, '.', 1) AS HUGEINT)")
     if kind == "date":
         return _matched(cell, DATE, _days(f"TRY_CAST(trim({cell}, ' \t') AS DATE)"))
     if kind == "datetime":

@@ -8,16 +8,33 @@ from collections.abc import Mapping, Sequence
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.files.lines import Lines
 
-__all__ = ["csv_cell", "file_list", "json_member", "line_mark", "lines_in_sql", "unmarked"]
+__all__ = [
+    "csv_cell",
+    "file_list",
+    "json_member",
+    "json_text",
+    "json_typed",
+    "line_mark",
+    "lines_in_sql",
+    "unmarked",
+]
 
-_SCALARS = "('VARCHAR', 'BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
+_TYPED = "('BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
+_SCALARS = "('VARCHAR', " + _TYPED[1:]
+_SHOWN = {  # formats whose records are not lines, as DuckDB would read them
+    "json": "SELECT unnest(CAST(content AS JSON[])) AS line FROM read_text({files})",
+    "xlsx": "SELECT to_json(r) AS line FROM read_xlsx({files}[1], header=true) AS r",
+}
 
 
-def lines_in_sql(named: Mapping[str, Lines]) -> str:
+def lines_in_sql(named: Mapping[str, Lines], file_format: str) -> str:
     """Return the WITH clause of a query that is only shown: the lines as DuckDB would split them.
 
     A release splits lines itself and runs the query without this clause.
     """
+    if file_format in _SHOWN:
+        (lines,) = named.values()
+        return f"WITH lines AS (\n  {_SHOWN[file_format].format(files=file_list(lines.files))}\n)\n"
     parts = [
         f"{name} AS (\n  SELECT line || {DUCKDB.text(lines.mark.decode())} AS line FROM read_csv("
         f"{file_list(lines.files)}, auto_detect=false, header=false, skip={int(lines.header)}, delim='\x1f', "
@@ -30,8 +47,25 @@ def lines_in_sql(named: Mapping[str, Lines]) -> str:
 
 def json_member(name: str) -> str:
     """Return the expression of a key's value in the JSON object of a line, as text; NULL unless it is a scalar."""
-    pointer = DUCKDB.text("/" + name.replace("~", "~0").replace("/", "~1"))
+    pointer = _pointer(name)
     return f"CASE WHEN json_type(line, {pointer}) IN {_SCALARS} THEN json_extract_string(line, {pointer}) END"
+
+
+def json_text(name: str) -> str:
+    """Return the expression of a key's value, NULL unless it is a text."""
+    pointer = _pointer(name)
+    return f"CASE WHEN json_type(line, {pointer}) = 'VARCHAR' THEN json_extract_string(line, {pointer}) END"
+
+
+def json_typed(name: str, *, dated: bool) -> str:
+    """Return the expression of a number or boolean as JSON writes it, or with ``dated`` of the date in a list."""
+    pointer, inner = _pointer(name), _pointer(name, "/0")
+    date = f" WHEN json_type(line, {pointer}) = 'ARRAY' THEN json_extract_string(line, {inner})" if dated else ""
+    return f"CASE WHEN json_type(line, {pointer}) IN {_TYPED} THEN json_extract_string(line, {pointer}){date} END"
+
+
+def _pointer(name: str, rest: str = "") -> str:
+    return DUCKDB.text("/" + name.replace("~", "~0").replace("/", "~1") + rest)
 
 
 def file_list(files: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from flexdp.errors import DataError, InputError
+from flexdp.errors import DataError, InputError, P
 from flexdp.tables.files.lines import STDIN, DamagedError, open_bytes
 from flexdp.tables.files.paths import shown_path
 
@@ -13,10 +13,10 @@ __all__ = ["header_line"]
 _LONGEST_HEADER = 1 << 20
 
 
-def header_line(file: str) -> str:
+def header_line(file: str, encoding: str | None = None) -> str:
     """Return the header line, decoded."""
     try:
-        raw = _first_line_of_stdin() if file == STDIN else _first_bytes(file)
+        raw = _first_line_of_stdin() if file == STDIN else _first_bytes(file, encoding)
     except DamagedError:
         raise DataError from None  # as for damage anywhere else in the file
     except OSError:
@@ -25,12 +25,12 @@ def header_line(file: str) -> str:
         ) from None
     line = raw.replace(b"\r", b"\n").split(b"\n", 1)[0]
     try:
-        decoded = line.decode("utf-8-sig")
+        decoded = line.decode((encoding if file == STDIN else None) or "utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(
             "source",
-            f": the header line of {shown_path(file)} is not UTF-8",
-            remedy="Convert or decompress the file first.",
+            f": the header line of {shown_path(file)} is not {(encoding or 'utf-8').upper()}",
+            remedy=("Set ", P("encoding"), ", for example to 'cp1252' or 'utf-16', or decompress the file."),
         ) from None
     if not decoded.strip() or len(line) == _LONGEST_HEADER or "\0" in decoded:
         raise InputError(
@@ -41,9 +41,9 @@ def header_line(file: str) -> str:
     return decoded
 
 
-def _first_bytes(file: str) -> bytes:
+def _first_bytes(file: str, encoding: str | None) -> bytes:
     head = bytearray()
-    with open_bytes(file) as read_into:
+    with open_bytes(file, encoding=encoding) as read_into:
         block = memoryview(bytearray(_LONGEST_HEADER))
         while len(head) < _LONGEST_HEADER and (got := read_into(block)):
             head += block[:got]

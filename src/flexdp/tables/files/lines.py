@@ -11,8 +11,9 @@ import os
 import select
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from gzip import BadGzipFile, GzipFile
@@ -20,12 +21,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexdp.tables.files.arrow_stream import TextBatch, text_stream
+from flexdp.tables.files.encodings import transcoded
 
-__all__ = ["LONGEST_LINE", "STDIN", "DamagedError", "Lines", "open_bytes", "split_lines"]
+__all__ = [
+    "LONGEST_LINE",
+    "STDIN",
+    "DamagedError",
+    "FindEnds",
+    "Lines",
+    "ReadInto",
+    "line_ends",
+    "open_bytes",
+    "split_lines",
+]
 
-STDIN = "/dev/stdin"
+STDIN = "\0standard input"  # in a list of files; no file has such a name
 LONGEST_LINE = 1 << 20  # bytes, without the line end
 _CHUNK = 1 << 20  # bytes read at a time
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
@@ -34,6 +47,14 @@ _GZIP = b"\x1f\x8b"
 _POLL_SECONDS = 0.1
 
 ReadInto = Callable[[memoryview], int | None]
+FindEnds = Callable[[NDArray[np.uint8]], NDArray[np.intp]]  # of one block after the other
+
+
+def line_ends(data: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Return the places of line feeds and carriage returns."""
+    low = np.flatnonzero(data <= _CARRIAGE_RETURN)
+    ends: NDArray[np.intp] = low[(data[low] == _LINE_FEED) | (data[low] == _CARRIAGE_RETURN)]
+    return ends
 
 
 class DamagedError(OSError):
@@ -46,31 +67,55 @@ class Lines:
 
     Each line is followed by ``mark``, one byte in place of its line end. With ``header``, the first line of every file
     is left out; that of standard input has been consumed already. Once ``stopped`` is set, reading fails.
+
+    ``ends`` makes what finds the ends of records in a file, if those are not lines; ``opened`` opens a file that is not
+    read as it is. A ``tally`` counts lines that are not read, by reason; it is private.
     """
 
     files: Sequence[str]
     mark: bytes
     header: bool
     stopped: threading.Event = field(default_factory=threading.Event)
+    encoding: str | None = None
+    ends: Callable[[], FindEnds] = lambda: line_ends
+    opened: Callable[[str, threading.Event], ReadInto] | None = None
+    tally: Counter[str] | None = field(default=None, repr=False)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return text_stream("line", self._batches)
 
     def _batches(self) -> Iterator[TextBatch]:
         for file in self.files:
-            with open_bytes(file, self.stopped) as read_into:
+            with self._open(file) as read_into:
                 taken = self.header and file == STDIN  # with its first line, and a byte order mark
-                for batch in split_lines(read_into, self.mark, skip_first=self.header and not taken, begun=taken):
+                skip = self.header and not taken
+                for batch in split_lines(
+                    read_into, self.mark, skip_first=skip, begun=taken, find_ends=self.ends(), tally=self.tally
+                ):
                     if self.stopped.is_set():
                         raise InterruptedError
                     yield batch
 
+    def _open(self, file: str) -> AbstractContextManager[ReadInto]:
+        if self.opened is not None:
+            return nullcontext(self.opened(file, self.stopped))
+        return open_bytes(file, self.stopped, self.encoding)
+
 
 @contextmanager
-def open_bytes(file: str, stopped: threading.Event | None = None) -> Iterator[ReadInto]:
-    """Open a file for reading into buffers, decompressed if its name ends in .gz; standard input continues."""
+def open_bytes(file: str, stopped: threading.Event | None = None, encoding: str | None = None) -> Iterator[ReadInto]:
+    """Open a file for reading into buffers, decompressed if its name ends in .gz; standard input continues.
+
+    An ``encoding`` other than UTF-8 is turned into it.
+    """
+    with _open_raw(file, stopped or threading.Event()) as read_into:
+        yield read_into if encoding is None else transcoded(read_into, encoding)
+
+
+@contextmanager
+def _open_raw(file: str, stopped: threading.Event) -> Iterator[ReadInto]:
     if file == STDIN:
-        yield partial(_read_stdin, stopped or threading.Event())
+        yield partial(_read_stdin, stopped)
     elif file.lower().endswith(".gz"):
         with Path(file).open("rb") as packed, GzipFile(fileobj=packed) as unpacked:
             start = packed.peek(2)[:2]
@@ -86,10 +131,14 @@ def open_bytes(file: str, stopped: threading.Event | None = None) -> Iterator[Re
 
 def _read_stdin(stopped: threading.Event, buffer: memoryview) -> int:
     """Read, waiting in short steps, so that the wait can be stopped."""
-    while not select.select([0], [], [], _POLL_SECONDS)[0]:
-        if stopped.is_set():
-            raise InterruptedError
-    return os.readv(0, [buffer])
+    with suppress(OSError):  # on Windows, only sockets can be waited for
+        while not select.select([0], [], [], _POLL_SECONDS)[0] and not stopped.is_set():
+            pass
+    if stopped.is_set():
+        raise InterruptedError
+    found = os.read(0, len(buffer))
+    buffer[: len(found)] = found
+    return len(found)
 
 
 def _unpack(unpacked: GzipFile, buffer: memoryview) -> int:
@@ -107,13 +156,15 @@ def split_lines(
     begun: bool = False,
     chunk: int = _CHUNK,
     longest: int = LONGEST_LINE,
+    find_ends: FindEnds = line_ends,
+    tally: Counter[str] | None = None,
 ) -> Iterator[TextBatch]:
     """Yield whole lines in batches, each line followed by ``mark``. The result does not depend on ``chunk``.
 
     ``skip_first`` leaves out the first line. Otherwise a byte order mark before it is left out, unless reading had
     ``begun`` before.
     """
-    carry = np.empty(0, np.uint8)
+    carry, tally = np.empty(0, np.uint8), Counter() if tally is None else tally
     first, skipping = not begun, False  # skipping: inside a line that is already too long
     while True:
         data: Any = np.empty(len(carry) + chunk, np.uint8)
@@ -122,12 +173,12 @@ def split_lines(
         if not got:
             break
         data = data[: len(carry) + got]
-        low = np.flatnonzero(data <= _CARRIAGE_RETURN)
-        ends = low[(data[low] == _LINE_FEED) | (data[low] == _CARRIAGE_RETURN)]
+        ends = find_ends(data[len(carry) :]) + len(carry)
         whole, carry = np.split(data, [ends[-1] + 1 if len(ends) else 0])
         if len(ends):
-            batch = _batch(whole, ends, mark, longest)
+            batch = _batch(whole, ends, mark, longest, tally)
             if skipping:
+                tally["length"] += 1
                 _blank(batch, 0, mark)
             if first:
                 _begin(batch, mark, skip_first=skip_first)
@@ -135,35 +186,38 @@ def split_lines(
             first = skipping = False
         if skipping or len(carry) > longest:
             carry, skipping = carry[:0], True
+    tally["length"] += skipping
     if len(carry):
-        batch = _batch(np.append(carry, np.uint8(_LINE_FEED)), np.array([len(carry)]), mark, longest)
+        batch = _batch(np.append(carry, np.uint8(_LINE_FEED)), np.array([len(carry)]), mark, longest, tally)
         if first:
             _begin(batch, mark, skip_first=skip_first)
         yield batch
 
 
-def _batch(data: Any, ends: Any, mark: bytes, longest: int) -> TextBatch:
+def _batch(data: Any, ends: Any, mark: bytes, longest: int, tally: Counter[str]) -> TextBatch:
     data[ends] = mark[0]
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends + 1
     lengths = np.diff(offsets) - 1
     for line in np.flatnonzero(lengths > longest).tolist():
+        tally["length"] += 1
         data[offsets[line] : offsets[line + 1]] = mark[0]
     kept = np.ones(len(offsets), np.bool_)
     kept[1:-1] = lengths[1:] > 0  # an empty line, as in every CRLF, is one more mark after the line before it
     batch = TextBatch(data, offsets[kept])
     if data.max() >= _FIRST_NOT_ASCII:
-        _blank_what_is_no_text(batch, mark)
+        _blank_what_is_no_text(batch, mark, tally)
     return batch
 
 
-def _blank_what_is_no_text(batch: TextBatch, mark: bytes) -> None:
+def _blank_what_is_no_text(batch: TextBatch, mark: bytes, tally: Counter[str]) -> None:
     raw = batch.data.tobytes()
     if _is_text(raw):
         return
     strange = np.flatnonzero(batch.data >= _FIRST_NOT_ASCII)
     for line in np.unique(np.searchsorted(batch.offsets, strange, side="right") - 1).tolist():
         if not _is_text(raw[batch.offsets[line] : batch.offsets[line + 1]]):
+            tally["encoding"] += 1
             _blank(batch, line, mark)
 
 

@@ -20,20 +20,27 @@ from flexdp.tables.files.lines import STDIN
 
 __all__ = ["FORMATS", "FileFormat", "find_files", "format_of", "shown_path"]
 
-FileFormat: TypeAlias = Literal["csv", "jsonl", "parquet"]
+FileFormat: TypeAlias = Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"]
 
-FORMATS: tuple[FileFormat, ...] = ("csv", "jsonl", "parquet")
+FORMATS: tuple[FileFormat, ...] = ("csv", "jsonl", "json", "parquet", "arrow", "xlsx")
 _EXTENSIONS: dict[str, FileFormat] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".txt": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
+_WHOLE: dict[FileFormat, str] = {"parquet": "Parquet", "arrow": "Arrow", "xlsx": "Excel"}  # read from files only
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
-_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+_SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
 
 
 def find_files(paths: Sequence[Any], *, echo: bool) -> list[str]:
@@ -46,25 +53,27 @@ def find_files(paths: Sequence[Any], *, echo: bool) -> list[str]:
     if not files:
         raise InputError("source", "must name at least one file", given="an empty list")
     # A file named twice would count every record twice, at twice the stated privacy loss.
-    identities = {(entry.st_dev, entry.st_ino) for entry in (os.stat(file) for file in files)}  # noqa: PTH116
+    identities = {(entry.st_dev, entry.st_ino) for entry in map(_entry, files)}
     if len(identities) < len(files):
         raise InputError("source", "names the same file more than once", remedy="Name each file once.")
     return files
+
+
+def _entry(file: str) -> os.stat_result:
+    return os.fstat(0) if file == STDIN else os.stat(file)  # noqa: PTH116
 
 
 def format_of(files: Sequence[str], asked: FileFormat | None) -> FileFormat:
     """Return the format that all files share: the one asked for, or that of their extensions."""
     formats = {_format_of(file, asked) for file in files}
     if len(formats) > 1:
-        raise InputError(
-            "source", "must be files of one format", remedy="Release CSV, JSON lines and Parquet separately."
-        )
+        raise InputError("source", "must be files of one format", remedy="Release those of each format separately.")
     return formats.pop()
 
 
 def shown_path(file: str) -> str:
     """Return a path as a message may repeat it."""
-    return safe_repr(file, _LONGEST_SHOWN)
+    return "standard input" if file == STDIN else safe_repr(file, _LONGEST_SHOWN)
 
 
 def _path(given: Any, item: str, *, echo: bool) -> str:
@@ -111,18 +120,20 @@ def _format_of(file: str, asked: FileFormat | None) -> FileFormat:
         suffixes = [suffix.lower() for suffix in Path(file).suffixes]
         suffix = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
         if suffix in _SPREADSHEETS:
-            raise InputError("source", f": {shown_path(file)} is a spreadsheet", remedy="Save it as CSV.")
+            raise InputError("source", f": {shown_path(file)} is a spreadsheet", remedy="Save it as .xlsx.")
         if suffix not in _EXTENSIONS:
-            known = f"{', '.join(_EXTENSIONS)}, each also with .gz"
+            known = f"{', '.join(_EXTENSIONS)}; texts also with .gz"
             raise InputError(
                 "source",
                 f": {shown_path(file)} has no known extension ({known})",
-                remedy=("Rename it, or set ", P("format"), " to 'csv', 'jsonl' or 'parquet'."),
+                remedy=("Rename it, or set ", P("format"), f" to {', '.join(map(repr, FORMATS))}."),
             )
         chosen = _EXTENSIONS[suffix]
-    if chosen == "parquet" and (file == STDIN or file.lower().endswith(".gz")):
+    if chosen in _WHOLE and (file == STDIN or file.lower().endswith(".gz")):
         raise InputError(
-            "source", ": Parquet cannot be read from standard input or through gzip", remedy="Pass the file itself."
+            "source",
+            f": {_WHOLE[chosen]} cannot be read from standard input or through gzip",
+            remedy="Pass the file itself.",
         )
     return chosen
 

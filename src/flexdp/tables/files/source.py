@@ -1,52 +1,80 @@
-"""Tables in files. Parquet declares its types; CSV and JSON lines are parsed line by line.
+"""Tables in files. Parquet and Arrow declare their types; CSV and JSON lines are parsed line by line.
 
-In a text file the record is the physical line (:mod:`flexdp.tables.files.lines`), and privacy is promised to it: a cell
-that spans lines is several records. The header line alone gives the column names and the delimiter. An unclosed quote,
-or a line of the wrong length or encoding, damages its own record and no other.
+The elements of a JSON array and the rows of an Excel sheet are parsed one by one, as JSON lines are. In a text file the
+record is the physical line (:mod:`flexdp.tables.files.lines`), and privacy is promised to it: a cell that spans lines
+is several records. The header line alone gives the column names and the delimiter. An unclosed quote, or a line of the
+wrong length or encoding, damages its own record and no other.
 """
 
 from __future__ import annotations
 
 import csv
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from flexdp._core.domains import choice
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
+from flexdp.tables.cell_patterns import DATE
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, check_unicode, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
+from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.duckdb.types import read_cell
-from flexdp.tables.files.expressions import csv_cell, file_list, json_member, line_mark, lines_in_sql, unmarked
+from flexdp.tables.files.arrow_files import open_arrow_files
+from flexdp.tables.files.encodings import WIDE, check_encoding
+from flexdp.tables.files.excel import Sheet, open_sheet, read_sheet
+from flexdp.tables.files.expressions import (
+    csv_cell,
+    file_list,
+    json_member,
+    json_text,
+    json_typed,
+    line_mark,
+    lines_in_sql,
+    unmarked,
+)
 from flexdp.tables.files.header import header_line
-from flexdp.tables.files.lines import Lines
+from flexdp.tables.files.json_arrays import ElementEnds, check_array
+from flexdp.tables.files.lines import STDIN, Lines
 from flexdp.tables.files.parquet import parquet_columns, read_parquet
 from flexdp.tables.files.paths import FORMATS, FileFormat, find_files, format_of, shown_path
 from flexdp.tables.interrupts import run
+from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
 from flexdp.tables.sql.query import ReadCell, Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.written import WRITTEN, Written, read_written
 
 __all__ = ["FileTable", "open_files"]
 
+_KEYED = ("jsonl", "json")  # formats whose keys are data
 _DELIMITERS = ",;\t|"
 _LAST_PLACE = 1000  # the engine's pattern matcher repeats a group no more often
 
 
 def open_files(
-    paths: Sequence[Any], file_format: object = None, delimiter: object = None, *, echo: bool = False
-) -> FileTable:
-    """Open files of one format as one table; only headers and footers are read.
+    paths: Sequence[Any],
+    file_format: object = None,
+    delimiter: object = None,
+    *,
+    echo: bool = False,
+    encoding: object = None,
+    sheet: object = None,
+    **written: object,
+) -> FileTable | EngineTable:
+    """Open files of one format as one table; only headers and footers are read, and sheets of Excel.
 
-    ``echo`` allows messages to repeat the paths: a list may hold values that were meant as data.
+    ``echo`` allows messages to repeat the paths: a list may hold values that were meant as data. ``written`` says how
+    cells of text are written (:func:`flexdp.tables.written.read_written`).
     """
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n' and is_unicode(delimiter)
     if delimiter is not None and not single:
@@ -54,13 +82,38 @@ def open_files(
             "delimiter", "must be a single character, not a quote or a line break", given=safe_repr(delimiter)
         )
     asked: Any = None if file_format is None else choice("format", file_format, FORMATS)
+    decoded, cells = check_encoding(encoding), read_written(**written)
     files = find_files(paths, echo=echo)
     chosen = format_of(files, asked)
-    if delimiter is not None and chosen != "csv":
-        raise InputError("delimiter", "applies to CSV files only", remedy="Leave it out.")
-    table = FileTable(tuple(files), chosen, delimiter if isinstance(delimiter, str) else None)
+    for name, given, fitting, what in (
+        ("delimiter", delimiter, ("csv",), "CSV files"),
+        ("encoding", encoding, ("csv", *_KEYED), "CSV and JSON files"),
+        ("sheet", sheet, ("xlsx",), "Excel files"),
+    ):
+        if given is not None and chosen not in fitting:
+            raise InputError(name, f"applies to {what} only", remedy="Leave it out.")
+    if decoded in WIDE and STDIN in files:
+        raise InputError(
+            "encoding",
+            ": UTF-16 cannot be read from standard input",
+            given=repr(decoded),
+            remedy="Pass the file itself.",
+        )
+    if chosen == "arrow":
+        return open_arrow_files(files, cells)
+    table = FileTable(
+        tuple(files), chosen, delimiter if isinstance(delimiter, str) else None, encoding=decoded, sheet=sheet,
+        written=cells,
+    )  # fmt: skip
     table.columns  # noqa: B018  (reads the schema now, so that a bad file is refused before anything else)
     return table
+
+
+class _Cell(NamedTuple):
+    """Expressions of a cell: as text, and where the format has types, as what is not a text."""
+
+    text: str
+    typed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,18 +123,29 @@ class FileTable:
     files: tuple[str, ...]
     format: FileFormat
     delimiter: str | None = None
+    encoding: str | None = None
+    sheet: object = None
+    written: Written = WRITTEN
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The declared columns that all files share; JSON lines declare none."""
-        if self.format == "jsonl":
+        """The declared columns that all files share; JSON declares none."""
+        if self.format == "json":
+            for file in self.files:
+                if file != STDIN:
+                    check_array(file, self.encoding)
+        if self.format in _KEYED:
             return ()
         others = [{column.name for column in self._declared[file]} for file in self.files[1:]]
         return tuple(c for c in self._declared[self.files[0]] if all(c.name in names for names in others))
 
     @cached_property
     def _headers(self) -> dict[str, str]:
-        return {file: header_line(file) for file in self.files}
+        return {file: header_line(file, self.encoding) for file in self.files}
+
+    @cached_property
+    def _sheets(self) -> dict[str, Sheet]:
+        return {file: open_sheet(file, self.sheet) for file in self.files}
 
     def delimiter_of(self, file: str) -> str:
         """Return the delimiter: the one given, or the likeliest one of the header line, which is public."""
@@ -89,7 +153,9 @@ class FileTable:
         return self.delimiter or max(_DELIMITERS, key=lambda mark: (line.count(mark), -_DELIMITERS.index(mark)))
 
     def names_of(self, file: str) -> list[str]:
-        """Return the column names in a CSV file's header."""
+        """Return the column names in the header of a CSV file or a sheet."""
+        if self.format == "xlsx":
+            return list(self._sheets[file].names)
         try:
             row = next(csv.reader([self._headers[file]], delimiter=self.delimiter_of(file)))
         except csv.Error:
@@ -103,15 +169,23 @@ class FileTable:
         """The declared columns of each file; each schema is read once."""
         if self.format == "parquet":
             with connection() as con:
-                return {file: parquet_columns(con, file) for file in self.files}
-        return {file: [_undeclared(name) for name in self.names_of(file)] for file in self.files}
+                found = {file: parquet_columns(con, file) for file in self.files}
+            return {
+                file: [replace(column, written=self.written) for column in columns] for file, columns in found.items()
+            }
+        return {file: [self._undeclared(name) for name in self.names_of(file)] for file in self.files}
+
+    def _undeclared(self, name: str) -> Column:
+        return Column(
+            name=name, type_name="undeclared", kind=None, undeclared=True, default="text", written=self.written
+        )
 
     def column(self, name: object) -> Column:
-        """Return the declared column of that name; any name in JSON lines, whose keys are data."""
+        """Return the declared column of that name; any name in JSON, whose keys are data."""
         name = plain_scalar(name)
-        if self.format == "jsonl" and isinstance(name, str):
+        if self.format in _KEYED and isinstance(name, str):
             check_unicode(name)
-            return _undeclared(name)
+            return self._undeclared(name)
         found = pick(self._declared[self.files[0]], name)
         if found.name not in {column.name for column in self.columns}:
             raise InputError(
@@ -124,7 +198,7 @@ class FileTable:
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it. Run by DuckDB itself, DuckDB decides where lines end."""
-        return lines_in_sql(self._lines) + self._statement(counting)
+        return lines_in_sql(self._lines, self.format) + self._statement(counting)
 
     def _statement(self, counting: Counting) -> str:
         source, read = self._source(counting.columns)
@@ -155,11 +229,13 @@ class FileTable:
             if all(counting.units is None for counting in countings):
                 statement = together_query(source, countings, DUCKDB, read)
                 return counted_together(run(partial(_fetched, con, statement), interrupt), countings)
-            copied = {column.name: f"x{i}" for i, column in enumerate(columns)}
-            cells = self._cells(columns)
-            listed = ", ".join(f"{_short(cells[column.name], column)} AS {copied[column.name]}" for column in columns)
-            run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {listed} FROM {source}"), interrupt)
-            queries = [count_query("copied", counting, DUCKDB, _reader(copied)) for counting in countings]
+            cells, copied, listed = self._cells(columns), {}, []
+            for i, column in enumerate(columns):
+                cell = cells[column.name]
+                copied[column.name] = _Cell(f"x{i}", cell.typed and f"y{i}")
+                listed += [f"{_short(cell.text, column)} AS x{i}", *([f"{cell.typed} AS y{i}"] if cell.typed else [])]
+            run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {', '.join(listed)} FROM {source}"), interrupt)
+            queries = [count_query("copied", counting, DUCKDB, self._reader(copied)) for counting in countings]
             return [
                 counted(run(partial(_fetched, con, statement), interrupt), len(counting.axes))
                 for statement, counting in zip(queries, countings, strict=True)
@@ -168,7 +244,17 @@ class FileTable:
     def together_query(self, countings: Sequence[Counting]) -> str:
         """Return the SQL that runs several counts in one pass."""
         source, read = self._source(_columns_of(countings))
-        return lines_in_sql(self._lines) + together_query(source, countings, DUCKDB, read)
+        return lines_in_sql(self._lines, self.format) + together_query(source, countings, DUCKDB, read)
+
+    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+        """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        columns = tuple({column.name: column for column, _ in wanted}.values())
+        cells, tally = self._cells(columns), Counter[str]()
+        checked = [Checked(column, kind, _as_text(cells[column.name], column, kind)) for column, kind in wanted]
+        statement = check_query(self._from(columns, blank=False), checked, self._reader(cells))
+        with self._reading(columns, tally=tally) as (con, interrupt):
+            (row,) = run(lambda: con.execute(statement).fetchall(), interrupt)
+        return inspected(row, len(wanted), tally)
 
     @cached_property
     def _lines(self) -> dict[str, Lines]:
@@ -176,17 +262,26 @@ class FileTable:
         if self.format == "parquet":
             return {}
         if self.format == "jsonl":
-            return {"lines": Lines(self.files, b" ", header=False)}
+            return {"lines": Lines(self.files, b" ", header=False, encoding=self.encoding)}
+        if self.format == "json":
+            return {"lines": Lines(self.files, b" ", header=False, encoding=self.encoding, ends=ElementEnds)}
+        if self.format == "xlsx":
+            opened = {file: partial(read_sheet, sheet) for file, sheet in self._sheets.items()}
+            return {"lines": Lines(self.files, b" ", header=False, opened=lambda file, stopped: opened[file](stopped))}
         alike: dict[tuple[str, ...], list[str]] = {}
         for file in self.files:
             alike.setdefault((self.delimiter_of(file), *self.names_of(file)), []).append(file)
         return {
-            "lines" if len(alike) == 1 else f"lines{i}": Lines(files, line_mark(key[0]), header=True)
+            "lines" if len(alike) == 1 else f"lines{i}": Lines(
+                files, line_mark(key[0]), header=True, encoding=self.encoding
+            )
             for i, (key, files) in enumerate(alike.items(), 1)
         }
 
     @contextmanager
-    def _reading(self, columns: Sequence[Column], **settings: str) -> Iterator[tuple[Any, Callable[[], None]]]:
+    def _reading(
+        self, columns: Sequence[Column], tally: Counter[str] | None = None, **settings: str
+    ) -> Iterator[tuple[Any, Callable[[], None]]]:
         """Open a connection that sees the lines, with the function that stops a query on it."""
         stopped = threading.Event()
         with connection(texts=any(column.kind == "text" for column in columns), **settings) as con:
@@ -196,7 +291,7 @@ class FileTable:
                 con.interrupt()
 
             for name, lines in self._lines.items():
-                con.register(name, replace(lines, stopped=stopped))
+                con.register(name, replace(lines, stopped=stopped, tally=tally))
             try:
                 yield con, interrupt
             finally:
@@ -206,23 +301,45 @@ class FileTable:
 
     def _source(self, columns: Sequence[Column]) -> tuple[str, ReadCell]:
         """Return a FROM clause, and the function that writes how a cell of it is read."""
-        return self._from(columns), _reader(self._cells(columns))
+        return self._from(columns), self._reader(self._cells(columns))
 
-    def _cells(self, columns: Sequence[Column]) -> dict[str | None, str]:
-        """Return the expression of each column's cells, by the column's name."""
+    def _reader(self, cells: Mapping[str | None, _Cell]) -> ReadCell:
+        def read(column: Column, kind: Kind) -> Reading:
+            cell = cells[column.name]
+            if cell.typed is None:
+                return read_cell(cell.text, column, kind)
+            return _read_typed(cell.text, cell.typed, column, kind)
+
+        return read
+
+    @property
+    def _is_typed(self) -> bool:
+        """True if numbers and dates must be told from texts, because only texts are written in the declared way."""
+        return self.format == "xlsx" or (self.format in _KEYED and self.written != WRITTEN)
+
+    def _cells(self, columns: Sequence[Column]) -> dict[str | None, _Cell]:
+        """Return the expressions of each column's cells, by the column's name."""
         if self.format == "parquet":
-            return {column.name: DUCKDB.identifier(column.engine_name) for column in columns}
-        if self.format == "jsonl":
-            return {column.name: f"cell{i}" for i, column in enumerate(columns)}
-        return {column.name: f"nullif(cell{i}, '')" for i, column in enumerate(columns)}
+            return {column.name: _Cell(DUCKDB.identifier(column.engine_name)) for column in columns}
+        if self._is_typed:
+            return {column.name: _Cell(f"cell{i}", f"typed{i}") for i, column in enumerate(columns)}
+        if self.format in _KEYED:
+            return {column.name: _Cell(f"cell{i}") for i, column in enumerate(columns)}
+        return {column.name: _Cell(f"nullif(cell{i}, '')") for i, column in enumerate(columns)}
 
-    def _from(self, columns: Sequence[Column]) -> str:
+    def _from(self, columns: Sequence[Column], *, blank: bool = True) -> str:
+        """Return a FROM clause; without ``blank`` lines there is one row for each record."""
         if self.format == "parquet":
             return read_parquet(file_list(self.files), int96=any(column.type_name == "INT96" for column in columns))
-        if self.format == "jsonl":
-            valid = "(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines)"
-            cells = ", ".join(f"{json_member(column.name or '')} AS cell{i}" for i, column in enumerate(columns))
-            return f"(SELECT {cells} FROM {valid})"
+        if self.format != "csv":
+            kept = "" if blank else " WHERE trim(line, ' \t\r\n') <> ''"
+            valid = f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines{kept})"
+            read = json_text if self._is_typed else json_member
+            cells = [f"{read(column.name or '')} AS cell{i}" for i, column in enumerate(columns)]
+            if self._is_typed:
+                dated = self.format == "xlsx"
+                cells += [f"{json_typed(c.name or '', dated=dated)} AS typed{i}" for i, c in enumerate(columns)]
+            return f"(SELECT {', '.join(cells)} FROM {valid})"
         parts = []
         for name, lines in self._lines.items():
             delimiter, names = self.delimiter_of(lines.files[0]), self.names_of(lines.files[0])
@@ -234,24 +351,34 @@ class FileTable:
                     f": {far} lies beyond the first {_LAST_PLACE + 1} columns of a CSV file",
                     remedy="Convert the file to Parquet.",
                 )
-            cells = ", ".join(f"{csv_cell(place, delimiter)} AS cell{i}" for i, place in enumerate(places))
-            parts.append(f"SELECT {cells} FROM {unmarked(name, delimiter)}")
+            cells = [f"{csv_cell(place, delimiter)} AS cell{i}" for i, place in enumerate(places)]
+            kept = "" if blank else f" WHERE trim(line, {DUCKDB.text(delimiter + chr(10))}) <> ''"
+            parts.append(f"SELECT {', '.join(cells)} FROM {unmarked(name, delimiter)}{kept}")
         return "(" + " UNION ALL ".join(parts) + ")"
-
-
-def _undeclared(name: str) -> Column:
-    return Column(name=name, type_name="undeclared", kind=None, undeclared=True, default="text")
 
 
 def _columns_of(countings: Sequence[Counting]) -> tuple[Column, ...]:
     return tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
 
 
-def _reader(cells: dict[str | None, str]) -> ReadCell:
-    def read(column: Column, kind: Kind) -> Reading:
-        return read_cell(cells[column.name], column, kind)
+def _read_typed(text: str, typed: str, column: Column, kind: Kind) -> Reading:
+    """Read a cell of a format with types: a text as declared, a number, boolean or date as it is."""
+    if kind == "text":
+        return Reading(f"coalesce({text}, {typed})")
+    own = {
+        "date": f"{typed}[1:10]",
+        "datetime": f"CASE WHEN regexp_full_match({typed}, '{DATE}') THEN {typed} || 'T00:00' ELSE {typed} END",
+    }.get(kind, typed)
+    found = read_cell(text, column, kind)
+    plain = read_cell(f"({own})", replace(column, written=WRITTEN), kind)
+    return Reading(f"coalesce({plain.value}, {found.value})", found.wide)
 
-    return read
+
+def _as_text(cell: _Cell, column: Column, kind: Kind) -> str | None:
+    """Return the expression of a cell as text; None if it is declared to be something else."""
+    if column.undeclared:
+        return cell.text if cell.typed is None else f"coalesce({cell.text}, {cell.typed})"
+    return f"CAST({cell.text} AS VARCHAR)" if column.kind == "text" and kind != "text" else None
 
 
 def _short(cell: str, column: Column) -> str:

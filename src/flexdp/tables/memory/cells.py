@@ -168,7 +168,7 @@ def _number(cell: Any) -> float | None:
 
 def _integer(cell: Any) -> int | None:
     if isinstance(cell, str):
-        return int(cell) if _matches(_INTEGER, cell) else None
+        return int(cell.split(".")[0]) if _matches(_INTEGER, cell) else None
     if isinstance(cell, Integral | np.bool_):
         value = int(cell)
     elif isinstance(cell, Real | Decimal):

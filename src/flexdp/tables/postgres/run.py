@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from flexdp.errors import InputError
+from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.interrupts import silenced
 from flexdp.tables.sql.served_table import Ask
 
@@ -87,11 +87,17 @@ def _connect(address: str) -> Any:
         raise InputError(
             "source", "is a PostgreSQL address, which needs psycopg", remedy="Run pip install 'flexdp[postgres]'."
         ) from None
-    con = None
-    with suppress(psycopg.Error):  # its text may repeat the address
+    con, wrong = None, False
+    try:
         con = psycopg.connect(address)
+    except psycopg.ProgrammingError:  # its text may repeat the address
+        wrong = True
+    except psycopg.Error:
+        pass  # refused below
+    if wrong:
+        raise InputError("source", "is not a valid address", remedy="Write postgresql://user@host/database.")
     if con is None:
-        raise InputError(
+        raise UnavailableError(
             "source",
             ": cannot connect to the server",
             remedy="Check host, port, database, user and password in the address, and that the server is running.",

@@ -136,31 +136,32 @@ def tested_in_key(d: Dialect, v: str, buckets: Width) -> Step:
     return Step(where="", key=f"CASE {' '.join(tests)} END")
 
 
-def _whole(v: str, wide: bool) -> str:
-    return f"{v} BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if wide else f"{v} IS NOT NULL"
+def _whole(d: Dialect, v: str, wide: bool) -> str:
+    low, high = d.integer(-LARGEST_INTEGER), d.integer(LARGEST_INTEGER)
+    return f"{v} BETWEEN {low} AND {high}" if wide else f"{v} IS NOT NULL"
 
 
 def _integers(d: Dialect, v: str, buckets: Exact | Width | Edges | OpenEdges, wide: bool) -> Step:
     """Bucket integers in integer arithmetic, of 64 bits where everything fits, else of the wide type."""
-    where, value = _whole(v, wide), v
+    where, value = _whole(d, v, wide), v
     if buckets.bounds is not None:
         lower, upper = (int(bound) for bound in buckets.bounds)
         if buckets.outside == "drop":
-            where += f" AND {v} BETWEEN {lower} AND {upper}"
+            where += f" AND {v} BETWEEN {d.integer(lower)} AND {d.integer(upper)}"
         if buckets.outside != "drop" or wide:
-            value = d.greatest(d.least(v, str(upper)), str(lower))
+            value = d.greatest(d.least(v, d.integer(upper)), d.integer(lower))
         wide = max(abs(lower), abs(upper)) >= 2**62  # values in between need no more bits
     if isinstance(buckets, Edges):
-        return Step(where=where, key=search(v, [str(int(edge)) for edge in buckets.edges[1:-1]]))
+        return Step(where=where, key=search(v, [d.integer(int(edge)) for edge in buckets.edges[1:-1]]))
     if isinstance(buckets, OpenEdges):
-        return Step(where=where, key=search(v, [str(start) for start in buckets.starts]))
+        return Step(where=where, key=search(v, [d.integer(start) for start in buckets.starts]))
     if wide:
         divides = isinstance(buckets, Width) and buckets.width > 1
         _refuse_wide(d, "bounds" if buckets.bounds is not None else "width", divides)
     if isinstance(buckets, Width):
         width = int(buckets.width)
         if buckets.bounds is not None:
-            value = f"{d.as_integer(value, wide=wide)} - {int(buckets.origin)}"
+            value = f"{d.as_integer(value, wide=wide)} - {d.integer(int(buckets.origin))}"
             value = d.quotient(value, width, wide=wide) if width > 1 else value
         elif width > 1:
             n, origin = d.as_integer(v, wide=wide), int(buckets.origin)
@@ -230,7 +231,7 @@ def search(value: str, cuts: Sequence[str], leaf: Callable[[int], str] = str, br
 def _logarithmic(d: Dialect, i: int, buckets: RelativeWidth, wide: bool) -> Step:
     whole = buckets.kind == "integer"
     v = d.as_double(f"v{i}", wide=wide) if whole else f"v{i}"
-    where, value = (_whole(f"v{i}", wide) if whole else _finite(d, v)), v
+    where, value = (_whole(d, f"v{i}", wide) if whole else _finite(d, v)), v
     if buckets.bounds is not None:
         low, high = (d.double(bound) for bound in buckets.bounds)
         if buckets.outside == "drop":

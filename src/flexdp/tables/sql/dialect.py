@@ -35,6 +35,8 @@ class Dialect:
     name = "postgres"
     double_type = "DOUBLE PRECISION"
     text_type = "TEXT"
+    integer_type = "BIGINT"  # of casts
+    ending = ""  # of every query
     wide_type: str | None = "NUMERIC"  # of integers beyond 64 bits; None if the engine has none
     divides_wide = True  # divides those exactly
     has_grouping_sets = True  # can make several counts in one pass
@@ -56,6 +58,10 @@ class Dialect:
         """Return a quoted string literal."""
         return "'" + value.replace("'", "''") + "'"
 
+    def integer(self, value: int) -> str:
+        """Return an integer literal."""
+        return str(value)
+
     def double(self, value: float | Fraction) -> str:
         """Return a literal that the engine reads as exactly this double."""
         return f"CAST('{float(value)!r}' AS {self.double_type})"
@@ -70,7 +76,7 @@ class Dialect:
 
     def as_integer(self, expression: str, *, wide: bool = False) -> str:
         """Convert a whole number to an integer of 64 bits, or of the wide type."""
-        return f"CAST({expression} AS {self.wide_type if wide else 'BIGINT'})"
+        return f"CAST({expression} AS {self.wide_type if wide else self.integer_type})"
 
     def opaque(self, expression: str) -> str:
         """Hide a double from the optimiser, so that nothing is assumed about its value."""
@@ -132,6 +138,10 @@ class Dialect:
         """Return a text as :meth:`compared` gives it."""
         return self.text(value)
 
+    def sought(self, expression: str) -> str:
+        """Return a double as IN compares it."""
+        return f"({expression})"
+
     def like(self, text: str, pattern: Sequence[str | None]) -> str:
         """Test that a text matches a pattern as a whole, case by case, and one character by one code point."""
         return f"{self.binary(f'({text})')} LIKE {self.text(in_sql(pattern)[0])} ESCAPE '{ESCAPE}'"
@@ -140,6 +150,10 @@ class Dialect:
         """Return the number of characters in a text."""
         return f"length({expression})"
 
+    def joined(self, texts: Sequence[str]) -> str:
+        """Concatenate texts."""
+        return " || ".join(texts)
+
     def md5(self, expression: str) -> str:
         """Return the hexadecimal digest of a text, in lower case."""
         return f"md5({expression})"
@@ -147,6 +161,11 @@ class Dialect:
     def mean(self, value: str, share: str) -> str:
         """Sum ``share`` in the order of ``value``, so that the sum depends on the group's values alone."""
         return f"sum({share} ORDER BY {value} ASC)"  # explicit: a session may default to DESC
+
+    def means(self, kept: str, share: str) -> str:
+        """Select the mean ``v0`` of each unit ``u``: the sum of ``share``, within the unit's values ``v0``."""
+        mean = self.greatest(self.least(self.mean("v0", share), "max(v0)"), "min(v0)")
+        return f"SELECT u, {mean} AS v0 FROM ({kept}) AS s GROUP BY u"
 
     def chosen(self, keys: Sequence[str], bounded: str, hashed: str, most: int) -> str:
         """Select the ``most`` buckets with the smallest hash of each unit ``u``."""

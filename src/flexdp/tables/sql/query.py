@@ -66,7 +66,7 @@ ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of one count: columns ``b0, b1, …`` and ``records``, one row per non-empty bucket."""
     keyed, steps = _records(source, counting, dialect, read)
-    return _counted(keyed, steps, counting, dialect)
+    return _counted(keyed, steps, counting, dialect) + dialect.ending
 
 
 def records_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
@@ -263,7 +263,7 @@ def _hash(units: Units, axes: Sequence[Axis], d: Dialect) -> str:
     parts = [d.text(units.salt + ":"), "u" if units.kind == "text" else d.as_text("u")]
     for i, axis in enumerate(axes):
         parts += [d.text(":"), *_hashed(d, f"b{i}", axis)]
-    return d.md5(" || ".join(parts))
+    return d.md5(d.joined(parts))
 
 
 def _hashed(d: Dialect, key: str, axis: Axis) -> list[str]:
@@ -301,8 +301,7 @@ def _means(rows: str, units: Units, d: Dialect) -> str:
     # Tiny values count as zero, because some engines fail if a quotient underflows.
     tiny = d.double(_SMALLEST_SHARED)
     share = f"CASE WHEN v0 BETWEEN -{tiny} AND {tiny} THEN {d.double(0.0)} ELSE v0 / n END"
-    mean = d.greatest(d.least(d.mean("v0", share), "max(v0)"), "min(v0)")
-    return f"SELECT u, {mean} AS v0 FROM ({kept}) AS s GROUP BY u"
+    return d.means(kept, share)
 
 
 def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Dialect, start: int = 0) -> str:
@@ -327,4 +326,4 @@ def literal(value: object, d: Dialect) -> str:
     """Write a declared group's value."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    return d.text(value) if isinstance(value, str) else str(value)
+    return d.integer(value) if isinstance(value, int) else d.text(str(value))

@@ -183,21 +183,6 @@ class RankQuery:
         shown = self.dialect.as_text("v") if self.wide else "v"
         return f"SELECT {shown} AS v FROM {self.rows}{self._where(group)}"
 
-    def values_together(self, groups: Sequence[Sequence[object]]) -> str:
-        """Return the statement that fetches all values of several groups, with the place of each group in the list."""
-        d, count = self.dialect, len(self.counting.groups)
-        rows = [
-            [str(place), *(literal(value, d) for value in group)]
-            for place, group in enumerate(groups)
-            if d.holds_nul or not any("\0" in str(value) for value in group)
-        ]
-        names = ("place", *(f"k{i}" for i in range(count)))
-        nowhere = "" if rows else " WHERE 1 = 0"
-        listed = d.rows_of(names, rows or [["0", *(literal(value, d) for value in groups[0])]]) + nowhere
-        joined = " AND ".join(f"b{i} = k{i}" for i in range(count))
-        shown = d.as_text("v") if self.wide else "v"
-        return f"SELECT place, {shown} AS v FROM {self.rows} JOIN ({listed}) AS g ON {joined}"
-
     def tallied(self, tally: Tally, group: Sequence[object]) -> str:
         """Return the statement of one tally; the one way to compute it, because halves may be rounded either way."""
         total = self.dialect.as_integer(f"sum({self._place(tally)})")
@@ -287,7 +272,7 @@ class RankQuery:
         if self.scale is NUMBERS:
             double = NUMBERS.first_double(cut)
             return self.dialect.double(double + side * abs(double) / self._margin)
-        return str(min(max(cut + side * (abs(cut) // self._margin + 1), self.least + 1), self.most))
+        return self.dialect.integer(min(max(cut + side * (abs(cut) // self._margin + 1), self.least + 1), self.most))
 
     @property
     def _margin(self) -> int:
@@ -313,10 +298,11 @@ class RankQuery:
     def _type(self) -> str:
         if self.scale is NUMBERS:
             return self.dialect.double_type
-        return self.dialect.wide_type or "BIGINT" if self.wide else "BIGINT"
+        narrow = self.dialect.integer_type
+        return self.dialect.wide_type or narrow if self.wide else narrow
 
     def _literal(self, cut: int) -> str:
-        return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else str(cut)
+        return self.dialect.double(NUMBERS.first_double(cut)) if self.scale is NUMBERS else self.dialect.integer(cut)
 
     def _double(self, value: str) -> str:
         return value if self.scale is NUMBERS else self.dialect.as_double(value, wide=self.wide)

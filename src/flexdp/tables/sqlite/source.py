@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flexdp._core.text import safe_repr
-from flexdp.errors import FlexdpError, InputError
+from flexdp.errors import FlexdpError, InputError, UnavailableError
 from flexdp.tables.plans.refusal import checked
 from flexdp.tables.plans.sqlite import check_view
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
@@ -18,7 +19,7 @@ from flexdp.tables.sqlite.types import declared, read_cell
 __all__ = ["EXTENSIONS", "describe", "open_sqlite"]
 
 EXTENSIONS = (".db", ".sqlite", ".sqlite3")
-_MAGIC = b"SQLite format 3\0"
+_NOT_A_DATABASE, _BUSY, _LOCKED = 26, 5, 6  # SQLite's codes of errors
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
 
 
@@ -42,14 +43,10 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
         name, columns = work(look, counting=False)
     except FlexdpError:
         raise
-    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
-        name = ""
+    except Exception as error:  # noqa: BLE001  (the engine's message is not repeated)
+        name, code = "", getattr(error, "sqlite_errorcode", 0) & 0xFF
     if not name:
-        raise InputError(
-            "source",
-            "cannot be read",
-            remedy="Check that the connection is open, and that the file is an SQLite database.",
-        )
+        raise _refusal(code, *files)
 
     def check(ask: Ask) -> None:
         if describe(ask, wanted) != (name, columns):
@@ -86,15 +83,23 @@ def _check_view(ask: Ask, table: str) -> None:
 
 
 def _checked(path: str) -> str:
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(len(_MAGIC))
-    except (OSError, ValueError):  # ValueError: a name that no file can have
-        raise InputError(
-            "source",
-            f": {safe_repr(path, _LONGEST_SHOWN)} does not exist or cannot be read",
-            remedy="Check path and permissions.",
-        ) from None
-    if start not in (_MAGIC, b""):
-        raise InputError("source", f": {safe_repr(path, _LONGEST_SHOWN)} is not an SQLite database")
+    # Python must not open the file: on closing it, the locks that this process holds on it would be lost.
+    if not Path(path).is_file() or not os.access(path, os.R_OK):
+        shown = safe_repr(path, _LONGEST_SHOWN)
+        raise InputError("source", f": {shown} does not exist or cannot be read", remedy="Check path and permissions.")
     return path
+
+
+def _refusal(code: int, path: str = "") -> InputError:
+    shown = safe_repr(path, _LONGEST_SHOWN)
+    if path and code == _NOT_A_DATABASE:
+        return InputError(
+            "source", f": {shown} is not an SQLite database", remedy="A DuckDB database must be named .duckdb."
+        )
+    if code in (_BUSY, _LOCKED):
+        return UnavailableError("source", ": another program has locked the database", remedy="Try again later.")
+    return InputError(
+        "source",
+        "cannot be read",
+        remedy="Check that the connection is open, and that the file is an SQLite database.",
+    )

@@ -140,7 +140,8 @@ class _Writer:
             return self._d.finite(text)
         if kind == "text":
             return self._d.is_short(text)
-        return f"({text}) BETWEEN {-LARGEST_INTEGER} AND {LARGEST_INTEGER}" if kind == "integer" and wide else ""
+        low, high = self._d.integer(-LARGEST_INTEGER), self._d.integer(LARGEST_INTEGER)
+        return f"({text}) BETWEEN {low} AND {high}" if kind == "integer" and wide else ""
 
     def _const(self, node: Const) -> str:
         if node.kind == "number":
@@ -149,7 +150,7 @@ class _Writer:
             return "TRUE" if node.value else "FALSE"
         if node.kind == "text":
             return self._d.text(node.value)
-        return f"({node.value})" if node.value < 0 else str(node.value)
+        return f"({self._d.integer(node.value)})" if node.value < 0 else self._d.integer(node.value)
 
     def _term(self, node: Typed) -> str:
         """Write a term of a sum of integers that cannot overflow."""
@@ -269,7 +270,7 @@ class _Writer:
         if not among:
             return present if node.negated else "1 = 0"
         literals = [d.compared_literal(c.value) if kind == "text" else self._const(c) for c in among]
-        compared = d.compared(text) if kind == "text" else f"({text})"
+        compared = d.compared(text) if kind == "text" else d.sought(text) if kind == "number" else f"({text})"
         return f"({compared} {'NOT ' if node.negated else ''}IN ({', '.join(literals)}) AND {present})"
 
     def _matches(self, node: Matches) -> str:

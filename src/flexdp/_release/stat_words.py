@@ -1,0 +1,85 @@
+"""Statistics of a release by name, as ``--stat`` and a page ask for them: the word, and the query that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from flexdp._core.domains import sequence
+from flexdp._core.text import plain_scalar, safe_repr
+from flexdp._release.about import DECLARED, NOTHING, About, declared_about
+from flexdp._release.answers import Answer, check_order
+from flexdp.buckets.base import Kind
+from flexdp.errors import InputError
+from flexdp.statistics import MaxAtLeast, Mean, Quantile, Std, Sum, Top
+from flexdp.statistics.parse import parse_statistic
+
+if TYPE_CHECKING:
+    from flexdp._release.readable import Readable
+
+__all__ = ["about_in", "stat_question", "stat_words"]
+
+_MOST = 50  # statistics that a page shows beside the usual ones
+
+
+def stat_question(
+    word: object, kinds: set[Kind], *, points: bool, parameter: str = "stat"
+) -> Callable[[Readable], Answer]:
+    """Return the query that answers a statistic, after refusing one that columns of these kinds do not have."""
+    if word == "counts":
+        return lambda readable: readable.counts()
+    statistic = parse_statistic(word, parameter=parameter, also=("counts",))
+    if points and statistic.ordered:
+        raise InputError(
+            parameter, f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
+        )
+    for kind in kinds:
+        check_order(statistic, kind)
+        if isinstance(statistic, Mean | Sum | Std) and kind in ("date", "datetime"):
+            raise InputError(parameter, f"{word} needs numbers", remedy="For dates and times, ask for the median.")
+    if isinstance(statistic, MaxAtLeast):
+        return partial(_with_count, "max_at_least", statistic.count)
+    if isinstance(statistic, Top):
+        return partial(_with_count, "top", statistic.count)
+    if isinstance(statistic, Quantile):
+        level = statistic.level
+        return lambda readable: readable.quantile(level)
+    return partial(_plain, str(word))
+
+
+def _with_count(name: str, count: int, readable: Readable) -> Answer:
+    answer: Answer = getattr(readable, name)(count)
+    return answer
+
+
+def _plain(name: str, readable: Readable) -> Answer:
+    answer: Answer = getattr(readable, name)()
+    return answer
+
+
+def about_in(part: Any, kinds: Sequence[Kind]) -> About:
+    """Return the metadata of a document, after refusing what no release declares."""
+    if part is None:
+        return NOTHING
+    if not isinstance(part, dict) or not part or not set(part) <= {*DECLARED, "stats"}:
+        raise TypeError("no metadata that flexdp knows")
+    stats: tuple[str, ...] = ()
+    if "stats" in part:
+        if not isinstance(part["stats"], list) or not part["stats"]:
+            raise TypeError("no list of statistics")
+        stats = stat_words(part["stats"], kinds)
+    return replace(declared_about(part), stats=stats)
+
+
+def stat_words(stats: object, kinds: Sequence[Kind]) -> tuple[str, ...]:
+    """Return the words of statistics that a page is to show, each once, after refusing what the columns do not have."""
+    given = plain_scalar(stats)
+    listed = [given] if isinstance(given, str) else sequence(stats)
+    if listed is None or len(listed) > _MOST:
+        raise InputError("stats", f"must be a list of at most {_MOST} names of statistics", given=safe_repr(stats))
+    words = [plain_scalar(each) for each in listed]
+    for word in words:
+        stat_question(word, set(kinds), points=len(kinds) > 1, parameter="stats")
+    return tuple(dict.fromkeys(str(word) for word in words))

@@ -1,0 +1,43 @@
+"""``flexdp check``: how a file is read, for its custodian alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from flexdp._core.text import visible
+from flexdp.cli.errors import Run
+from flexdp.cli.options import AS_JSON, DELIMITER, ENCODING, FORMAT, SHEET, WRITTEN, all_of
+
+__all__ = ["check"]
+
+
+@click.command()
+@click.argument("source", metavar="FILE")
+@click.argument("column", metavar="[COLUMN]...", nargs=-1)
+@click.option(
+    "--kind",
+    type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
+    help="Type to read the columns as; default: the declared one, or number.",
+)
+@click.option("--zone", metavar="Z", help="Time zone, if datetimes are written with an offset.")
+@all_of((DELIMITER, FORMAT, ENCODING, SHEET, *WRITTEN, AS_JSON))
+@click.pass_obj
+def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **options: Any) -> int:
+    """Count the cells of FILE that a release would read and would not, by reason. NOT private: for its custodian only.
+
+    Prints true counts, and no cell. Spends nothing.
+    """
+    from flexdp.tables.check import check as checked
+
+    run.kept = "nothing was printed"
+    options["currency"] = list(options["currency"]) or None
+    found = checked(source, list(column) or None, **options)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        for line in found.message(run.spell).splitlines():
+            click.echo(visible(line))
+    return 0

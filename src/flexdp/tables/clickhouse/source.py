@@ -1,0 +1,118 @@
+"""ClickHouse tables and views and the columns that they declare."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
+
+from flexdp.errors import FlexdpError, InputError
+from flexdp.tables.clickhouse.dialect import CLICKHOUSE
+from flexdp.tables.clickhouse.run import ask_of
+from flexdp.tables.clickhouse.types import declared, read_cell
+from flexdp.tables.interrupts import run
+from flexdp.tables.plans.refusal import checked, not_records
+from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
+from flexdp.tables.sql.workspace import Ask, Workspace
+
+__all__ = ["describe", "open_clickhouse"]
+
+_STORED = ("MergeTree", "ReplicatedMergeTree", "SharedMergeTree", "Memory", "Log", "StripeLog", "TinyLog")
+_OLDEST = 26  # the first two numbers of a version are the year and the month
+
+
+def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) -> ServedTable:
+    """Open a table or view on the caller's connection."""
+    wanted = check_name(table)
+    ask = ask_of(con)
+    found: Described | None = None
+    try:
+        found = describe(ask, wanted)
+        if not rows_are_records:
+            checked(lambda: _check_stored(ask, found))
+    except FlexdpError:
+        raise
+    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
+        found = None
+    if found is None:
+        raise InputError(
+            "source",
+            ": the declared columns cannot be read",
+            remedy="Check that the connection is open, and that its user may change settings (readonly = 0 or 2).",
+        )
+    name, columns = found
+
+    def check() -> None:
+        if describe(ask, wanted) != found:
+            raise TypeError("the table has changed since it was opened")
+
+    def execute(statement: str) -> Any:
+        def work() -> Any:
+            check()
+            return ask(statement)
+
+        return run(work, lambda: None)
+
+    return ServedTable(
+        name, columns, CLICKHOUSE, read_cell, execute, partial(_workspace, ask, check), probe=lambda: _can_copy(ask)
+    )
+
+
+@contextmanager
+def _workspace(within: Ask, check: Callable[[], None]) -> Iterator[Workspace]:
+    """Open a workspace; its copies are temporary tables of the session, dropped at its end."""
+    mark = uuid.uuid4().hex
+    rows, cells = f"flexdp_records_{mark}", f"flexdp_cells_{mark}"
+
+    def ask(statement: str) -> Any:
+        return run(lambda: within(statement), lambda: None)
+
+    def keep(name: str, query: str) -> None:
+        ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+
+    run(check, lambda: None)
+    try:
+        yield Workspace(CLICKHOUSE, ask, keep, rows=rows, cells=cells)
+    finally:
+        for name in (rows, cells):
+            with suppress(Exception):  # the connection is lost, and its temporary tables with it
+                within(f"DROP TEMPORARY TABLE IF EXISTS {name}")
+
+
+def _can_copy(ask: Ask) -> bool:
+    """Tell whether temporary tables can be made and found again, by making an empty one."""
+    name, made = f"flexdp_probe_{uuid.uuid4().hex}", False
+    with suppress(Exception):  # the engine's message is not repeated
+        ask(f"CREATE TEMPORARY TABLE {name} AS SELECT 1 AS x WHERE 1 = 0")
+        made = ask(f"SELECT count(*) FROM {name}")[0][0] == 0
+        ask(f"DROP TEMPORARY TABLE {name}")
+    return made
+
+
+def _check_stored(ask: Ask, found: Described | None) -> None:
+    """Refuse a view, whose definition is not read here, and tables that merge rows or take them from elsewhere."""
+    engines = ask(
+        "SELECT database, name, engine FROM system.tables WHERE engine NOT IN ('" + "', '".join(_STORED) + "')"
+    )
+    merged = {f"{CLICKHOUSE.identifier(row[0])}.{CLICKHOUSE.identifier(row[1])}" for row in engines}
+    if found is not None and found[0] in merged:
+        raise not_records("a definition, or a way to merge rows, which is not read on ClickHouse")
+
+
+def describe(ask: Ask, table: str) -> Described:
+    """Return the quoted name and the declared columns of a table or view, in the current database or one named."""
+    version, database = ask("SELECT version(), currentDatabase()")[0]
+    if int(str(version).partition(".")[0]) < _OLDEST:
+        raise InputError("source", f"must be ClickHouse {_OLDEST} or later: no other version is tested")
+    schema, dot, rest = table.partition(".")
+    for parts in ((database, table), (schema, rest)) if dot and rest else ((database, table),):
+        name = ".".join(map(CLICKHOUSE.identifier, parts))
+        rows = None
+        with suppress(Exception):  # there is no such table, or the connection is lost, which shows below
+            rows = ask(f"DESCRIBE TABLE {name}")
+        if rows:
+            return name, tuple(declared(str(row[0]), str(row[1])) for row in rows)
+    ask("SELECT 1")
+    raise no_table(table)

@@ -1,0 +1,135 @@
+"""MariaDB tables and views and the columns that they declare."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import Any
+
+from flexdp.errors import FlexdpError, InputError
+from flexdp.tables.interrupts import run
+from flexdp.tables.mariadb.dialect import MARIADB
+from flexdp.tables.mariadb.run import Session, caller_session, own_session
+from flexdp.tables.mariadb.types import declared, read_cell
+from flexdp.tables.plans.refusal import checked, not_records
+from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
+from flexdp.tables.sql.workspace import Ask, Workspace
+
+__all__ = ["is_address", "open_mariadb"]
+
+_OLDEST = (10, 6)  # the first with JSON_TABLE
+_SMALLEST_PACKET = 1 << 20  # bytes; a longer text that is computed would be NULL
+_VERSION = re.compile(r"(?:5\.5\.5-)?([0-9]+)\.([0-9]+)\..*MariaDB")
+
+
+def is_address(source: object) -> bool:
+    """Tell whether a text is the address of a MariaDB server."""
+    return isinstance(source, str) and source.startswith(("mariadb://", "mysql://"))
+
+
+def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) -> ServedTable:
+    """Open a table or view at an address, or on the caller's connection."""
+    wanted = check_name(table)
+    session = own_session(source) if isinstance(source, str) else caller_session(source)
+    found: Described | None = None
+    try:
+        with session.opened() as ask:
+            found = describe(ask, wanted)
+            if not rows_are_records:
+                checked(lambda: _check_stored(ask, wanted))
+    except FlexdpError:
+        raise
+    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
+        found = None
+    if found is None:
+        raise InputError("source", ": the declared columns cannot be read", remedy="Check that the connection is open.")
+    name, columns = found
+
+    def check(ask: Ask) -> None:
+        ask(f"SELECT 1 FROM {name} LIMIT 0")  # locks the definition of the table
+        if describe(ask, wanted) != found:
+            raise TypeError("the table has changed since it was opened")
+
+    def execute(statement: str) -> Any:
+        def work() -> Any:
+            with session.opened() as ask:
+                check(ask)
+                return ask(statement)
+
+        return run(work, session.cancel)
+
+    place = name.rpartition(".")[0]
+    opened = partial(_workspace, session, check, place)
+    return ServedTable(name, columns, MARIADB, read_cell, execute, opened, probe=lambda: _can_copy(session, place))
+
+
+@contextmanager
+def _workspace(session: Session, check: Callable[[Ask], None], place: str) -> Iterator[Workspace]:
+    """Open a workspace in one transaction; its copies are temporary tables, dropped at its end."""
+    mark = uuid.uuid4().hex
+    rows, cells = f"{place}.flexdp_records_{mark}", f"{place}.flexdp_cells_{mark}"
+    with ExitStack() as stack:
+
+        def enter() -> Ask:
+            ask = stack.enter_context(session.opened())
+            check(ask)
+            return ask
+
+        within = run(enter, session.cancel)
+
+        def ask(statement: str) -> Any:
+            return run(lambda: within(statement), session.cancel)
+
+        def keep(name: str, query: str) -> None:
+            ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
+
+        try:
+            yield Workspace(MARIADB, ask, keep, rows=rows, cells=cells)
+        finally:
+            for name in (rows, cells):
+                with suppress(Exception):  # the connection is lost, and its temporary tables with it
+                    within(f"DROP TEMPORARY TABLE IF EXISTS {name}")
+
+
+def _can_copy(session: Session, place: str) -> bool:
+    """Tell whether temporary tables can be made, by making an empty one."""
+    name, made = f"{place}.flexdp_probe_{uuid.uuid4().hex}", False
+    with suppress(Exception), session.opened() as ask:  # the engine's message is not repeated
+        ask(f"CREATE TEMPORARY TABLE {name} (x INTEGER)")
+        ask(f"DROP TEMPORARY TABLE {name}")
+        made = True
+    return made
+
+
+def _check_stored(ask: Ask, table: str) -> None:
+    """Refuse a view, whose definition is not read here."""
+    schema, dot, rest = table.partition(".")
+    for place, name in (("DATABASE()", table), (MARIADB.text(schema), rest)) if dot else (("DATABASE()", table),):
+        same = f"CAST(table_schema AS BINARY) = {place} AND CAST(table_name AS BINARY) = {MARIADB.text(name)}"
+        if ask(f"SELECT 1 FROM information_schema.tables WHERE {same} AND table_type LIKE '%VIEW'"):
+            raise not_records("a definition, which is not read on MariaDB")
+
+
+def describe(ask: Ask, table: str) -> Described:
+    """Return the quoted name and the declared columns of a table or view, in the current database or one named."""
+    version, packet, database = ask("SELECT VERSION(), @@max_allowed_packet, DATABASE()")[0]
+    found = _VERSION.match(str(version))
+    if found is None or tuple(map(int, found.groups())) < _OLDEST:
+        raise InputError(
+            "source", f"must be MariaDB {'.'.join(map(str, _OLDEST))} or later: no other server of this kind is tested"
+        )
+    if int(packet) < _SMALLEST_PACKET:
+        raise InputError("source", "must have a max_allowed_packet of at least 1M: long texts would be lost")
+    schema, dot, rest = table.partition(".")
+    for parts in ((database, table), (schema, rest)) if dot and rest else ((database, table),):
+        name = ".".join(MARIADB.identifier(part) for part in parts if part)
+        rows = None
+        with suppress(Exception):  # there is no such table, or the connection is lost, which shows below
+            rows = ask(f"SHOW COLUMNS FROM {name}") if parts[0] else None
+        if rows:
+            return name, tuple(declared(str(row[0]), str(row[1])) for row in rows)
+    ask("SELECT 1")
+    raise no_table(table)

@@ -1,0 +1,183 @@
+"""How cells of text are written, as the caller declares it: decimal and thousands marks, currency signs, dates.
+
+Nothing is guessed: a cell that is not written as declared is missing. The patterns are read alike by RE2 and by
+Python's ``re``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from flexdp._core.domains import choice, sequence
+from flexdp._core.text import is_unicode, plain_scalar, safe_repr
+from flexdp.buckets.base import Kind
+from flexdp.errors import InputError, P
+from flexdp.tables.date_format import DateFormat
+
+__all__ = ["BLANKS", "WRITTEN", "Written", "read_written"]
+
+BLANKS = " \t\u00a0\u202f\u2009"  # with the blanks that do not break, which exports put before a currency sign
+_DECIMALS = (".", ",")
+_THOUSANDS = {  # marks that exports use for one another are one
+    ",": ",",
+    ".": ".",
+    " ": " \u00a0\u202f\u2009",
+    "'": "'\u2019",
+    "_": "_",
+}
+_LONGEST_SIGN = 8
+_MOST_SIGNS = 20
+_NO_SIGN = re.compile(r"[0-9+\-.,'\"()\s]")
+_EXPONENT = r"(?:[eE][+-]?[0-9]{1,5})?"
+_EXAMPLES: dict[Kind, str] = {
+    "number": "numbers written like {}",
+    "integer": "whole numbers written like {}",
+    "date": "dates written like 2024-12-31",
+    "datetime": "datetimes written like 2024-12-31T18:30",
+    "boolean": "true or false",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """The declared way in which cells of text are written.
+
+    Parameters
+    ----------
+    decimal
+        The decimal mark.
+    thousands
+        The mark between groups of digits; None if there is none.
+    currency
+        Signs that may stand before or after a number.
+    dates
+        The format of dates and datetimes; None for ISO 8601.
+
+    Examples
+    --------
+    >>> german = Written(decimal=",", thousands=".", currency=("€",))
+    >>> [bool(re.fullmatch(german.number, cell)) for cell in ("1.234,5 €", "-3", "12.5", "1.234.567")]
+    [True, True, False, True]
+    >>> german.example("number"), german.example("date")
+    ('numbers written like 1.234,5 or € 1.234,5', 'dates written like 2024-12-31')
+    """
+
+    decimal: str = "."
+    thousands: str | None = None
+    currency: tuple[str, ...] = ()
+    dates: DateFormat | None = None
+
+    @cached_property
+    def number(self) -> str:
+        """Pattern of a number; its groups are the sign, before or after a currency sign, and the digits."""
+        point = re.escape(self.decimal)
+        return self._framed(rf"(?:{self._whole('+')}(?:{point}[0-9]*)?|{point}[0-9]+){_EXPONENT}", "")
+
+    @cached_property
+    def integer(self) -> str:
+        """Pattern of a whole number; its groups are the sign, before or after a currency sign, and the digits."""
+        return self._framed(self._whole("{1,37}"), rf"(?:{re.escape(self.decimal)}0*)?")
+
+    @property
+    def marks(self) -> str:
+        """The decimal mark, and then everything to be left out of the digits."""
+        return self.decimal + ("" if self.thousands is None else _THOUSANDS[self.thousands])
+
+    def _whole(self, digits: str) -> str:
+        if self.thousands is None:
+            return f"[0-9]{digits}"
+        mark = f"[{_THOUSANDS[self.thousands]}]"
+        # Groups of two are India's. The last has three digits, so that no decimal comma passes for a thousands mark.
+        return f"(?:[0-9]{{1,3}}(?:{mark}[0-9]{{2,3}}){{0,10}}{mark}[0-9]{{3}}|[0-9]{digits})"
+
+    def _framed(self, digits: str, rest: str) -> str:
+        blanks = f"[{BLANKS}]*"
+        if not self.currency:
+            return f"{blanks}([+-]?)()({digits}){rest}{blanks}"
+        sign = "(?:" + "|".join(map(re.escape, sorted(self.currency, key=len, reverse=True))) + ")"
+        before = f"(?:([+-]?)(?:{sign}{blanks})?|{sign}{blanks}([+-]))"
+        return f"{blanks}{before}({digits}){rest}(?:{blanks}{sign})?{blanks}"
+
+    def example(self, kind: Kind) -> str:
+        """Say how cells of a kind are written; the kind must not be "text"."""
+        if self.dates is not None and kind in ("date", "datetime"):
+            return f"{kind}s written like {self.dates.example}"
+        mark = self.thousands or ""
+        digits = f"1{mark}234" if kind == "integer" else f"1{mark}234{self.decimal}5"
+        signed = "".join(f" or {sign} {digits}" for sign in self.currency[:1])
+        return _EXAMPLES[kind].format(digits + signed)
+
+
+WRITTEN = Written()
+
+
+def read_written(
+    *, decimal: object = None, thousands: object = None, currency: object = None, date_format: object = None
+) -> Written:
+    """Check how the caller says that cells are written.
+
+    Parameters
+    ----------
+    decimal
+        The decimal mark, "." or ",".
+    thousands
+        The mark between thousands.
+    currency
+        A currency sign or another unit that may stand beside numbers, or a list of them.
+    date_format
+        The format of dates and datetimes, in the directives of :meth:`datetime.datetime.strptime`.
+
+    Returns
+    -------
+    Written
+        The declared way.
+
+    Raises
+    ------
+    InputError
+        If one of them is not valid, or they do not fit together.
+
+    Examples
+    --------
+    >>> read_written(decimal=",", currency="€").marks
+    ','
+    >>> read_written(thousands=".")
+    Traceback (most recent call last):
+    flexdp.errors.InputError: thousands must differ from the decimal mark; got '.'. Set decimal=','.
+    """
+    point = "." if decimal is None else choice("decimal", decimal, _DECIMALS)
+    mark = None if thousands is None else choice("thousands", thousands, tuple(_THOUSANDS))
+    if mark == point:
+        other = _DECIMALS[1 - _DECIMALS.index(point)]
+        raise InputError(
+            "thousands",
+            "must differ from the decimal mark",
+            given=repr(mark),
+            remedy=("Set ", P("decimal", other), "."),
+        )
+    dates = None if date_format is None else DateFormat.parse(date_format)
+    return Written(decimal=point, thousands=mark, currency=_signs(currency), dates=dates)
+
+
+def _signs(currency: object) -> tuple[str, ...]:
+    if currency is None:
+        return ()
+    given = plain_scalar(currency)
+    listed = [given] if isinstance(given, str) else sequence(currency)
+    if not listed or len(listed) > _MOST_SIGNS:
+        raise InputError(
+            "currency", f"must be a sign, or a list of 1 to {_MOST_SIGNS} signs", given=safe_repr(currency)
+        )
+    signs = [plain_scalar(each) for each in listed]
+    for sign in signs:
+        known = isinstance(sign, str) and 0 < len(sign) <= _LONGEST_SIGN and sign.isprintable() and is_unicode(sign)
+        if not known or _NO_SIGN.search(str(sign).rstrip(".")) or str(sign).lower() in ("e", "."):
+            raise InputError(
+                "currency",
+                f"must be a short sign such as '€', 'USD' or 'kr.', without digits, blanks or quotes and of at most "
+                f"{_LONGEST_SIGN} characters",
+                given=safe_repr(sign),
+            )
+    return tuple(dict.fromkeys(str(sign) for sign in signs))

@@ -1,0 +1,71 @@
+-- numbers between bounds
+SELECT b0, count(*) AS records
+FROM (
+  SELECT least(floor((greatest(least(v0, 120.0e0), 0.0e0) - 0.0e0) / 5.0e0), CAST(23 AS SIGNED)) AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308
+) AS k
+GROUP BY b0;
+
+-- numbers between bounds on both sides of zero
+SELECT b0, count(*) AS records
+FROM (
+  SELECT least(floor(greatest(least(v0, 50.0e0), -50.0e0) / 5.0e0) + 10, CAST(19 AS SIGNED)) AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308
+) AS k
+GROUP BY b0;
+
+-- declared groups
+SELECT b0, b1, count(*) AS records
+FROM (
+  SELECT v0 AS b0, floor(v1 / 5.0e0) AS b1
+  FROM (SELECT CASE WHEN octet_length(`ward`) <= 262144 THEN CAST(CONVERT(`ward` USING utf8mb4) AS BINARY) END AS v0, CAST(`age` AS DOUBLE) AS v1 FROM source) AS t
+  WHERE octet_length(v0) <= 65536 AND v1 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16 AND v0 IN ('A', X'6F2763')
+) AS k
+GROUP BY b0, b1;
+
+-- integers on an open domain
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CAST(CASE WHEN v0 >= 0 THEN ((CAST(v0 AS SIGNED)) DIV 7) ELSE -1 - ((-1 - CAST(v0 AS SIGNED)) DIV 7) END AS SIGNED) AS b0
+  FROM (SELECT CAST(`visits` AS SIGNED) AS v0 FROM source) AS t
+  WHERE v0 IS NOT NULL
+) AS k
+GROUP BY b0;
+
+-- edges
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN v0 < 65.0e0 THEN CASE WHEN v0 < 18.0e0 THEN 0 ELSE 1 END ELSE 2 END AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308
+) AS k
+GROUP BY b0;
+
+-- months
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CAST(((12 * (400 * (((z0) DIV 146097)) + yoe0) + ((5 * doy0 + 2) DIV 153) + 2) DIV 1) AS SIGNED) AS b0
+  FROM (SELECT *, doe0 - (365 * yoe0 + ((yoe0) DIV 4) - ((yoe0) DIV 100)) AS doy0 FROM (SELECT *, ((doe0 - ((doe0) DIV 1460) + ((doe0) DIV 36524) - ((doe0) DIV 146096)) DIV 365) AS yoe0 FROM (SELECT *, z0 - 146097 * (((z0) DIV 146097)) AS doe0 FROM (SELECT *, ((CAST(v0 AS SIGNED) + 719468) DIV 1) AS z0 FROM (SELECT CASE WHEN `day` >= '0001-01-01' AND month(`day`) >= 1 AND dayofmonth(`day`) BETWEEN 1 AND dayofmonth(last_day(`day`)) THEN to_days(`day`) - 719528 END AS v0 FROM source) AS t
+  WHERE v0 IS NOT NULL LIMIT 18446744073709551615) AS t LIMIT 18446744073709551615) AS t LIMIT 18446744073709551615) AS t LIMIT 18446744073709551615) AS t
+) AS k
+GROUP BY b0;
+
+-- units, at most two buckets each
+SELECT b0, count(*) AS records
+FROM (
+  SELECT b0 FROM (SELECT b0, row_number() OVER (PARTITION BY u ORDER BY md5(concat('salt:', CONVERT(u USING utf8mb4), ':', CONVERT(CAST(b0 AS SIGNED) USING utf8mb4))) ASC, b0 ASC) AS place FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST(floor(v0 / 5.0e0) AS SIGNED) AS b0, u
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0, CAST(`who` AS SIGNED) AS u FROM source) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16 AND u IS NOT NULL) AS e) AS d) AS r WHERE place <= 2
+) AS k
+GROUP BY b0;
+
+-- the mean of each unit
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CAST(floor(v0 / 5.0e0) AS SIGNED) AS b0, u
+  FROM (SELECT u, greatest(least(max(CASE WHEN reached = n THEN total END), max(v0)), min(v0)) AS v0 FROM (SELECT u, v0, n, sum(CASE WHEN v0 BETWEEN -1e-280 AND 1e-280 THEN 0.0e0 ELSE v0 / n END) OVER (PARTITION BY u ORDER BY v0 ASC) AS total, count(*) OVER (PARTITION BY u ORDER BY v0 ASC) AS reached FROM (SELECT u, v0, count(*) OVER (PARTITION BY u) AS n FROM (SELECT CAST(`age` AS DOUBLE) AS v0, CAST(`who` AS SIGNED) AS u FROM source) AS m WHERE u IS NOT NULL AND v0 BETWEEN -1e+307 AND 1e+307) AS s) AS m GROUP BY u) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16
+) AS k
+GROUP BY b0;

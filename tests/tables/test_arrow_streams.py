@@ -1,0 +1,196 @@
+"""Objects of other libraries that give an Arrow stream: nanoarrow, DataFusion, Ibis and narwhals."""
+
+from __future__ import annotations
+
+import datetime as dt
+import traceback
+from typing import Any
+
+import datafusion
+import ibis
+import nanoarrow
+import narwhals
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from _support.private import private_counts
+
+import flexdp
+from flexdp import DataError, InputError
+from flexdp._release.api import prepare
+
+SPEND = {"epsilon": 1, "delta": "1e-6"}
+STAMP = dt.datetime(1969, 12, 31, 23, 59, 59, 999999)
+TABLE = pa.table(
+    {
+        "x": pa.array([1.5, float("nan"), None, 7.0, -0.0], pa.float64()),
+        "i": pa.array([1, 2, None, 2**62, 1], pa.int64()),
+        "w": pa.array(["a", "A", None, "a ", "a"], pa.string()),
+        "s": pa.array([STAMP, STAMP, None, dt.datetime(2024, 2, 29), STAMP], pa.timestamp("us")),
+        "far": pa.array([2**62, 0, None, -(2**62), 0], pa.int64()).cast(pa.timestamp("s")),
+        "d": pa.array([dt.date(2024, 2, 29)] * 4 + [None], pa.date32()),
+        "m": pa.array([0, 86_400_000, None, -1, 0], pa.int64()).cast(pa.date64(), safe=False),
+    }
+)
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "numbers": {"column": "x", "width": 5},
+    "integers": {"column": "i"},
+    "texts": {"column": "w"},
+    "datetimes": {"column": "s", "width": "1 day"},
+    "far datetimes": {"column": "far", "width": "1 day"},
+    "months": {"column": "d", "width": "1 month"},
+    "milliseconds": {"column": "m"},
+    "groups": {"column": "x", "width": 5, "by": "w"},
+    "units": {"column": "i", "width": 5, "unit": "w", "max_buckets_per_unit": 1},
+}
+
+
+class Plain:
+    """The protocol and nothing else, so that the schema is known from the stream alone."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table, self.opened = table, 0
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        self.opened += 1
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+VOUCHED = {"rows_are_records": True}
+COMPUTED = ("datafusion", "ibis", "protocol")  # what such a stream computes cannot be seen
+CONTEXT = datafusion.SessionContext()
+SOURCES: dict[str, Any] = {
+    "nanoarrow": nanoarrow.Array(TABLE),
+    "datafusion": CONTEXT.from_arrow(TABLE),
+    "ibis": ibis.memtable(TABLE.drop_columns(["m", "far"])),
+    "narwhals": narwhals.from_native(TABLE),
+    "narwhals lazy": narwhals.from_native(pl.from_arrow(TABLE.drop_columns(["m", "far"])).lazy()),
+    "protocol": Plain(TABLE),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_streams_are_counted_as_their_table_is(source: str, question: str) -> None:
+    parameters, vouched = QUESTIONS[question], VOUCHED if source in COMPUTED else {}
+    if source in ("ibis", "narwhals lazy") and parameters["column"] in ("m", "far"):
+        with pytest.raises(InputError):
+            prepare(SOURCES[source], **parameters, **vouched)  # it has no such column
+        return
+    if parameters.get("unit") or parameters.get("by"):
+        from _support.private import private_bars
+
+        found = private_bars(prepare(SOURCES[source], **parameters, **vouched))
+        wanted = private_bars(prepare(TABLE, **parameters))
+        assert dict(zip(found.rows(slice(None)), found.counts.tolist(), strict=True)) == dict(
+            zip(wanted.rows(slice(None)), wanted.counts.tolist(), strict=True)
+        )
+        return
+    assert private_counts(SOURCES[source], **parameters, **vouched) == private_counts(TABLE, **parameters) != {}
+
+
+@pytest.mark.parametrize("source", ["nanoarrow", "datafusion", "ibis", "protocol"])
+def test_asked_answers_and_several_columns_of_a_stream(source: str) -> None:
+    vouched = VOUCHED if source in COMPUTED else {}
+    asked = flexdp.release(SOURCES[source], "x", epsilon=50, delta=0, ask=["max"], **vouched)
+    assert asked.max().value == pytest.approx(7, 1)
+    both = flexdp.release(SOURCES[source], ["x", "i"], separately=True, width=5, **SPEND, **vouched)
+    assert list(both) == ["x", "i"]
+
+
+def test_a_stream_that_can_be_read_once_is_counted_once() -> None:
+    source = nanoarrow.ArrayStream(TABLE)
+    prepared = prepare(source, "x", width=5).with_budget(**SPEND)
+    assert prepared.run().spec.columns == ("x",)
+    with pytest.raises(DataError):
+        prepared.run()
+    with pytest.raises(InputError, match="has not been read already") as caught:
+        prepare(source, "x", width=5)
+    assert caught.value.__context__ is None
+    with pytest.raises(InputError, match="must be a pyarrow table"):
+        prepare(TABLE.to_reader(), "x", width=5)
+
+
+class Once(Plain):
+    """A stream that is silently empty when it is read again."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        given = super().__arrow_c_stream__(requested_schema)
+        self.table = self.table.slice(0, 0)
+        return given
+
+
+def test_a_stream_that_is_empty_the_second_time_is_no_empty_table() -> None:
+    prepared = prepare(Once(TABLE), "x", width=5, **VOUCHED).with_budget(**SPEND)
+    prepared.run()
+    with pytest.raises(DataError):
+        prepared.run()
+
+
+class Changing(Plain):
+    """A stream with other types when it is read again."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        given = super().__arrow_c_stream__(requested_schema)
+        self.table = TABLE.set_column(0, "x", TABLE["x"].cast(pa.float32()))
+        return given
+
+
+def test_a_stream_that_changes_its_types_is_the_one_error() -> None:
+    prepared = prepare(Changing(TABLE), "x", width=5, **VOUCHED).with_budget(**SPEND)
+    prepared.run()
+    with pytest.raises(DataError):
+        prepared.run()
+
+
+def test_failures_quote_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """A query that fails at one record fails like any other, with no word of its engine."""
+    words = CONTEXT.from_arrow(pa.table({"w": ["1", "QUOKKA"]}))
+    CONTEXT.register_table("words", words)
+    prepared = prepare(CONTEXT.sql("SELECT CAST(w AS INT) AS x FROM words"), "x", width=5, **VOUCHED).with_budget(
+        **SPEND
+    )
+    with pytest.raises(DataError) as caught:
+        prepared.run()
+    said = "".join(traceback.format_exception(caught.value)) + "".join(capfd.readouterr())
+    assert "QUOKKA" not in said
+    assert caught.value.__context__ is None
+    CONTEXT.deregister_table("words")
+
+
+def test_preparing_opens_no_stream_where_the_schema_is_known() -> None:
+    source: Any = Plain(TABLE)
+    source.schema = lambda: TABLE.schema
+    prepared = prepare(source, "x", width=5, **VOUCHED)
+    assert source.opened == 0
+    prepared.with_budget(**SPEND).run()
+    assert source.opened == 1
+
+
+def test_narwhals_does_not_hide_that_pandas_infers_types() -> None:
+    frame = narwhals.from_native(pd.DataFrame({"w": ["a", "b"]}))
+    with pytest.raises(InputError, match="pandas infers"):
+        prepare(frame, "w")
+    assert private_counts(frame, "w", kind="text") == {"a": 1, "b": 1}
+
+
+def test_other_frames_with_inferred_types_are_refused() -> None:
+    source: Any = Plain(TABLE)
+    source.iloc = None
+    with pytest.raises(InputError, match="inferred from cells"):
+        prepare(source, "x", width=5)
+    with pytest.raises(InputError, match="cannot be opened"):
+        prepare(nanoarrow.Array([1, 2], nanoarrow.int64()), "x", width=5)
+
+
+@pytest.mark.parametrize("source", COMPUTED)
+def test_a_stream_that_may_be_computed_is_refused_unless_vouched_for(source: str) -> None:
+    """Control: with one more record, such a query may move every row."""
+    with pytest.raises(InputError, match="whose rows need not be records"):
+        prepare(SOURCES[source], "x", width=5)
+    for values, top in (([1.0, 2.0, 3.0], 1.0), ([1.0, 2.0, 3.0, 94.0], 69.0)):
+        CONTEXT.register_table("moving", CONTEXT.from_arrow(pa.table({"x": values})))
+        moved = CONTEXT.sql("SELECT x - avg(x) OVER () AS x FROM moving")
+        assert max(private_counts(moved, "x", width=2, **VOUCHED)) == top
+        CONTEXT.deregister_table("moving")
