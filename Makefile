@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick check floors bench clean
+.PHONY: help demo test quick check floors bench bench-panel bench-audit clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
@@ -11,6 +11,8 @@ help:
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make floors   run the tests of quick with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
+	@echo "make bench-panel  accuracy beside other libraries, in an environment of its own (PANEL=\"--help\" for options)"
+	@echo "make bench-audit  a million runs on two neighbouring tables (AUDIT=\"--help\" for options)"
 	@echo "make clean    remove .venv and caches"
 
 demo: .venv/core
@@ -41,6 +43,13 @@ floors: .venv-floors/test
 
 bench: .venv/bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+bench-panel: .venv-panel/ready
+	.venv-panel/bin/python benchmarks/panel_peers.py $(PANEL)
+	.venv-panel/bin/python benchmarks/panel_automatic.py
+
+bench-audit: .venv/test
+	$(BIN)/python benchmarks/audit_sharp.py $(AUDIT)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -84,5 +93,11 @@ bench: .venv/bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	touch $@
 
+# diffprivlib needs an older scikit-learn than the tests use.
+.venv-panel/ready: pyproject.toml benchmarks/constraints.txt
+	$(PYTHON) -m venv .venv-panel
+	.venv-panel/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/constraints.txt -e ".[panel]"
+	touch $@
+
 clean:
-	rm -rf .venv .venv-floors .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors .venv-panel .pytest_cache .mypy_cache .ruff_cache .hypothesis

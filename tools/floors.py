@@ -10,7 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9]+(?:\.[0-9]+)*)")
+REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9]+(?:\.[0-9]+)*)(?:; .+)?")  # and where it applies
 TOOLS = ("ruff", "mypy")  # check the source, not run by the tests
 
 

@@ -195,6 +195,10 @@ class DataError(FlexdpError):
         )
 
 
+class ReadingWarning(UserWarning):
+    """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
+
+
 class BudgetError(FlexdpError):
     """The budget of a data set does not cover a release. Nothing was read, nothing was spent.
 
@@ -238,10 +242,6 @@ class LedgerError(FlexdpError):
     def __init__(self, message: str, *, retry: bool = False) -> None:
         super().__init__(message)
         self.retry = retry
-
-
-class ReadingWarning(UserWarning):
-    """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
 
 
 class CertificateError(FlexdpError):

@@ -19,8 +19,8 @@ import flexdp
 from flexdp.cli.app import cli
 from flexdp.cli.errors import BAD_INPUT, BUDGET_REFUSED, NOTHING_SURVIVED, UNAVAILABLE, VIOLATION, guarded
 
-DOCUMENTED = {0, BAD_INPUT, BUDGET_REFUSED, NOTHING_SURVIVED, VIOLATION, UNAVAILABLE}
 REFUSED = {BAD_INPUT, BUDGET_REFUSED, UNAVAILABLE}
+DOCUMENTED = {0, NOTHING_SURVIVED, VIOLATION, *REFUSED}
 WORDS = [
     "", " ", "\0", "a\0b", "a\nb", "\ud800", "\x1b[31m", "y" * 305, "y" * 100_000, "-1", "0", "1.5", "nan", "inf",
     "1e400", "9" * 500, ",", ":", "1:", ":2", "1:2:3", '"', "'", "=", "-", "--", "/", ".", "..", "*", "[", "{}", "%",
@@ -35,15 +35,16 @@ RIGHT = [
     "release t.csv x --also y --separately --split 1,2 --width 1,2 --relative 0.1 --edges 1,2 --beta 1 -e 1 -d 1e-6",
     "release t.csv x --per-unit max --unit p --zone UTC --table t --epsilon 1 --delta 1e-6",
     "release t.csv x --kind number --ask q0.9 --epsilon 1 --delta 0 --bounds 0:100 --by w --groups A,B",
+    "release t.csv x --kind number --width 5 -e 1 -d 1e-6 --title T --publisher P --dataset-name N --period P",
+    "release t.csv z --kind number --width 5 -e 1 -d 1e-6 --where 'y = 1' --derive 'z=x + y'",
+    "check t.csv x y --kind number --decimal , --thousands . --currency € --date-format %d.%m.%Y --encoding cp1252",
+    "check t.csv x --delimiter , --format csv --sheet S --zone UTC",
     "release t.csv x --kind number --width 5 --epsilon 1 --delta 1e-6 --ledger b.db --dataset a",
     "ledger create b.db b --epsilon 1 --delta 0 --unit person",
     "ledger show b.db a --html o.html",
     "ledger history b.db a",
     "ledger verify b.db --receipt a",
     "ledger export b.db --format registry --date 2026-01-01 --output o.json",
-    "release t.csv x --kind number --width 5 -e 1 -d 1e-6 --title T --publisher P --dataset-name N --period P",
-    "check t.csv x y --kind number --decimal , --thousands . --currency € --date-format %d.%m.%Y --encoding cp1252",
-    "check t.csv x --delimiter , --format csv --sheet S --zone UTC",
     "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
     "release t.csv z --kind number --width 1 --where x>3 --derive z=x+y -e 1 -d 1e-6",
     "columns t.csv --delimiter , --format csv --table t",

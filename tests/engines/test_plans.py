@@ -76,9 +76,11 @@ def test_a_function_in_a_view_of_postgres_is_not_believed(psycopg_connection: An
     con.execute("CREATE VIEW hidden AS SELECT x - centre() AS y FROM rec2")
     con.execute("CREATE VIEW outside AS SELECT y FROM hidden")
     con.execute("CREATE MATERIALIZED VIEW stored AS SELECT max(x) AS y FROM rec2")
+    con.execute("CREATE SEQUENCE IF NOT EXISTS numbers")
+    con.execute("CREATE VIEW numbered AS SELECT nextval('numbers') AS y FROM rec2")
     con.execute("CREATE VIEW over_stored AS SELECT y FROM stored")
     con.commit()
-    for view in ("hidden", "outside", "over_stored"):
+    for view in ("hidden", "outside", "over_stored", "numbered"):
         with pytest.raises(InputError, match="rows need not be records"):
             flexdp.query((con, view), "y", width=1)
 
@@ -95,6 +97,7 @@ def test_one_record_moves_many_rows_of_a_view_of_postgres(psycopg_connection: An
     assert moved(before, bars((con, "moved"), rows_are_records=True)) > 10
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_frames_of_spark(spark: Any) -> None:
     from pyspark.sql import functions as f
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from _support.command import flexdp as command
 from click.testing import CliRunner
 
 import flexdp
@@ -59,3 +60,16 @@ def test_the_answer_in_a_bucket_is_as_shown() -> None:
     with_bounds = flexdp.release([427] * 100, epsilon=1, delta="1e-6", width=15, bounds=(-60, 1440), kind="integer")
     assert with_bounds.max().accuracy is not None and with_bounds.max().accuracy.beta == 7
     assert isinstance(with_bounds, Release) and with_bounds.max().value == 427 and with_bounds.max().text == "420–434"
+
+
+def test_the_check_of_a_file_is_printed_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (DOCS / "files.md").read_text()
+    (content,) = re.findall(r"A file `visits.csv`:\n\n```\n(.*?)```", text, re.DOTALL)
+    (console,) = re.findall(r"```console\n(.*?)\n```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("visits.csv").write_text(content, encoding="utf-8")
+    shown = re.findall(r"\$ flexdp (.+?)\n(.*?)(?=\n\$|\Z)", console, re.DOTALL)
+    assert len(shown) == 3
+    for line, output in shown:
+        done = command(*shlex.split(line))
+        assert done.returncode == 0 and done.stdout.rstrip() == output

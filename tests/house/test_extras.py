@@ -45,15 +45,14 @@ flexdp.compose([r, paid], delta="1e-5")
     ("package", "call", "words"),
     [
         ("scipy", "flexdp.distances.lossy_winf([[0, 1.0]], [[2, 3.0]])", "needs scipy: run pip install 'flexdp[lab]'"),
+        ("pyarrow", "flexdp.query('t.arrow', 'x')", "needs pyarrow: run pip install 'flexdp[arrow]'"),
+        ("pymysql", "flexdp.query(('mariadb://h/d', 't'), 'x')", "needs PyMySQL. Run pip install 'flexdp[mariadb]'"),
+        ("pyarrow", "flexdp.query(Stream(), 'x', rows_are_records=True)", "is an Arrow stream, which needs pyarrow"),
         (
             "dp_accounting",
             "flexdp.privacy_curve([flexdp.Privacy(epsilon=1, delta=0)]).to_dp_accounting()",
             "needs dp_accounting: run pip install 'flexdp[accounting]'",
         ),
-        ("sqlglot", "flexdp.query([1.0], width=5, dialect='oracle')", "needs sqlglot: run pip install 'flexdp[sql]'"),
-        ("pyarrow", "flexdp.query('t.arrow', 'x')", "needs pyarrow: run pip install 'flexdp[arrow]'"),
-        ("pymysql", "flexdp.query(('mariadb://h/d', 't'), 'x')", "needs PyMySQL. Run pip install 'flexdp[mariadb]'"),
-        ("pyarrow", "flexdp.query(Stream(), 'x', rows_are_records=True)", "is an Arrow stream, which needs pyarrow"),
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(

@@ -532,7 +532,7 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "--groups",
         "A",
     )
-    assert both.returncode == 0 and "Mean of cost (ward A): about " in both.stdout
+    assert both.returncode == 0 and "Mean cost (ward A): about " in both.stdout
     shown = command("query", place, "cost", "--ask", "max")
     assert shown.returncode == 0 and shown.stdout.count(";") >= 2 and "flexdp_records" in shown.stdout
     for dialect, word in (("sqlite", "typeof("), ("spark", "`cost`"), ("snowflake", "never run")):

@@ -133,6 +133,7 @@ FRAMES: dict[str, Any] = {
     "python": lambda f: f.select(y=pl.col("x").map_elements(lambda x: x, return_dtype=pl.Float64)),
     "index": lambda f: f.with_row_index("y").select(pl.col("y").cast(pl.Float64)),
     "among": lambda f: f.filter(pl.col("x").is_in(pl.col("x").head(1).implode())).select(y="x"),
+    "beside": lambda f: f.select(y=pl.col("x") + pl.Series([float(i) for i in range(9)])),
     "sum": lambda f: f.select(y=pl.col("x").cum_sum()),
     "sorted": lambda f: f.select(y=pl.col("x").sort()),
     "reversed": lambda f: f.reverse().select(y="x"),

@@ -8,8 +8,8 @@ code  meaning
 2     invalid input, output that could not be written, or a damaged ledger
 3     the budget in the ledger does not suffice; nothing was read
 4     nothing survived
-5     a violation was found, or a ledger was changed
-6     the source or the ledger is out of reach for now, or could not be read to its end: trying again makes sense
+5     a violation was found, or a ledger was changed (flexdp ledger verify)
+6     the source or the ledger is out of reach, locked, or could not be read or written to its end: try again
 129   terminated by SIGHUP
 130   interrupted
 143   terminated by SIGTERM
@@ -175,10 +175,9 @@ def guarded(group: click.Group) -> int:
         code = UNAVAILABLE if isinstance(refusal, UnavailableError) else BAD_INPUT
         return _complain(run, refusal.message(run.spell), code, type(refusal).__name__, refusal.parameter)
     except BudgetError as refusal:
-        return _complain(run, str(refusal), BUDGET_REFUSED, type(refusal).__name__)
+        return _complain(run, str(refusal), BUDGET_REFUSED, "BudgetError")
     except LedgerError as refusal:
-        code = UNAVAILABLE if refusal.retry else BAD_INPUT
-        return _complain(run, f"{refusal}.", code, type(refusal).__name__)
+        return _complain(run, f"{refusal}.", UNAVAILABLE if refusal.retry else BAD_INPUT, "LedgerError")
     except FlexdpError as refusal:
         code = UNAVAILABLE if isinstance(refusal, DataError) else BAD_INPUT
         return _complain(run, str(refusal), code, type(refusal).__name__)

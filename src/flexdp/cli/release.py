@@ -51,8 +51,8 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
     callback=comma_separated,
     help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
 )
-@paying
 @all_of(ABOUT)
+@paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
 @click.pass_obj
 def release(

@@ -38,6 +38,7 @@ class _ClickHouse(Dialect):
     has_grouping_sets = False
     fence = ""  # expressions that occur many times are computed once
     clamps_quotient = True
+    tally = "toInt64(count(*))"
     ending = "\nSETTINGS " + ", ".join(f"{name} = {value}" for name, value in _SETTINGS.items())
 
     def identifier(self, name: str) -> str:

@@ -63,6 +63,8 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
             raise not_records("a subquery")
         if node["Node Type"] not in _ROW_BY_ROW:
             raise not_records(_REASONS.get(node["Node Type"], UNKNOWN))
+        if "nextval(" in str(node.get("Output", "")):
+            raise not_records("a sequence, which numbers rows by their order")
     scanned = [(node.get("Schema"), node["Relation Name"]) for node in nodes if "Relation Name" in node]
     if len(set(scanned)) < len(scanned):
         raise not_records("a UNION of the same records twice")

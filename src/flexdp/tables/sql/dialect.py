@@ -37,6 +37,7 @@ class Dialect:
     text_type = "TEXT"
     integer_type = "BIGINT"  # of casts
     ending = ""  # of every query
+    tally = "count(*)"  # as an integer that has a sign
     wide_type: str | None = "NUMERIC"  # of integers beyond 64 bits; None if the engine has none
     divides_wide = True  # divides those exactly
     has_grouping_sets = True  # can make several counts in one pass

@@ -136,7 +136,7 @@ class RankQuery:
         keys = f"{self._groups()}c"
         where = f" WHERE {self._readable}" if self.tested_later else ""
         inner = f"SELECT {self._groups()}{self._cell('v')} AS c FROM {self.rows}{where}"
-        return f"SELECT {keys}, count(*) AS m FROM ({inner}) AS k GROUP BY {keys}"
+        return f"SELECT {keys}, {self.dialect.tally} AS m FROM ({inner}) AS k GROUP BY {keys}"
 
     def crowds(self) -> str:
         """Return the statement that counts the cells in which too many different values may lie."""
@@ -238,7 +238,7 @@ class RankQuery:
             f"UNION ALL SELECT a.c, CAST(NULL AS {self._type}) FROM around AS a JOIN rough AS r ON a.kind = 1 "
             "AND a.upto >= r.lowest AND a.upto - a.m <= r.highest "
             "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)) AS h GROUP BY c",
-            "near": "SELECT v, kind, count(*) AS m FROM (SELECT coalesce(x, v) AS v, "
+            "near": f"SELECT v, kind, {d.tally} AS m FROM (SELECT coalesce(x, v) AS v, "
             "CASE WHEN x IS NULL THEN 1 WHEN v < x THEN -1 ELSE 2 END AS kind "
             f"FROM {rows} {d.probes} hot ON hot.c = k.c) AS s GROUP BY v, kind",
             "line": f"SELECT kind, place, v, m, {exact} AS upto "
