@@ -326,7 +326,7 @@ def test_receipts() -> None:
 
 def test_sessions(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age\n" + "33\n" * 900)
-    with flexdp.Session(tmp_path / "t.csv", ledger=ledger._store.path, dataset="visits", width=5) as s:
+    with flexdp.Session(tmp_path / "t.csv", ledger=ledger._store.path, dataset="visits", width=5, kind="number") as s:
         ages = s.release("age", epsilon=1, delta="1e-6")
         assert s.release("age", epsilon=1, delta="1e-6") == ages
         assert s.remaining == (1, Fraction(1, 10**6)) and len(s.releases) == 2
@@ -428,3 +428,11 @@ def test_nothing_private_is_in_the_ledger(ledger: Ledger, tmp_path: Path) -> Non
     assert b"common" in written
     for secret in ("CANARY", "secretfolder"):
         assert secret.encode() not in written and secret not in shown, secret
+
+
+def test_what_the_publisher_declares_is_no_parameter(ledger: Ledger) -> None:
+    asked = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger, "dataset": "visits"}
+    first = flexdp.release(VALUES, **asked, title="Draft")
+    again = flexdp.release(VALUES, **asked, title="Final")
+    assert again.payment is not None and again.payment.free and again.cells == first.cells
+    assert (first.spec.about.title, again.spec.about.title) == ("Draft", "Final")

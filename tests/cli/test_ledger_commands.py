@@ -58,7 +58,7 @@ def test_an_exhausted_budget_is_exit_3_and_reads_nothing(folder: Path) -> None:
     assert len(ledger.history("staff")) == 2
     words[words.index("-e") + 1] = "0.5"
     code, _, err = run_command(tuple(words), folder)  # with a budget it is read, and the charge stays
-    assert code == 2 and "could not be read" in err and ledger.account("staff").remaining_epsilon == 0
+    assert code == 6 and "could not be read" in err and ledger.account("staff").remaining_epsilon == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ import numpy as np
 from flexdp._core.domains import EPSILON, PURE_DELTA, flag, instance, path_text
 from flexdp._core.exact import Number, exact
 from flexdp._core.text import plain_scalar
+from flexdp._release.about import DECLARED
 from flexdp._release.automatic import AutoBudget
 from flexdp._release.published import Release
 from flexdp._release.run import Request
@@ -35,7 +37,6 @@ _Made = TypeVar("_Made", bound=Release | Releases)
 _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
             "max_buckets_per_unit")  # fmt: skip
 _DEFAULTS = {"outside": "clamp"}
-_SOURCE = ("engine", "format", "delimiter")  # how a table is read, not what is released of it
 _MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
 
 
@@ -69,7 +70,7 @@ def identity(request: Request, budget: Mapping[str, Any]) -> dict[str, Any] | No
         given["ask"] = list(question.wanted.words)
     try:
         plain = {
-            name: _plain(name, value) for name, value in given.items() if value is not None and name not in _SOURCE
+            name: _plain(name, value) for name, value in given.items() if value is not None and name not in DECLARED
         }
     except TypeError:
         return None
@@ -150,13 +151,14 @@ def run_paid(
     if key and not fresh and (found := ledger.find(dataset, key)) is not None:
         reader = Releases if request.separately else Release
         try:
-            earlier = reader.from_json(found.document)
+            earlier: Release | Releases = reader.from_json(found.document)
         except InputError:  # stored by another version of flexdp
             raise InputError(
                 "dataset",
                 ": the stored release of this request cannot be read by this version of flexdp",
                 remedy=("Say ", P("fresh", True), " to pay for a new one."),
             ) from None
+        earlier = _described_anew(earlier, request)
         left = ledger.account(dataset)
         nothing = Fraction(0)
         return paid_by(
@@ -179,6 +181,16 @@ def run_paid(
         left = ledger.account(dataset)
         rest = left.remaining_epsilon, left.remaining_delta
     return paid_by(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, *rest))
+
+
+def _described_anew(earlier: Release | Releases, request: Request) -> Release | Releases:
+    """The stored release, with what the publisher declares about it now: that is no part of what was asked for."""
+    stored = [earlier] if isinstance(earlier, Release) else list(earlier.values())
+    made = [
+        replace(one, spec=replace(one.spec, about=question.spec.about))
+        for one, question in zip(stored, request.questions, strict=True)
+    ]
+    return made[0] if isinstance(earlier, Release) else Releases(made)
 
 
 def paid_by(release: _Made, payment: Payment | None) -> _Made:

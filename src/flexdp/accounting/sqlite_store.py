@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteStore"]
 
 APPLICATION = 0x464C4458  # "FLDX", in the header of the file
+_POSIX = os.name == "posix"  # elsewhere modes say nothing of who may write
 _PATIENCE = 30.0  # seconds to wait for another process's charge
 _INHERITED: list[Any] = []  # connections of a parent process: neither used nor closed after a fork
 
@@ -189,7 +190,7 @@ class SqliteStore:
                 raise InputError("ledger", "must not be a symbolic link", given=safe_repr(str(beside)))
         if not stat.S_ISREG(found.st_mode):
             raise InputError("ledger", "must be a file", given=str(self))
-        if found.st_mode & stat.S_IWOTH:
+        if _POSIX and found.st_mode & stat.S_IWOTH:
             raise InputError("ledger", "must not be writable by everybody", given=str(self), remedy="Say chmod 600.")
         self._refuse_folder()
         return found.st_dev, found.st_ino
@@ -199,7 +200,7 @@ class SqliteStore:
             mode = self.path.parent.stat().st_mode
         except OSError:
             raise InputError("ledger", ": there is no such folder", given=str(self)) from None
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        if _POSIX and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise InputError(
                 "ledger",
                 "must not lie in a folder that everybody may write to",
@@ -236,7 +237,10 @@ def _quoted(path: str) -> str:
 
 
 def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    folder = Path(path).is_dir()
+    if folder and os.name == "nt":  # which has no such thing
+        return
+    descriptor = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:

@@ -104,19 +104,21 @@ def publish(
     questions = stats_of_each(stats, request)
     _warn(request)
     published: Any = None
+    payment: Any = None
     unwritten = False
     try:
         with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
                 published = work(charged=partial(setattr, run, "spent", True))
-            run.spent = published.payment is None or not published.payment.free
+            payment = published.payment
+            run.spent = payment is None or not payment.free
             published = _showing(published, stats, request)
             target.write(published)
     except OSError:  # what has been paid for is printed all the same
         if published is None:
             raise
         unwritten = True
-    _tell_cost(published, payer)
+    _tell_cost(published, payer, payment)
     each = list(published.values()) if request.separately else [published]
     if not told or not all(one.survived for one in each):
         for line in how_it_was_read(request):
@@ -172,9 +174,8 @@ def _warn(request: Any) -> None:
         )
 
 
-def _tell_cost(published: Any, payer: Any) -> None:
+def _tell_cost(published: Any, payer: Any, payment: Any) -> None:
     """Say what was spent and, with a ledger, what is left."""
-    payment = published.payment
     if payment is None:
         click.echo(
             f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
