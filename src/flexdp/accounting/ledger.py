@@ -3,7 +3,7 @@
 A charge is on disk before any record is read. A crash afterwards keeps the charge; nothing is ever refunded. Charges
 that are chosen one after another are admitted by basic composition: the sums of ε and of δ stay within the budget,
 in exact rationals (Dwork, Rothblum and Vadhan 2010; basic composition also holds for adaptively chosen mechanisms, and
-with parameters chosen along the way: Rogers, Roth, Ullman and Vadhan 2016, Thm. 3.6).
+with parameters chosen along the way: Rogers, Roth, Ullman and Vadhan 2016).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ D(γ) = Σ max(0, w_j − γ·w_{j−1})/W is known at three points in closed fo
 
 and D is convex. The distribution with atoms at ±ε, 0 and ∞ that has these three values has a curve that is straight
 between them, hence nowhere below D: it is a dominating pair, and composing dominating pairs dominates the composition
-(Zhu, Dong and Wang 2022, Thm. 10). For odd q it is the pair of Kairouz, Oh and Viswanath; for even q it has an atom
+(Zhu, Dong and Wang 2022). For odd q it is the pair of Kairouz, Oh and Viswanath; for even q it has an atom
 at 0 and composes better.
 
 **Anything (ε, δ)-private** is dominated by the pair of Kairouz, Oh and Viswanath (2015): ∞ with chance δ, and ±ε in the

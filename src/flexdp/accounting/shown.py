@@ -122,7 +122,7 @@ def as_csv(ledger: Book) -> str:
 def registry(ledger: Book, *, date: str | None = None) -> dict[str, Any]:
     """Return what deployment registries ask for: one record for each release that was charged.
 
-    The fields follow what NIST SP 800-226 and OpenDP's registry of deployments ask of a publisher: the unit, ε, δ, the
+    The facts that such registries (NIST, OpenDP) ask of a publisher, in field names of our own: the unit, ε, δ, the
     mechanism, how releases compose, the data set and the date, which the publisher declares; ``charged_at`` is the time
     of the charge by the machine's clock.
     """
