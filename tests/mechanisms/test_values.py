@@ -269,7 +269,7 @@ ASKED: list[dict[str, Any]] = [
     {"width": 1, "bounds": (0, 7)},
     {"width": 1, "unit": "pid", "max_buckets_per_unit": 2},
     {"width": 1, "unit": "pid", "max_buckets_per_unit": 2, "certify": "0.3"},
-    {"certify": "0.1"},
+    {"exact": True, "certify": "0.1"},
     {"relative": "0.1", "unit": "pid", "per_unit": "max"},
     {"column": ["age", "b"], "width": 1, "unit": "pid", "max_buckets_per_unit": 3},
     {"width": 1, "by": "pid"},

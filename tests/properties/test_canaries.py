@@ -200,7 +200,9 @@ def test_failures_after_data_was_touched_all_look_alike(tmp_path: Path) -> None:
     packed = gzip.compress(b"x\n" + b"".join(b"%d.5\n" % (i * 7919) for i in range(200_000)))
     cut.write_bytes(packed[: len(packed) // 2])
     messages = set()
-    for source, options in product((failing, casting, broken, cut), ({"width": 1}, {"kind": "number"})):
+    for source, options in product(
+        (failing, casting, broken, cut), ({"width": 1, "kind": "number"}, {"kind": "number"})
+    ):
         with pytest.raises(DataError) as failure:
             flexdp.release(source, "x", epsilon=1, delta=1e-6, **options)
         clean(texts_of(failure.value))

@@ -204,8 +204,8 @@ def test_groups_named_like_columns_of_frames_stay_apart() -> None:
         "x": [5] * 100,
     }
     release = flexdp.release(pl.DataFrame(rows), "x", width=10, by=list(rows)[:4], **SURE)
-    bars = release.to_frame("polars").row(0)
-    assert bars[:4] == ("a", "b", "c", "d") and bars[-1] == release.cells.counts[0]
+    frame = release.to_frame("polars")
+    assert frame.row(0)[:4] == ("a", "b", "c", "d") and frame["count"][0] == release.cells.counts[0]
     answers = release.by_group().max().to_frame("polars").row(0)
     assert answers[:5] == ("a", "b", "c", "d", 4.5)
 

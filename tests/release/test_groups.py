@@ -269,7 +269,7 @@ def test_one_more_group_for_what_the_declared_ones_do_not_cover(tmp_path: Path) 
     assert set(counts) == {"A", "it's", "rest"} and abs(counts["rest"] - 600) < 10 and abs(counts["it's"] - 200) < 10
     assert Release.from_json(released.to_json()) == released
     table.write_csv(tmp_path / "t.csv")
-    assert flexdp.release(tmp_path / "t.csv", "age", **options).groups == released.groups
+    assert flexdp.release(tmp_path / "t.csv", "age", kind="integer", **options).groups == released.groups
     for wrong in ({"groups": None}, {"groups": ["A", "rest"]}, {"groups": [1, 2]}, {"by": ["ward", "age"]}):
         with pytest.raises(InputError, match=r"^other "):
             flexdp.release(table, "age", **{**options, **wrong})

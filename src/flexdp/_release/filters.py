@@ -76,7 +76,7 @@ def with_other(options: Mapping[str, Any]) -> Mapping[str, Any]:
         return options
     other = text("other", options["other"])
     by, groups = options.get("by"), options.get("groups")
-    names = [by] if isinstance(by, str) else sequence(by) or []
+    names = [plain_scalar(name) for name in ([by] if isinstance(by, str) else sequence(by) or [])]
     listed = sequence(groups) or []
     plain = [plain_scalar(group) for group in listed]
     if len(names) != 1 or not isinstance(names[0], str) or not all(isinstance(group, str) for group in plain):
