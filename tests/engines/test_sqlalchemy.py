@@ -53,7 +53,7 @@ def lent(engine: sa.Engine) -> int:
 def test_an_engine_lends_a_connection_for_each_step(engine: sa.Engine) -> None:
     source = (engine, "alchemy_visits")
     assert private_counts(source, "x", width=5) == COUNTS
-    assert flexdp.release(source, "x", width=5, ask=["max"], **SPEND).max().value == pytest.approx(8, abs=1)
+    assert flexdp.release(source, "x", width=5, ask=["max"], **SPEND).max().value >= 5
     with engine.connect() as con:
         assert prepare(source, "x", width=5).query() == prepare((con, "alchemy_visits"), "x", width=5).query()
     assert lent(engine) == 0
@@ -64,7 +64,7 @@ def test_a_connection_stays_in_its_transaction(engine: sa.Engine) -> None:
         con.execute(sa.text("INSERT INTO alchemy_visits VALUES (1, 'mine')"))  # not committed
         source = (con, "alchemy_visits")
         assert private_counts(source, "x", width=5) == {**COUNTS, 2.5: COUNTS[2.5] + 1}
-        assert flexdp.release(source, "x", width=5, ask=["max"], **SPEND).max().value == pytest.approx(8, abs=1)
+        assert flexdp.release(source, "x", width=5, ask=["max"], **SPEND).max().value >= 5
         assert con.in_transaction()
         assert con.execute(sa.text("SELECT count(*) FROM alchemy_visits WHERE w = 'mine'")).scalar() == 1
         con.rollback()

@@ -266,7 +266,7 @@ def test_one_more_group_for_what_the_declared_ones_do_not_cover(tmp_path: Path) 
     options |= {"by": "ward", "groups": ["A", "it's"], "other": "rest"}
     released = flexdp.release(table, "age", **options)
     counts = {group: answer.value for group, answer in released.by_group().count().items()}
-    assert set(counts) == {"A", "it's", "rest"} and abs(counts["rest"] - 600) < 10 and abs(counts["it's"] - 200) < 10
+    assert set(counts) == {"A", "it's", "rest"} and abs(counts["rest"] - 600) < 15 and abs(counts["it's"] - 200) < 15
     assert Release.from_json(released.to_json()) == released
     table.write_csv(tmp_path / "t.csv")
     assert flexdp.release(tmp_path / "t.csv", "age", kind="integer", **options).groups == released.groups
