@@ -29,7 +29,7 @@ def units_of(source: Any) -> dict[Any, int]:
 
 
 def bars_of(source: Any, column: str, **parameters: Any) -> dict[Any, int]:
-    parameters.setdefault("exact", "width" not in parameters)
+    parameters.setdefault("exact", not parameters.keys() & {"width", "relative", "edges"})
     bars = private_bars(prepare(source, column, **parameters))
     return dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
 

@@ -247,7 +247,9 @@ def names_in(where: str, cells: Cells) -> bool:
     return all(name in cells for name in re.findall(r"\b[ximwbdszut]\b", bare))
 
 
-@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize(
+    "engine", [name for name in ENGINES if name != "pyarrow"], indirect=True
+)  # DuckDB, like polars
 def test_the_same_records_pass_on_every_engine(engine: Engine) -> None:
     cells = engine.held(table_for(engine))
     source, rows = engine.load(cells), rows_of(cells)

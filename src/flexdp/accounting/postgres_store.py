@@ -114,7 +114,9 @@ class PostgresStore:
         if self._open is not None and (self._open[0] != os.getpid() or self._open[1].closed):
             self.close()
         if self._open is None:
-            con: Any = psycopg.connect(self.address, autocommit=False, connect_timeout=10)
+            con: Any = psycopg.connect(
+                self.address, autocommit=False, connect_timeout=10, application_name="flexdp ledger"
+            )
             milliseconds = str(int(self.patience * 1000))
             con.execute("SELECT set_config('lock_timeout', %s, false)", (milliseconds,))
             con.commit()
