@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick check floors bench bench-panel bench-audit clean
+.PHONY: help demo test deep quick check floors bench bench-panel bench-audit clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
 	@echo "make test     set up everything and run all tests; as root, install Debian's chromium and MariaDB for them"
+	@echo "make deep     run all tests with more random cases, and every case on Spark"
 	@echo "make quick    run the tests that are fast and need no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make floors   run the tests of quick with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
@@ -20,6 +21,9 @@ demo: .venv/core
 
 test: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
 	$(BIN)/python -m pytest -n auto
+
+deep: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
+	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto
 
 quick: .venv/test
 	$(BIN)/python -m pytest -n auto -m "not engine and not browser and not slow" --hypothesis-profile=quick \
