@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,13 @@ ON_SPARK = {
     "test_random_tables_are_counted_as_duckdb_does": [],
 }
 
+# A shell that runs the tests in the background ignores Ctrl-C, which some of them need.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Repetitions and enumerations that take long and have a shorter sibling in ``make test``.
+LONG: dict[str, list[str]] = {}
+
 # Hypothesis measures time in two places; both would fail on a busy machine.
 settings.register_profile(
     "flexdp", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100 if DEEP else 40
@@ -240,9 +248,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _runs(item: pytest.Item) -> bool:
-    """Return False for a case on Spark that ``make deep`` alone runs."""
+    """Return False for a test, or a case on Spark, that ``make deep`` alone runs."""
     name, _, case = item.name.partition("[")
     case = case.removesuffix("]")
+    if name in LONG.get(item.path.relative_to(Path(__file__).parent).as_posix(), ()):
+        return False
     if name not in ON_SPARK or "spark" not in case:
         return True
     return case.removeprefix("spark-").removesuffix("-spark") in ON_SPARK[name]

@@ -409,7 +409,7 @@ def test_many_random_texts() -> None:
     import os
     import sqlite3
 
-    many = int(os.environ.get("FLEXDP_TEXTS", "10000"))
+    many = int(os.environ.get("FLEXDP_TEXTS", "2000"))
 
     con = sqlite3.connect(":memory:")
     con.execute("CREATE TABLE t (ward TEXT, age REAL, k INTEGER)")
