@@ -129,7 +129,11 @@ def pairing() -> Own:
 
 
 def shifted(x: Bars, by: float) -> Bars:
-    return {key + by: count for key, count in x.items()}
+    """All records moved; keys that differ in their last bit may meet."""
+    found: Counter[float] = Counter()
+    for key, count in x.items():
+        found[key + by] += count
+    return dict(found)
 
 
 def jittering() -> Own:
