@@ -101,6 +101,12 @@ def test_groups_and_units() -> None:
         several.count()
 
 
+def test_estimates_are_told_in_five_digits() -> None:
+    released = flexdp.release([2**70] * 500, **SPEND, kind="integer", exact=True)
+    assert released.mean().text == "about 1 180 600 000 000 000 000 000"
+    assert "read off the released values" in released.mean().statement
+
+
 def test_nothing_survived() -> None:
     released = flexdp.release([1], **CLOSED)
     assert released.mean().value is None and "no mean value to report" in released.mean().statement

@@ -18,6 +18,7 @@ from flexdp._release.answers import Answer, Reader, Reading
 from flexdp._release.interpolation import on_line, stretch_of
 from flexdp._release.ranges import bucket_ends, outward, value_words
 from flexdp._release.sentences import Words
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.calculus.loss import most_lost
 from flexdp.errors import InputError, P
@@ -204,7 +205,8 @@ def _known(reader: Reader, question: Moment, found: tuple[Any, Any] | None) -> s
     if not isinstance(question, Count) and _opened(reader):
         return f"Values in an open end are placed by the counts beside it, and no error is promised.{better}"
     if found is None:
-        return f"It is read off the middles of buckets, and no error is promised.{better}"
+        off = "the released values" if isinstance(reader.partition, Exact) else "the middles of buckets"
+        return f"It is read off {off}, and no error is promised.{better}"
     low = outward(found[0], _DIGITS + 1, up=False)
     if found[1] == math.inf:
         return f"The exact {question.name} is guaranteed to be at least {low}."
@@ -230,9 +232,9 @@ def _short(value: Fraction) -> Fraction:
     power = 0
     while abs(value) * Fraction(10) ** power < 10 ** (_DIGITS - 1):
         power += 1
-    while abs(value) * Fraction(10) ** power >= 10**_DIGITS and power > 0:
+    while abs(value) * Fraction(10) ** power >= 10**_DIGITS:
         power -= 1
-    return Fraction(round(value * 10**power), 10**power)
+    return round(value * Fraction(10) ** power) / Fraction(10) ** power
 
 
 def _outer(end: Fraction | float, *, up: bool) -> Any:
