@@ -2,18 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test deep quick check floors bench bench-panel bench-audit clean
+.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
 	@echo "make test     set up everything and run all tests; as root, install Debian's chromium and MariaDB for them"
-	@echo "make deep     run all tests with more random cases, and every case on Spark"
-	@echo "make quick    run the tests that are fast and need no server and no browser"
+	@echo "make deep     run all tests with more random cases, every case on Spark, and notebooks in JupyterLab"
+	@echo "make quick    run a few cases of each test that is fast and needs no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
-	@echo "make floors   run the tests of quick with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
+	@echo "make verify   prove the privacy of every documented configuration, and attack it: the deep form of the privacy tests"
+	@echo "make floors   run fast tests, and those of engines but Spark, with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make bench-panel  accuracy beside other libraries, in an environment of its own (PANEL=\"--help\" for options)"
+	@echo "make bench-demo   what other libraries answer about the flights of the demo; writes the file that it shows"
 	@echo "make bench-audit  a million runs on two neighbouring tables (AUDIT=\"--help\" for options)"
+	@echo "make bench-audit-peers  the same for other libraries, in an environment of its own (AUDIT=\"--help\" for options)"
+	@echo "make package  build wheel and source distribution and check them as a package index does"
+	@echo "make docs     build the documentation site into build/docs, in an environment of its own"
 	@echo "make clean    remove .venv and caches"
 
 demo: .venv/core
@@ -22,11 +27,11 @@ demo: .venv/core
 test: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
 	$(BIN)/python -m pytest -n auto
 
-deep: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
+deep: .venv/test .venv/notebook .venv/browser .venv/mariadb .venv/clickhouse
 	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto
 
 quick: .venv/test
-	$(BIN)/python -m pytest -n auto -m "not engine and not browser and not slow" --hypothesis-profile=quick \
+	$(BIN)/python -m pytest -n auto --quick \
 		$(foreach room,browser engines experiments sharp statistical,--ignore=tests/$(room))
 
 check: .venv/test
@@ -35,9 +40,14 @@ check: .venv/test
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --doctest-modules src -q
 
+verify: .venv/test
+	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto tests/audit tests/noise tests/sharp tests/properties/test_errata.py \
+		tests/statistical tests/calculus/test_privacy.py tests/release/test_units.py
+
 TESTS ?= tests
 floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -n auto -m "not engine and not browser and not slow" $(TESTS)
+	[ "$(TESTS)" != tests ] || .venv-floors/bin/python -m pytest -n auto -m engine -k "not spark" tests/engines
 
 .venv-floors/test: pyproject.toml tools/floors.py
 	$(PYTHON) -m venv .venv-floors
@@ -52,8 +62,38 @@ bench-panel: .venv-panel/ready
 	.venv-panel/bin/python benchmarks/panel_peers.py $(PANEL)
 	.venv-panel/bin/python benchmarks/panel_automatic.py
 
+bench-demo: .venv-panel/ready
+	.venv-panel/bin/python benchmarks/demo_peers.py
+
 bench-audit: .venv/test
 	$(BIN)/python benchmarks/audit_sharp.py $(AUDIT)
+
+bench-audit-peers: .venv-panel/ready
+	.venv-panel/bin/python benchmarks/audit_peers.py $(AUDIT)
+
+# Wheel and source distribution, as a package index would take them.
+package: .venv-package/ready
+	rm -rf dist
+	.venv-package/bin/python -m build --quiet .
+	.venv-package/bin/twine check --strict dist/*
+	.venv-package/bin/check-wheel-contents dist/*.whl
+	.venv-package/bin/pyroma --min 10 dist/*.tar.gz
+
+.venv-package/ready:
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check build twine check-wheel-contents pyroma
+	touch $@
+
+# Warnings are errors, and the site must ask nothing of other hosts.
+docs: .venv-docs/ready
+	.venv-docs/bin/python -m sphinx -E -W --keep-going -q -b html -d build/doctrees docs build/docs
+	.venv-docs/bin/python tools/check_site.py build/docs
+	@echo "open build/docs/index.html"
+
+.venv-docs/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $@
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -65,6 +105,11 @@ bench-audit: .venv/test
 .venv/test: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
 	touch $@ .venv/core
+
+# JupyterLab for the tests of notebook cards. Without it those tests are skipped, and say so.
+.venv/notebook: .venv/test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[notebook]"
+	touch $@
 
 # A browser for tests/browser: the installed one, else Debian's, installed by root only, or with SUDO="sudo -n".
 # Without a browser those tests are skipped, and say so.
@@ -104,4 +149,4 @@ bench-audit: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv .venv-floors .venv-panel .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""flexdp: differential privacy that only ever leaves records out.
+"""flexdp: differential privacy that leaves records out instead of adding noise.
 
 >>> import flexdp
 >>> r = flexdp.release([18.5, 19.0] * 500, epsilon=1, delta=1e-6, width=5)
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flexdp._release.several import Releases
     from flexdp._release.summary import summary
     from flexdp.accounting import Ledger, compose, privacy_curve
+    from flexdp.calculus import distortion_sensitivity, error_sensitivity, metric_sensitivity, preserves_neighbours
     from flexdp.errors import (
         BudgetError,
         CertificateError,
@@ -57,7 +58,11 @@ __all__ = [
     "__version__",
     "check",
     "compose",
+    "distortion_sensitivity",
+    "error_sensitivity",
+    "metric_sensitivity",
     "plan",
+    "preserves_neighbours",
     "privacy_curve",
     "query",
     "release",
@@ -85,7 +90,11 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "UnavailableError": "errors",
     "check": "tables.check",
     "compose": "accounting",
+    "distortion_sensitivity": "calculus",
+    "error_sensitivity": "calculus",
+    "metric_sensitivity": "calculus",
     "plan": "planning",
+    "preserves_neighbours": "calculus",
     "privacy_curve": "accounting",
     "query": "_release.api",
     "release": "_release.api",
@@ -93,6 +102,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
 }
 _ROOMS = (
     "accounting",
+    "audit",
     "baselines",
     "calculus",
     "distances",

@@ -1,6 +1,6 @@
 """`python -m flexdp` is the command line."""
 
-from flexdp.cli.app import main
+from flexdp.cli import main
 
 __all__: list[str] = []
 

@@ -8,22 +8,21 @@ can be dropped but not created (paper, Def. distortion).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
-import numpy as np
-
-from flexdp._core.domains import ETA, elements, function, sequence
+from flexdp._core.domains import ETA, function
 from flexdp._core.exact import Number
-from flexdp.distances import transport as _transport
-from flexdp.distances.coupling import Coupling, Transport
+from flexdp._core.text import plain_scalar, safe_repr
+from flexdp.distances.coupling import Transport
 from flexdp.distances.embedding import check_histograms, dropped_records, embedding, least_radius, share_dropped
-from flexdp.distances.inputs import Weighted, read_weights, scaled
+from flexdp.distances.extension import extension
 from flexdp.errors import InputError
 from flexdp.guarantees import DROP, MOVE
 from flexdp.guarantees import Distortion as Named
+from flexdp.guarantees.measures import name_of
 from flexdp.histogram import Histogram
 
 __all__ = ["Distortion", "Drop", "DropMove", "Move", "Witness", "extend"]
@@ -118,7 +117,27 @@ class Drop:
         float
             The fraction, or infinity if x cannot be turned into y.
         """
-        return math.inf if dropped_records(x, y) is None else float(share_dropped(x, y))
+        return float(self.exactly(x, y))
+
+    def exactly(self, x: Histogram, y: Histogram) -> Fraction | float:
+        """Return the same without rounding.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Fraction or float
+            A float only where it is infinite.
+
+        Examples
+        --------
+        >>> Drop().exactly(Histogram.from_counts({"a": 3}), Histogram.from_counts({"a": 2}))
+        Fraction(1, 3)
+        """
+        return math.inf if dropped_records(x, y) is None else share_dropped(x, y)
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
         """Return the records to drop.
@@ -141,8 +160,14 @@ class Drop:
 class Move:
     """The least b such that x becomes y when every record moves by at most b: W∞ (paper, Eq. move_defn).
 
-    Infinite between data sets of different sizes; move(∅, ∅) = 0. Keys are numbers, points or dates, which move by
-    days.
+    Infinite between data sets of different sizes; move(∅, ∅) = 0. Without a metric keys are numbers, points or dates,
+    which move by days; with one they are anything.
+
+    Parameters
+    ----------
+    metric
+        Ground metric: a function of two keys, such as those of :mod:`flexdp.distances`, or the name of a metric of
+        ``scipy.spatial.distance.cdist``; by default the absolute difference or Euclidean distance.
 
     Examples
     --------
@@ -150,12 +175,22 @@ class Move:
     2.0
     >>> Move().witness(Histogram.from_values([1, 5]), Histogram.from_values([2, 3])).moved
     ((1, 2, 1), (5, 3, 1))
+    >>> from flexdp.distances import Cyclic, EditDistance
+    >>> Move(Cyclic(24))(Histogram.from_values([23, 5]), Histogram.from_values([1, 5]))
+    2.0
+    >>> Move(EditDistance()).exactly(Histogram.from_values(["cat"]), Histogram.from_values(["cut"]))
+    Fraction(1, 1)
     """
+
+    metric: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metric", _ground(self.metric))
 
     @property
     def named(self) -> Named:
         """The distortion as guarantees name it."""
-        return MOVE
+        return MOVE if self.metric is None else Named(f"move by {_name(self.metric)}", fraction=False, measure=self)
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
         """Measure how far the records must move.
@@ -170,9 +205,24 @@ class Move:
         float
             The distance, or infinity if x cannot be turned into y.
         """
+        return float(self.exactly(x, y))
+
+    def exactly(self, x: Histogram, y: Histogram) -> Fraction | float:
+        """Return the same without rounding.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Fraction or float
+            A float only where it is infinite.
+        """
         check_histograms(x, y)
-        radius = least_radius(x, y) if x.size == y.size else None
-        return math.inf if radius is None else float(radius)
+        radius = least_radius(x, y, self.metric) if x.size == y.size else None
+        return math.inf if radius is None else radius
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
         """Return the records to move.
@@ -188,20 +238,22 @@ class Move:
             None if x cannot be turned into y.
         """
         check_histograms(x, y)
-        return _witness(x, y) if x.size == y.size else None
+        return _witness(x, y, self.metric) if x.size == y.size else None
 
 
 @dataclass(frozen=True, init=False, slots=True)
 class DropMove:
     """Dropping followed by moving: inf over z of drop(x, z) + η·move(z, y) (paper, Eq. drop_move_defn).
 
-    Whichever records are dropped, there are |x| − |y| of them, so the value is that fraction of |x| plus η times the
-    least b for which y embeds in x within distance b. Infinite if y is larger than x; dropmove(x, ∅) = 1 for x ≠ ∅.
+    Whichever records are dropped, there are ``|x| − |y|`` of them: the value is that fraction of ``|x|`` plus η times
+    the least b for which y embeds in x within distance b. Infinite if y is larger than x; dropmove(x, ∅) = 1 for x ≠ ∅.
 
     Parameters
     ----------
     eta
         η, the price of moving by 1; positive, taken exactly.
+    metric
+        Ground metric, as for :class:`Move`.
 
     Examples
     --------
@@ -210,17 +262,24 @@ class DropMove:
     0.6
     >>> DropMove("0.1").witness(x, y).dropped
     ((0, 1), (9, 1))
+    >>> from flexdp.distances import Cyclic
+    >>> DropMove("0.1", metric=Cyclic(10)).exactly(Histogram.from_values([0, 9]), Histogram.from_values([0]))
+    Fraction(1, 2)
     """
 
     eta: Fraction
+    metric: Any
 
-    def __init__(self, eta: Number) -> None:
+    def __init__(self, eta: Number, metric: Any = None) -> None:
         object.__setattr__(self, "eta", ETA.check(eta))
+        object.__setattr__(self, "metric", _ground(metric))
 
     @property
     def named(self) -> Named:
         """The distortion as guarantees name it."""
-        return Named("drop-move", eta=self.eta)
+        if self.metric is None:
+            return Named("drop-move", eta=self.eta)
+        return Named(f"drop-move by {_name(self.metric)}", eta=self.eta, measure=self)
 
     def __call__(self, x: Histogram, y: Histogram) -> float:
         """Measure the fraction dropped plus η times the distance moved.
@@ -235,8 +294,23 @@ class DropMove:
         float
             The distortion, or infinity if x cannot be turned into y.
         """
-        radius = least_radius(x, y)
-        return math.inf if radius is None else float(share_dropped(x, y) + self.eta * radius)
+        return float(self.exactly(x, y))
+
+    def exactly(self, x: Histogram, y: Histogram) -> Fraction | float:
+        """Return the same without rounding.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Fraction or float
+            A float only where it is infinite.
+        """
+        radius = least_radius(x, y, self.metric)
+        return math.inf if radius is None else share_dropped(x, y) + self.eta * radius
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
         """Return the records to drop and to move.
@@ -251,57 +325,58 @@ class DropMove:
         Witness or None
             None if x cannot be turned into y.
         """
-        return _witness(x, y)
+        return _witness(x, y, self.metric)
 
 
-def _witness(x: Histogram, y: Histogram) -> Witness | None:
-    found = embedding(x, y)
+def _ground(metric: Any) -> Any:
+    given = plain_scalar(metric)
+    if not (given is None or isinstance(given, str) or callable(given)):
+        raise InputError("metric", "must be a function of two keys, or the name of a metric", given=safe_repr(metric))
+    return given
+
+
+def _name(metric: Any) -> str:
+    return metric if isinstance(metric, str) else name_of("metric", metric)
+
+
+def _witness(x: Histogram, y: Histogram, metric: Any) -> Witness | None:
+    found = embedding(x, y, metric)
     return None if found is None else Witness(*found)
 
 
-Randomised: TypeAlias = Histogram | Sequence[tuple[Histogram, Number]]
-
-
-def extend(distortion: Distortion, p: Randomised, q: Randomised) -> Transport:
+def extend(distortion: Callable[[Any, Any], Any], p: Any, q: Any) -> Transport:
     """Extend a distortion to random data sets: the least, over couplings, of the largest distortion.
 
     This is W∞ with a quasi-metric as the distance, hence a quasi-metric itself (paper, Def. distortion and Lemma
-    dnx-quasi-metric). From a fixed histogram it is the largest distortion over the support of q.
+    dnx-quasi-metric). From a fixed point it is the largest distortion over the support of q. Infinite where some mass
+    of p can be turned into none of q.
 
     Parameters
     ----------
     distortion
-        The distortion between histograms, such as ``Drop()``.
+        The distortion, such as ``Drop()``: any quasi-metric between points of any kind.
     p, q
-        Random data sets: a list of pairs (histogram, probability), normalised, or a single histogram.
+        Random points: a list of pairs (point, probability) or a mapping from points to probabilities, normalised;
+        :class:`~flexdp.distances.Weighted` points; or a single point, such as a histogram.
 
     Returns
     -------
     Transport
         The distortion (``value``) and a coupling that attains it, indexed as the lists are.
 
+    Raises
+    ------
+    InputError
+        A law has no mass, or the distortion raises or is not a quasi-metric on these points, which are named by place.
+
     Examples
     --------
     >>> two, one, none = (Histogram.from_values([7] * n) for n in (2, 1, 0))
     >>> extend(Drop(), two, [(two, "0.9"), (one, "0.1")]).value
     0.5
+    >>> from flexdp.distances import Cyclic
+    >>> extend(Cyclic(24), {23: 1, 12: 1}, {1: 1, 11: 1}).value
+    2.0
     """
-    function("distortion", distortion, "two histograms")
-    (here, weights_p), (there, weights_q) = _law("p", p), _law("q", q)
-    first = read_weights("p", Weighted(None, weights_p), len(here))
-    second = read_weights("q", Weighted(None, weights_q), len(there))
-    cost = np.array([[distortion(here[i], there[j]) for j in second.points] for i in first.points])
-    scale = scaled(first, second)
-    found = _transport.least_threshold(cost, scale.a, scale.b, scale.total)
-    pieces = found.pieces
-    sources, targets = first.given(pieces.sources), second.given(pieces.targets)
-    return Transport(found.value, lambda: Coupling(sources, targets, pieces.masses, scale.total))
-
-
-def _law(name: str, given: Randomised) -> tuple[list[Histogram], list[Number]]:
-    listed = [(given, 1)] if isinstance(given, Histogram) else elements(given)
-    pairs = [sequence(pair) if isinstance(pair, tuple) else None for pair in listed or ()]
-    found = [pair for pair in pairs if pair is not None and len(pair) == 2 and isinstance(pair[0], Histogram)]
-    if not listed or len(found) < len(pairs):
-        raise InputError(name, "must be a histogram or a list of pairs (histogram, probability)")
-    return [histogram for histogram, _ in found], [chance for _, chance in found]
+    function("distortion", distortion, "two points")
+    return extension(distortion, p, q, trusted=isinstance(distortion, Drop | Move | DropMove))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -11,13 +12,26 @@ VOID = {"meta", "br", "img", "link", "input", "hr"}
 KNOWN = {
     "html", "head", "title", "meta", "style", "body", "main", "h1", "h2", "p", "ul", "li", "b", "span", "section",
     "figure", "figcaption", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "footer", "code",
-    "script", "svg", "desc", "defs", "pattern", "path", "text", "circle", "div", "dl", "dt", "dd",
+    "script", "svg", "desc", "defs", "pattern", "path", "text", "circle", "div", "dl", "dt", "dd", "small",
+    "img",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "id", "scope", "type", "xmlns", "viewbox", "width",
     "height", "role", "aria-labelledby", "x", "y", "text-anchor", "d", "fill", "patternunits", "patterntransform", "cx",
-    "cy", "r", "tabindex", "aria-label",
+    "cy", "r", "tabindex", "aria-label", "alt", "src", "style",
 }  # fmt: skip
+
+
+EMBEDDED = "data:image/svg+xml;base64,"
+
+
+def _decoded(source: str) -> str:
+    return base64.b64decode(source.removeprefix(EMBEDDED), validate=True).decode()
+
+
+def with_pictures(html: str) -> str:
+    """A card with the pictures inside its images laid open."""
+    return re.sub(rf"{re.escape(EMBEDDED)}[A-Za-z0-9+/=]+", lambda found: _decoded(found[0]), html)
 
 
 class Strict(HTMLParser):
@@ -40,6 +54,10 @@ class Strict(HTMLParser):
             assert value is not None, (tag, name)
             assert not re.search(r"url\((?!#)", value)
         given = dict(attrs)
+        assert given.get("style") in (None, "text-align:left"), "no other style within an element"
+        if tag == "img":
+            assert str(given.get("src", "")).startswith(EMBEDDED) and given.get("alt"), "nothing is fetched"
+            read_svg(_decoded(str(given["src"])))
         if "id" in given:
             self.ids.append(str(given["id"]))
         self.labels += str(given.get("aria-labelledby", "")).split()
@@ -61,7 +79,7 @@ class Strict(HTMLParser):
         if self.open and self.open[-1] == "script":
             self.json += data
         elif not self.open or self.open[-1] != "style":
-            self.text.append(data)
+            self.text.append(data.replace("\xa0", " "))  # which keep the digits of a number together
 
     def handle_comment(self, data: str) -> None:  # noqa: ARG002
         raise AssertionError("a comment")

@@ -337,6 +337,7 @@ def test_sessions(ledger: Ledger, tmp_path: Path) -> None:
 
 def test_cards_escape_what_they_show(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "b.db")
+    assert "ledger: no ledger at" in ledger._repr_html_(), "a card says why, instead of failing"
     ledger.create("a", epsilon=1, delta=0, unit="<script>")
     assert "<script>" not in ledger._repr_html_() and "&lt;script&gt;" in ledger._repr_html_()
 

@@ -27,7 +27,7 @@ from flexdp.baselines.bns import SUBSTITUTION, swap_threshold, threshold
 from flexdp.baselines.em import law
 from flexdp.baselines.esa import shift
 from flexdp.baselines.ptr import release_chance
-from flexdp.baselines.sanpoints import SanPoints
+from flexdp.baselines.sanpoints import SanPoints, SanPointsHalting, choosing_threshold
 from flexdp.baselines.ss import smoothness
 from flexdp.baselines.stability import answer, answers, distance_to_instability, jump_costs, smooth_sensitivity
 from flexdp.baselines.stlap import reach
@@ -36,7 +36,7 @@ from flexdp.noise import DropNoise
 from flexdp.noise.continuous import truncated_laplace_quantile
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
-NAMES = ["dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr", "ss", "sanpoints"]
+NAMES = ["dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr", "ss", "sanpoints", "sanpoints_halting"]
 DELTA = 2.0**-20
 EPSILONS = [0.05, 0.3, 1.0, 2.0]
 SLACK = 1 + 1e-9
@@ -476,6 +476,14 @@ def exact_cdf(name: str, level: int, epsilon: float, delta: float) -> NDArray[np
         scale = 2 * smooth_sensitivity(X, level, smoothness(epsilon, delta)) / epsilon
         below = 1 - upper_laplace(np.arange(len(X)) - float(answer(X, level)), scale)
         return np.concatenate((below[:-1], [1.0]))
+    elif name == "sanpoints_halting":  # one round that may halt
+        least = choosing_threshold(epsilon / 4, delta)
+        passes = float(upper_laplace(np.array([least - X.max()]), 4 / epsilon)[0])
+        weights = np.where(X > 0, np.exp(epsilon / 4 * (X - X.max())), 0.0)
+        seen = upper_laplace((level if level > 1 else 0) - X.astype(float), 2 / epsilon)
+        chances = passes * weights / weights.sum() * seen
+        chances[0] += 1 - chances.sum()
+        return np.cumsum(chances)
     else:  # one round of choosing
         weights = np.exp(epsilon / 2 * (X - X.max()))
         seen = upper_laplace((level if level > 1 else 0) - X.astype(float), 2 / epsilon)
@@ -486,7 +494,8 @@ def exact_cdf(name: str, level: int, epsilon: float, delta: float) -> NDArray[np
 
 
 def gap(name: str, level: int, epsilon: float, run_at: float, delta: float = 0.01) -> float:
-    mechanism = SanPoints(rounds=1) if name == "sanpoints" else baseline(name)
+    single = {"sanpoints": SanPoints(rounds=1), "sanpoints_halting": SanPointsHalting(rounds=1)}
+    mechanism = single.get(name) or baseline(name)
     statistic = Max() if level == 1 else MaxAtLeast(level)
     rng = np.random.default_rng([7, level])
     outputs = mechanism.run(X, statistic, RUNS, rng, epsilon=run_at, delta=delta)
@@ -506,6 +515,87 @@ def test_runs_at_another_epsilon_are_found_out(name: str) -> None:
     epsilon = 4.0 if name in ("em", "ptr", "ss") else 0.2
     level = 20 if name == "ptr" else 8
     assert gap(name, level, epsilon, epsilon / 4 if name in ("em", "ptr", "ss") else 3 * epsilon) > BAND
+
+
+def halting_law(counts: tuple[int, ...], rounds: int, step: float, least: float) -> dict[tuple[int, ...], float]:
+    """The chance of every sequence of choices before the first round that halts, or the last."""
+    out: dict[tuple[int, ...], float] = {}
+
+    def play(chosen: tuple[int, ...], chance: float) -> None:
+        left = [i for i, c in enumerate(counts) if c and i not in chosen]
+        if len(chosen) == rounds or not left:
+            out[chosen] = out.get(chosen, 0.0) + chance
+            return
+        passes = float(upper_laplace(np.array([least - max(counts[i] for i in left)]), 1 / step)[0])
+        out[chosen] = out.get(chosen, 0.0) + chance * (1 - passes)
+        total = sum(math.exp(step * counts[i]) for i in left)
+        for i in left:
+            play((*chosen, i), chance * passes * math.exp(step * counts[i]) / total)
+
+    play((), 1.0)
+    return out
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("step", [0.3, 1.0])
+def test_choosing_that_halts_is_private(rounds: int, step: float) -> None:
+    """Over all sequences of choices, of neighbours in which a bucket is filled, or grows."""
+    delta = 0.01
+
+    def worst(less: float) -> float:
+        least, found = choosing_threshold(step, delta / rounds) - less, 0.0
+        tall = math.ceil(least)
+        for x in [(0, 0, 0), (1, 0, 0), (1, 1, 0), (2, 1, 0), (tall, 1, 0), (tall, tall - 2, 0), (tall + 3, 0, 0)]:
+            for y in neighbours(x):
+                laws = [halting_law(each, rounds, step, least) for each in (x, y)]
+                every = sorted({*laws[0], *laws[1]})
+                p, q = (np.array([each.get(choice, 0.0) for choice in every]) for each in laws)
+                assert p.sum() == pytest.approx(1) and q.sum() == pytest.approx(1)
+                found = max(found, both_ways(p, q, 2 * rounds * step))
+        return found
+
+    assert worst(0) <= delta * SLACK
+    assert worst(8 / step) > delta
+
+
+def test_choices_of_several_rounds_follow_the_law_that_halts() -> None:
+    counts, epsilon, delta = (1009, 1003, 1000, 0), 1.0, 0.01
+    least = choosing_threshold(epsilon / 8, delta / 2)
+    lower = int(np.min(counts[:3]) - math.floor(least))
+    heights = tuple(c - lower if c else 0 for c in counts)  # near the threshold, where it halts now and then
+    task = Task(
+        counts=counted(*heights),
+        level=1,
+        runs=RUNS,
+        rng=np.random.default_rng(3),
+        budget=Privacy(epsilon=epsilon, delta=delta),
+        empty="zero",
+    )
+    picked = SanPointsHalting(rounds=2)._histograms(task) > 0
+    assert not picked[:, 3].any()
+    running, seen = 0.0, 0.0
+    together: dict[frozenset[int], float] = {}
+    for order, chance in halting_law(heights, 2, epsilon / 8, least).items():
+        together[frozenset(order)] = together.get(frozenset(order), 0.0) + chance
+    assert len(together) == 7 and min(together.values()) > 0.01
+    for chosen, chance in together.items():
+        wanted = np.isin(np.arange(4), sorted(chosen))
+        running, seen = running + chance, seen + float((picked == wanted).all(axis=1).mean())
+        assert abs(running - seen) <= BAND
+
+
+def test_the_exponential_mechanism_s_sensitivity_is_a_distance() -> None:
+    tight = baseline("em_tight")
+    assert tight.name == "em_tight" and "em_tight" not in BASELINES
+    for bars in (1, 2, 7):
+        heights = [counted(*(int(i == place) for i in range(bars))) for place in range(bars)]
+        laws = np.log([tight.law(x, Max(), epsilon=1, delta=DELTA) for x in heights])  # type: ignore[attr-defined]
+        wider = np.log([baseline("em").law(x, Max(), epsilon=1, delta=DELTA) for x in heights])  # type: ignore[attr-defined]
+        loss, other = (float((each[:, None] - each[None]).max()) for each in (laws, wider))
+        assert other <= loss <= 1 * SLACK and (bars == 1 or other < loss)
+    ratio = law(0, 7, 1.0, 6)
+    assert ratio[0] / ratio[6] == pytest.approx(math.exp(0.5))
+    assert law(0, 7, 2.2, 6)[0] / law(0, 7, 2.2, 6)[6] > math.exp(1)  # too large an ε would show
 
 
 def test_picks_of_several_rounds_follow_the_law_of_choosing() -> None:
@@ -615,7 +705,7 @@ def test_runs_follow_the_rule_for_ties(name: str) -> None:
         ties: baseline(name).run(x, Mode(), 4000, np.random.default_rng(5), epsilon=1, delta=DELTA, ties=ties)
         for ties in ("smallest", "largest", "random")
     }
-    if name in ("bns", "bns_swap", "sanpoints"):  # real noise does not tie
+    if name in ("bns", "bns_swap", "sanpoints", "sanpoints_halting"):  # real noise does not tie
         assert (outputs["smallest"] == outputs["largest"]).all()
     else:  # ten standard errors apart, or the same noise read in three ways
         assert outputs["smallest"].mean() < outputs["random"].mean() < outputs["largest"].mean()
@@ -624,14 +714,19 @@ def test_runs_follow_the_rule_for_ties(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_made_in_many_blocks_follow_the_same_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def outputs() -> NDArray[np.float64]:
-        return baseline(name).run(X, MaxAtLeast(9), 500, np.random.default_rng(8), epsilon="0.3", delta=0.01)
+        epsilon = 16 if name == "sanpoints_halting" else "0.3"  # below, ten rounds halt at the first
+        return baseline(name).run(X, MaxAtLeast(9), 500, np.random.default_rng(8), epsilon=epsilon, delta=0.01)
 
     at_once = outputs()
     monkeypatch.setattr(_base, "BLOCK", 100 * len(X))
     assert gap(name, 8, 0.3, 0.3) <= BAND
     in_blocks = outputs()
     assert in_blocks.shape == (500,) and not (in_blocks[:100] == in_blocks[100:200]).all()
-    if name not in ("dropping", "sanpoints"):  # one kind of draw, row after row: blocks change no byte
+    if name not in (
+        "dropping",
+        "sanpoints",
+        "sanpoints_halting",
+    ):  # one kind of draw, row after row: blocks change no byte
         assert (in_blocks == at_once).all()
     monkeypatch.setattr(_base, "BLOCK", 1)  # less than a row: one run at a time
     assert outputs().shape == (500,)

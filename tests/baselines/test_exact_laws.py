@@ -253,7 +253,10 @@ def test_a_guarantee_that_holds_surely_is_an_error_of_zero() -> None:
 # Refusals
 
 
-@pytest.mark.parametrize(("name", "why"), [("ss", "real number"), ("sanpoints", "depends on all others")])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("ss", "real number"), ("sanpoints", "depends on all others"), ("sanpoints_halting", "depends on")],
+)
 def test_mechanisms_without_a_law_say_why(name: str, why: str) -> None:
     with pytest.raises(InputError, match=f"mechanism '{name}' has no .*{why}.*Run it instead"):
         exact_law(name, np.array([1, 2]), Max(), epsilon=1, delta=DELTA)

@@ -72,6 +72,26 @@ def test_reports_fit_every_screen(browser: Browser, reports: dict[str, Path]) ->
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, path.name
 
 
+def test_the_first_screen_has_all_that_a_reader_needs_first(browser: Browser, reports: dict[str, Path]) -> None:
+    """Title, answers, picture and promise, without scrolling; on a narrow screen a picture of its own width."""
+    with opened(browser, reports["numbers"].as_uri(), viewport={"width": 1440, "height": 900}) as page:
+        places = [page.locator(what).bounding_box() for what in ("h1", "table.answers", ".wide svg", ".promise")]
+        tops = [place["y"] for place in places if place is not None]
+        last = places[-1]
+        assert tops == sorted(tops) and last is not None and last["y"] + last["height"] <= 900
+        assert page.locator(".narrow svg").is_hidden()
+    for name in ("numbers", "groups", "grid"):
+        with opened(browser, reports[name].as_uri(), viewport={"width": 375, "height": 812}) as page:
+            assert page.locator(".wide svg").is_hidden()
+            drawn = page.locator(".narrow svg").bounding_box()
+            assert drawn is not None and drawn["x"] >= 0 and drawn["x"] + drawn["width"] <= 375, "nothing is cut off"
+            letters = page.evaluate(
+                """() => { const svg = document.querySelector('.narrow svg');
+                return 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width }"""
+            )
+            assert letters >= 10, "letters stay readable"
+
+
 def test_reports_print_on_two_pages(browser: Browser, reports: dict[str, Path]) -> None:
     for path in reports.values():
         with opened(browser, path.as_uri()) as page:

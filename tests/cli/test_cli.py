@@ -92,7 +92,7 @@ def test_json_on_stdout_is_a_release(ages: Path) -> None:
 def test_output_files_are_whole(ages: Path, tmp_path: Path, ending: str) -> None:
     target = tmp_path / f"out.{ending}"
     out = flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", target)
-    assert out.returncode == 0
+    assert out.returncode == 0 and f"\nWrote {target}.\n" in out.stderr and "Wrote" not in out.stdout
     if ending == "json":
         assert Release.from_json(target.read_text()).max().value == 75
     else:
@@ -156,7 +156,7 @@ def test_dates_edges_relative_and_negative_bounds(tmp_path: Path, ages: Path) ->
 def test_columns_lists_what_is_declared(ages: Path, tmp_path: Path) -> None:
     assert flexdp("columns", ages).stdout.splitlines() == ["id\tundeclared", "age\tundeclared", "ward\tundeclared"]
     path = tmp_path / "t.parquet"
-    duckdb.execute(f"COPY (SELECT 1 AS a, 'x' AS b, [1] AS c) TO '{path}' (FORMAT parquet)")
+    duckdb.sql(f"COPY (SELECT 1 AS a, 'x' AS b, [1] AS c) TO '{path}' (FORMAT parquet)")
     assert flexdp("columns", path).stdout.splitlines() == ["a\tINTEGER", "b\tVARCHAR", "c\tINTEGER[]"]
     listed = json.loads(flexdp("columns", path, "--json").stdout)
     assert listed[0] == {"name": "a", "type": "INTEGER", "kind": "integer"}
@@ -178,10 +178,10 @@ def test_demo_runs_without_network_or_file() -> None:
     for word in (
         "maximum",
         "99th percentile",
-        "Values of carrier that occur: ",
         "histogram",
         "Buckets were chosen privately",
-        "Proof for each bucket:",
+        "release.certificate()",
+        "diffprivlib",
         "73.2%",
     ):
         assert word in out.stdout
@@ -224,7 +224,7 @@ BAD = [
     (["--stat", "maxx"], "--stat: invalid statistic 'maxx'. Did you mean max?"),
     (["--stat", "q2"], "--stat: invalid statistic 'q2'. "),
     (["--stat", "top:0"], "--stat: invalid statistic 'top:0'. Count must be"),
-    (["--stat", "max"], "needs numbers or dates"),
+    (["--stat", "max"], "--stat: the maximum needs a column of numbers or dates; this one is text."),
     (["--kind", "list"], "--kind"),
     (["--outside", "keep"], "--outside"),
     (["--delimiter", "ab"], "delimiter must be a single character"),
@@ -266,7 +266,7 @@ def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path) -> None:
     twice = tmp_path / "twice.csv"
     twice.write_text("a,a\n1,2\n")
     parquet = tmp_path / "t.parquet"
-    duckdb.execute(
+    duckdb.sql(
         f"COPY (SELECT 'x' AS word, [1] AS list, 5 AS n, TIMESTAMP '2020-01-01' AS t) TO '{parquet}' (FORMAT parquet)"
     )
     cases = [
@@ -588,7 +588,8 @@ def test_how_cells_were_read_is_told_where_nothing_declares_it(ages: Path, tmp_p
 def test_a_page_is_made_of_a_page(ages: Path, tmp_path: Path) -> None:
     assert flexdp("release", ages, "age", *SPEND, "--width", 10, "-o", "a.html", cwd=tmp_path).returncode == 0
     out = flexdp("report", "a.html", "--json", "-o", "b.html", cwd=tmp_path)
-    assert out.returncode == 0 and json.loads(out.stdout)["answers"]
+    assert out.returncode == 0 and json.loads(out.stdout)["answers"] and out.stderr == "Wrote b.html.\n"
+    assert flexdp("report", "a.html", "-o", "b.html", "--quiet", cwd=tmp_path).stderr == ""
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 

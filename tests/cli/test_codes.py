@@ -112,6 +112,13 @@ def test_each_error_has_a_code(monkeypatch: pytest.MonkeyPatch, ages: Path) -> N
         assert "QUOKKA" not in done.stderr
 
 
+def test_a_command_that_does_not_exist_is_told_with_the_nearest_one() -> None:
+    for word, hint in (("releas", " Did you mean release?"), ("xyzzy", ""), ("\x1b[31m", "")):
+        done = flexdp(word, "t.csv")
+        assert done.returncode == 2 and done.stderr.startswith("Error: No such command ") and "\x1b" not in done.stderr
+        assert done.stderr.endswith(f".{hint}\n") and done.stderr.count("\n") == 1
+
+
 def test_quiet_leaves_only_errors_on_standard_error(ages: Path, tmp_path: Path) -> None:
     words = [ages, "Age", "--epsilon", 20, "--delta", "1e-6", "--width", 5]
     loud, quiet = flexdp("release", *words), flexdp("release", *words, "-q")

@@ -7,9 +7,11 @@ in this process.
 from __future__ import annotations
 
 import io
+import os
 import shlex
 import sys
 from pathlib import Path
+from zlib import crc32
 
 import click
 import pytest
@@ -28,6 +30,7 @@ WORDS = [
     "nowhere/o.json", "nowhere/o.html", "a\0b.html", "folder/o.html", "t.csv", "r.json", "postgresql://", "x.db",
 ]  # fmt: skip
 # A command that is right, of which one word after the other is replaced. The last two would do real work.
+DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 RIGHT = [
     "release t.csv x --kind number --width 5 --bounds 0:100 --outside clamp --epsilon 1 --delta 1e-6 --stat max "
     "--certify 0.1 --delimiter , --format csv --by w --by-kind text --groups A,B --other rest --unit p "
@@ -39,6 +42,7 @@ RIGHT = [
     "release t.csv z --kind number --width 5 -e 1 -d 1e-6 --where 'y = 1' --derive 'z=x + y'",
     "check t.csv x y --kind number --decimal , --thousands . --currency € --date-format %d.%m.%Y --encoding cp1252",
     "check t.csv x --delimiter , --format csv --sheet S --zone UTC",
+    "check t.db x --table t",
     "release t.csv x --kind number --width 5 --epsilon 1 --delta 1e-6 --ledger b.db --dataset a",
     "ledger create b.db b --epsilon 1 --delta 0 --unit person",
     "ledger show b.db a --html o.html",
@@ -54,10 +58,12 @@ RIGHT = [
     "plan --epsilon 1 --lose-in-all 100 --relative 0.1 --simulate normal --records-about 1000",
     "plan --epsilon 1 --lose-share 0.1 --buckets 2 --records-about 1000",
     "plan --public-sample t.csv x",
+    "plan --epsilon 1 --edges 0,1,2 --records-about 1000 --by w --groups A,B --stat max",
+    "plan --epsilon 1 --ask max --records-about 1000 --by w --groups-about 2 --seed 1",
     "report r.json --output o.html --column x",
     "compare --law normal:5,1 --stat max --runs 2 --datasets 2 -e 1 -m em --records 10 --bars 3 --seed 1 --no-figure",
     "compare t.csv x --width 5 --bounds 0:100 --kind number --out folder",
-    "demo --epsilon x --delta x",
+    "demo --epsilon x --delta x --save x",
     "web --port x",
     "experiment 9 --out o --mechanism em --epsilon 1 --jobs 1 --alpha 0.1 --delta 0.1 --step-noise none",
 ]
@@ -88,6 +94,8 @@ def test_every_wrong_word_is_one_line(
         if right[place].startswith("-"):
             continue  # the names of options are tried below
         for word in WORDS if right[0] != "demo" else WORDS[::6]:  # each reads a table of flights
+            if not DEEP and crc32(f"{line} {place} {word}".encode("utf-8", "surrogatepass")) % 2:
+                continue  # make test tries a fixed half of them
             if right[0] in ("demo", "web") and word in ("0", "1.5"):
                 continue  # would do the real work, which for a page ends when it is told to
             code, said = _said([*right[:place], word, *right[place + 1 :]], monkeypatch, capsys)

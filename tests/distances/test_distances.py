@@ -1,4 +1,4 @@
-"""Distances: against linear programmes, another library, brute force, and the paper's lemmas."""
+"""Distances: against linear programs, another library, brute force, and the paper's lemmas."""
 
 from __future__ import annotations
 

@@ -44,6 +44,19 @@ def bars_of(source: Any, column: str, **parameters: Any) -> dict[Any, int]:
     return dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
 
 
+def test_columns_that_are_computed_when_they_are_read(db: Database) -> None:
+    """An ALIAS may look at the row before, or at the number of a row: without the first record all others move."""
+    db.run(
+        "CREATE TABLE odd.visits (x Float64, y Float64 ALIAS x - rowNumberInAllBlocks(), z Float64 MATERIALIZED 2 * x) "
+        "ENGINE = Memory",
+        "INSERT INTO odd.visits (x) SELECT number FROM numbers(5)",
+    )
+    assert {cell for (cell,) in db.run("SELECT y FROM odd.visits")} == {0.0}
+    with pytest.raises(InputError, match="no column named 'y'"):
+        prepare((db.con, "odd.visits"), "y", width=1)
+    assert bars_of((db.con, "odd.visits"), "z", width=2) == {(i,): 1 for i in range(5)}
+
+
 def test_declared_types(db: Database) -> None:
     db.run(
         "CREATE TABLE odd.visits (u UInt64, l LowCardinality(Nullable(String)), e Enum8('x' = 1, 'y' = 2), f Float32, "

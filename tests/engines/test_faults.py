@@ -345,7 +345,7 @@ def test_a_second_driver_keeps_its_transaction(pg8000_connection: Any, visits: p
 def test_the_engine_must_be_named_where_a_connection_does_not_tell(pg8000_connection: Any) -> None:
     with pytest.raises(InputError, match="engine is missing"):
         prepare((pg8000_connection, "visits"), "x", width=5)
-    with pytest.raises(InputError, match="only MariaDB is tested"):
+    with pytest.raises(InputError, match="Only MariaDB is tested"):
         prepare((pg8000_connection, "visits"), "x", width=5, engine="mysql")
     with pytest.raises(InputError, match=r"engine must be 'postgres', 'mariadb', 'clickhouse', .*; got 'oracle'"):
         prepare((pg8000_connection, "visits"), "x", width=5, engine="oracle")

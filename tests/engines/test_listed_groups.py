@@ -23,7 +23,7 @@ from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.tables import group_ranks
 from flexdp.tables import ranks as ranks_module
 from flexdp.tables.ranks import open_ranks
-from flexdp.tables.sorted_ranks import _tally_in_memory
+from flexdp.tables.sorted_ranks import Few, _tally_in_memory
 from flexdp.tables.sql.rank_query import RankQuery
 
 SIZES = {"a": 700, "A": 400, "o'brien": 300, "rare": 2, "none": 0}
@@ -134,5 +134,5 @@ def test_tallies_in_memory_are_those_of_the_engine(engine: Engine) -> None:
                 Tally(low=0, step=3 * one, cells=7),
                 Tally(low=-(2**59), step=2**40 + 1, cells=10**6),
             ):
-                own = _tally_in_memory(query, found, tally)
+                own = _tally_in_memory(query, Few(found), tally)
                 assert own is not None and own == int(workspace.ask(query.tallied(tally, ()))[0][0])

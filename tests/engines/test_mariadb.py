@@ -189,13 +189,62 @@ def test_a_wrong_password_is_not_repeated(db: Database, mariadb_address: str) ->
     db.run("DROP USER someone@localhost")
 
 
-@pytest.mark.parametrize("version", ["8.0.36", "10.5.9-MariaDB", "5.7.25-TiDB-v7.1.0"])
-def test_other_servers_are_refused(version: str) -> None:
-    """The version is what the server says; no such server can be had here."""
-    with pytest.raises(InputError, match=r"must be MariaDB 10.6 or later"):
-        describe(lambda _statement: [[version, 2**24, "odd"]], "visits")
+class OtherServer:
+    """A connection to a server that says it is another one; no such server can be had here. It knows nothing else."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+        self.asked: list[str] = []
+
+    def cursor(self) -> Any:
+        return self
+
+    def execute(self, statement: str) -> None:
+        self.asked.append(statement)
+        if statement != "SELECT VERSION()":
+            raise pymysql.err.OperationalError(1193, "Unknown system variable")
+
+    description = (("VERSION()",),)
+
+    def fetchall(self) -> Any:
+        return [[self.version]]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("version", ["8.0.36", "10.5.9-MariaDB", "5.7.25-TiDB-v7.1.0", "9.4.0", "5.5.5-10.4.1-MariaDB"])
+def test_other_servers_are_refused_before_anything_is_set(version: str) -> None:
+    server = OtherServer(version)
+    match = (
+        "10.6 or later" if "MariaDB" in version else "must be a MariaDB server: MySQL.*Export the table to a Parquet"
+    )
+    with pytest.raises(InputError, match=match) as caught:
+        prepare((server, "visits"), "x", width=5, engine="mariadb")
+    assert "\n" not in str(caught.value)
+    assert server.asked == ["SELECT VERSION()"]
+
+
+def test_packets_that_lose_long_texts_are_refused() -> None:
     with pytest.raises(InputError, match="max_allowed_packet"):
-        describe(lambda _statement: [["10.11.6-MariaDB", 2**19, "odd"]], "visits")
+        describe(lambda _statement: [[2**19, "odd"]], "visits")
+
+
+def test_tables_that_are_computed_are_refused(db: Database) -> None:
+    """A view, under any spelling that the server takes for its name, and engines that make their rows."""
+    db.run("CREATE TABLE visits (x DOUBLE)", "CREATE TABLE more (x DOUBLE) ENGINE=MyISAM")
+    db.run("CREATE VIEW centred AS SELECT x - (SELECT AVG(x) FROM visits) AS x FROM visits")
+    assert prepare((db.con, "visits"), "x", width=5) and prepare((db.con, "odd.more"), "x", width=5)
+    for name in ("centred", "odd.centred", "CENTRED"):
+        with pytest.raises(InputError, match=r"rows need not be records|does not exist"):
+            prepare((db.con, name), "x", width=5)
+    with pytest.raises(InputError, match="rows need not be records"):
+        prepare((db.con, "seq_1_to_10"), "seq", width=5)
+    db.run("CREATE TEMPORARY TABLE own (x DOUBLE) COMMENT 'ENGINE=MERGE'")
+    assert prepare((db.con, "own"), "x", width=5)
+    db.run("CREATE TABLE twice (x DOUBLE) ENGINE=MERGE UNION=(more)")
+    with pytest.raises(InputError, match="storage engine"):
+        prepare((db.con, "twice"), "x", width=5)
 
 
 def test_faults(

@@ -85,6 +85,71 @@ def test_a_function_in_a_view_of_postgres_is_not_believed(psycopg_connection: An
             flexdp.query((con, view), "y", width=1)
 
 
+IN_POSTGRES = {
+    "chance": "SELECT random() AS y FROM rec4",
+    "a sequence": "SELECT x AS y FROM rec4 WHERE nextval('numbers4') < 5",
+    "a size": "SELECT CAST(pg_relation_size('rec4') AS FLOAT8) AS y FROM rec4",
+    "statistics": "SELECT CAST(pg_stat_get_live_tuples(CAST('rec4' AS regclass)) AS FLOAT8) AS y FROM rec4",
+    "a query": "SELECT x + length(CAST(query_to_xml('SELECT 1', true, true, '') AS TEXT)) AS y FROM rec4",
+    "a place": "SELECT (CAST(CAST(ctid AS TEXT) AS point))[1] AS y FROM rec4",
+    "an operator": "SELECT x AS y FROM rec4 WHERE x === 1.0",
+}
+
+
+def test_what_a_view_of_postgres_may_not_call(psycopg_connection: Any) -> None:
+    con = psycopg_connection
+    con.execute("DROP TABLE IF EXISTS rec4 CASCADE")
+    con.execute("CREATE TABLE rec4 AS SELECT CAST(i AS FLOAT8) AS x, now() AS d FROM generate_series(1, 9) i")
+    con.execute("CREATE SEQUENCE IF NOT EXISTS numbers4")
+    body = "SELECT $1 > (SELECT avg(x) FROM rec4)"
+    con.execute(f"CREATE OR REPLACE FUNCTION above(float8, float8) RETURNS bool LANGUAGE sql AS '{body}'")
+    con.execute("DROP OPERATOR IF EXISTS === (float8, float8)")
+    con.execute("CREATE OPERATOR === (LEFTARG = float8, RIGHTARG = float8, FUNCTION = above)")
+    for name, text in IN_POSTGRES.items():
+        con.execute(f"CREATE OR REPLACE VIEW calling AS {text}")
+        con.commit()
+        with pytest.raises(InputError, match="rows need not be records") as refusal:
+            flexdp.query((con, "calling"), "y", width=1)
+        assert not any(char.isdigit() for char in str(refusal.value)), name
+    fine = (
+        "SELECT x + length('random()') AS y FROM rec4 WHERE extract(year FROM d) > 1 AND now() > date_trunc('day', d)"
+    )
+    con.execute(f"CREATE OR REPLACE VIEW calling AS {fine}")
+    con.commit()
+    assert "GROUP BY" in flexdp.query((con, "calling"), "y", width=1)
+    con.execute("DROP VIEW calling")
+    con.execute("DROP OPERATOR === (float8, float8)")
+    con.commit()
+
+
+def test_rows_that_a_policy_of_postgres_chooses(psycopg_connection: Any) -> None:
+    """Who sees a row may depend on other rows; a policy that looks at the row alone is a filter."""
+    con = psycopg_connection
+    con.execute("DROP TABLE IF EXISTS rec5 CASCADE")
+    con.execute("CREATE TABLE rec5 AS SELECT CAST(i AS FLOAT8) AS y FROM generate_series(1, 9) i")
+    con.execute("ALTER TABLE rec5 ENABLE ROW LEVEL SECURITY")
+    con.execute("CREATE FUNCTION pg_temp.most() RETURNS float8 LANGUAGE sql AS 'SELECT 5.0'")
+    con.execute("CREATE ROLE flexdp_reader")
+    con.execute("GRANT SELECT ON rec5 TO flexdp_reader")
+    try:
+        for rule, passes in {
+            "y > 3": True,
+            "y > (SELECT avg(y) FROM rec5 AS r)": False,
+            "y > pg_temp.most()": False,
+        }.items():
+            con.execute("DROP POLICY IF EXISTS chosen ON rec5")
+            con.execute(f"CREATE POLICY chosen ON rec5 USING ({rule})")
+            con.execute("SET LOCAL ROLE flexdp_reader")
+            if passes:
+                assert sum(bars((con, "rec5")).values()) == 6
+            else:
+                with pytest.raises(InputError, match="rows need not be records"):
+                    flexdp.query((con, "rec5"), "y", width=1)
+            con.execute("RESET ROLE")
+    finally:
+        con.rollback()
+
+
 def test_one_record_moves_many_rows_of_a_view_of_postgres(psycopg_connection: Any) -> None:
     con = psycopg_connection
     con.execute("DROP TABLE IF EXISTS rec3 CASCADE")
@@ -98,7 +163,7 @@ def test_one_record_moves_many_rows_of_a_view_of_postgres(psycopg_connection: An
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_frames_of_spark(spark: Any) -> None:
+def test_frames_of_spark(spark: Any, tmp_path: Any) -> None:
     from pyspark.sql import functions as f
 
     frame = spark.createDataFrame([(i, float(i)) for i in range(1, 10)], "k bigint, x double")
@@ -113,11 +178,82 @@ def test_frames_of_spark(spark: Any) -> None:
         "sample": frame.sample(0.5), "explode": frame.select(f.explode(f.array("x", "x")).alias("y")),
         "number": frame.select((f.monotonically_increasing_id() + f.col("x")).alias("y")),
         "code": frame.select(f.udf(lambda x: x, "double")("x").alias("y")), "same": frame.dropDuplicates(["x"]),
+        "chance": frame.select(f.rand().alias("y")), "failing": frame.select(f.assert_true(f.col("x") < 5), "x"),
+        "checkpoint": spark.sql("SELECT x - avg(x) OVER () AS y FROM rec").localCheckpoint(),
+        "rows": spark.createDataFrame(frame.rdd.map(lambda row: (row.x,)), "y double"),
     }  # fmt: skip
+    folder = str(tmp_path / "rec")
+    frame.write.parquet(folder)
+    stored = spark.read.parquet(folder)
+    more["file twice"] = spark.read.parquet(folder, folder)
+    file = next(str(each) for each in sorted((tmp_path / "rec").glob("*.parquet")))
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "x.parquet").symlink_to(file)
+    twice = {
+        "file in its folder": spark.read.parquet(folder, file), "pattern": spark.read.parquet(f"{folder}/*", file),
+        "link": spark.read.parquet(file, f"{tmp_path}/linked/x.parquet"),
+    }  # fmt: skip
+    for name, made in twice.items():
+        once = stored if "link" not in name else spark.read.parquet(file)
+        assert made.count() > once.count(), name
+        with pytest.raises(InputError, match="the same file twice"):
+            flexdp.query(made, "x", width=1)
+    more["number in a file"] = stored.select(f.col("_metadata.row_index").alias("y"))
     for made in more.values():
         with pytest.raises(InputError, match="rows need not be records"):
             flexdp.query(made, made.columns[-1], width=1)
+    for made in (
+        stored,
+        spark.read.parquet(f"{folder}/*.parquet"),
+        spark.sql("WITH a AS (SELECT x FROM rec) SELECT x FROM a"),
+    ):
+        assert "GROUP BY" in flexdp.query(made, "x", width=1)
     centred = "SELECT x - avg(x) OVER () AS y FROM {rows}"
     before = bars(spark.sql(centred.format(rows="rec")), rows_are_records=True)
     frame.union(spark.createDataFrame([(10, 1000.0)], "k bigint, x double")).createOrReplaceTempView("rec10")
     assert moved(before, bars(spark.sql(centred.format(rows="rec10")), rows_are_records=True)) > 10
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_paths_of_a_server_of_spark() -> None:
+    """The client cannot look at them, so several must be written so that none can be another."""
+    from pyspark.sql.connect.proto import relations_pb2
+
+    from flexdp.tables.plans.connect import check_message
+
+    def passes(*paths: str) -> bool:
+        plan = relations_pb2.Relation()
+        plan.read.data_source.format = "parquet"
+        plan.read.data_source.paths.extend(paths)
+        try:
+            check_message(plan, lambda _: True)
+        except InputError as refusal:
+            assert "the same file twice" in str(refusal)
+            return False
+        return True
+
+    for one in (
+        ["/d/t"],
+        ["/d/*"],
+        ["/d/t", "/d/tt"],
+        ["/d/t", "/d/t-u", "/d/u"],
+        ["s3://b/t", "s3://b/u"],
+        ["t", "u"],
+    ):
+        assert passes(*one), one
+    for other in (
+        "/d/t",
+        "/d/./t",
+        "/d//t",
+        "//d/t",
+        "/d/x/../t",
+        "/d/*",
+        "/d",
+        "/",
+        "/d/t/u",
+        "file:/d/t",
+        "d/t",
+        "/d/{t,u}",
+    ):
+        assert not passes("/d/t", other), other
+        assert not passes(other, "/d/t-u", "/d/t"), other

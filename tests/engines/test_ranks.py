@@ -139,6 +139,7 @@ def requests_for(counts: dict[int, int], scale: Scale) -> list[Request]:
     return [
         Request(),
         Request(cuts=tuple(sorted(cuts)), windows=windows),
+        Request(cuts=tuple(sorted(cuts)), windows=windows[4:6], enough=4),
         Request(windows=windows[:1], tallies=(tally, far)),
     ]
 
@@ -153,12 +154,22 @@ FIRST = Request(
 )
 
 
+def _dialect(ranks: Ranks) -> str | None:
+    query = getattr(ranks, "_query", None)
+    return None if query is None else query.dialect.name
+
+
 def check(ranks: Ranks, counts: dict[int, int], requests: Iterable[Request] | None = None) -> None:
     for request in requests_for(counts, ranks.scale) if requests is None else requests:
+        if request.enough is not None and _dialect(ranks) == "spark":
+            continue  # where the limit makes no difference to the statement, and a statement takes seconds
         total, before, windows, tallies = brute(counts, request)
         reply = ranks.fetch(request)
         assert reply.total == total
-        assert list(reply.before) == before
+        few = math.inf if request.enough is None else request.enough
+        for found, exact in zip(reply.before, before, strict=True):
+            assert found == exact or few <= found <= total - few
+            assert found == exact or few <= exact <= total - few
         for near, window, (size, found) in zip(request.windows, reply.windows, windows, strict=True):
             assert window.total == size
             least, most = near.ranks(size)
@@ -240,7 +251,7 @@ def near_edges() -> list[float]:
     """Numbers at and beside the edges of cells, where rounding to few bits is a tie."""
     out = set()
     for size in HARD:
-        for number in (size, 3 * size / 2, size * (1 + 2.0**-12), size * (1 + 2.0**-11), size * (1 + 3 * 2.0**-12)):
+        for number in (size, 3 * size / 2, size * (1 + 2.0**-10), size * (1 + 2.0**-9), size * (1 + 3 * 2.0**-10)):
             if math.isfinite(number):
                 for each in (number, math.nextafter(number, 0), math.nextafter(number, math.inf)):
                     out |= {each, -each}
@@ -452,7 +463,7 @@ def test_the_statements_are_shown_and_hold_no_private_number(request: pytest.Fix
         texts.append(rank_query_of(question.table, question.counting, [wanted]))
     assert texts[0] == texts[1]
     assert texts[0].count(";\n\n") == 3
-    assert ":cuts" in texts[0]
+    assert ":cuts" in texts[0] and ":enough" in texts[0]
     assert "12345" not in texts[0]
 
 
@@ -461,6 +472,6 @@ def test_columns_without_ranks_are_refused(request: pytest.FixtureRequest) -> No
         {"t": ("text", ["a"]), "x": ("double", [1.0]), "y": ("double", [2.0])}
     )
     for column, message in (("t", "needs a column of numbers"), (["x", "y"], "needs one released column")):
-        question = prepare(source, column).questions[0]
+        question = prepare(source, column, exact=True).questions[0]
         with pytest.raises(InputError, match=message), open_ranks(question.table, question.counting):
             raise AssertionError("opened a column without ranks")

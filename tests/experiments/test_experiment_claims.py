@@ -19,7 +19,7 @@ from flexdp.experiments.claims import epsilon_list, verdict
 from flexdp.experiments.paper import chosen
 from flexdp.experiments.sensitivity import flips, variants, vary
 
-NAMES = ("dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr", "ss", "sanpoints")
+NAMES = ("dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr", "ss", "sanpoints", "sanpoints_halting")
 E = (Fraction(1, 10), Fraction(1))
 SETTINGS = Settings(seed=0, runs=2, datasets=6)
 
@@ -28,7 +28,7 @@ def blind(experiment: str) -> tuple[float, ...]:
     return tuple(blind_error(case) for case in cases(EXPERIMENTS[experiment], SETTINGS))
 
 
-USUAL = {(one, two, "actual"): 2.0 for one in "1456" for two in ("bns", "bns_swap", "sanpoints")}
+USUAL = {(one, two, "actual"): 2.0 for one in "1456" for two in ("bns", "bns_swap", "sanpoints", "sanpoints_halting")}
 
 
 def planted(changes: dict[tuple[str, str, str], float] | None = None, at: Fraction | None = None) -> Study:
@@ -107,8 +107,28 @@ def test_readings_tell_which_calibration_decides() -> None:
     found = {each.reading: each.verdict for each in judge(planted({("5", "bns", "actual"): -3.0}))
              if each.claim.name == "dominates-5"}  # fmt: skip
     assert found == {
-        "dropping, bns": "fails", "dropping, bns_swap": "holds", "stlap, bns": "fails", "stlap, bns_swap": "holds",
-    }  # fmt: skip
+        f"{ours}, {bns}, {sanpoints}": "fails" if bns == "bns" else "holds"
+        for ours in ("dropping", "stlap")
+        for bns in ("bns", "bns_swap")
+        for sanpoints in ("sanpoints", "sanpoints_halting")
+    }
+
+
+def test_readings_tell_which_rules_of_sanpoints_decide() -> None:
+    """What only the reading without the two rules does, fails under that reading alone."""
+    found = {
+        (each.claim.name, each.sanpoints): each.verdict
+        for each in judge(planted({("1", "sanpoints", "actual"): -2.0}))
+        if each.claim.of_sanpoints and each.claim.name in ("dominates-1", "dominates-4", "sanpoints")
+    }
+    assert found == {
+        ("dominates-1", "sanpoints"): "fails",
+        ("dominates-1", "sanpoints_halting"): "holds",
+        ("dominates-4", "sanpoints"): "holds",
+        ("dominates-4", "sanpoints_halting"): "holds",
+        ("sanpoints", "sanpoints"): "fails",
+        ("sanpoints", "sanpoints_halting"): "holds",
+    }
 
 
 def test_outcomes_follow_the_t_quantile() -> None:

@@ -108,7 +108,7 @@ def test_a_terminal_sees_progress_on_standard_error(tmp_path: Path) -> None:
 def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
     out = flexdp("experiment", "4", *TINY, "-m", "bns", "--sensitivity", "--no-figure", "--out", tmp_path / "o")
     assert out.returncode == 0, out.stderr
-    assert (tmp_path / "o" / "sensitivity.csv").read_text().startswith("claim,ours,bns,switch,epsilon,now\n")
+    assert (tmp_path / "o" / "sensitivity.csv").read_text().startswith("claim,ours,bns,sanpoints,switch,epsilon,now\n")
     assert sorted(each.name for each in (tmp_path / "o" / "variants").iterdir()) == [
         "empty-random", "step-noise-poisson", "step-noise-uniform-5",
     ]  # fmt: skip
@@ -133,9 +133,14 @@ def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
         (["experiment"], "Missing argument"),
         (["compare"], "compare needs either --law LAW or FILE and COLUMN"),
         (["compare", "file"], "COLUMN must be named"),
-        (["compare", "--law", "couchy:1,2"], "--law: no law named 'couchy'. Did you mean cauchy?"),
+        (["compare", "--law", "couchy:1,2"], "--law: no distribution named 'couchy'. Did you mean cauchy?"),
         (["compare", "--law", "normal:5,1", "--bars", "0"], "bars must be a whole number of at least 1"),
-        (["compare", "--law", "normal:5,1", "-s", "median"], "--stat must be max, max_at_least:k or mode"),
+        (["compare", "--law", "normal:5,1", "-s", "medain"], "--stat: invalid statistic 'medain'. Did you"),
+        (["compare", "--law", "normal:5,1", "-s", "median", "-m", "ptr"], "for mechanism 'ptr'"),
+        (["compare", "--law", "normal:5,1", "-m", "no_such_module:f"], "could not be imported: ModuleNotFoundError"),
+        (["compare", "--law", "normal:5,1", "-m", "math:no"], "could not be imported: AttributeError"),
+        (["compare", "--law", "normal:5,1", "-m", "a b:c"], "mechanism must be written module:function; got 'a b:c'"),
+        (["experiment", "1", "-m", "math:sqrt", "--out", "o"], "mechanism 'math:sqrt' does not exist"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told_in_one_line(

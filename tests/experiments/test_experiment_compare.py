@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +13,11 @@ import pytest
 
 from flexdp import Histogram, InputError
 from flexdp.baselines import BASELINES
+from flexdp.distances import hausdorff
 from flexdp.experiments import Fixed, compare, parse_law
-from flexdp.statistics import Max, MaxAtLeast, Mode
+from flexdp.experiments.reading import read_rows
+from flexdp.mechanisms import Bucketing, Dropping, Laplace, ReadOff
+from flexdp.statistics import Distinct, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support
 
 ROW = [3, 400, 0, 90, 1]
 QUICK: dict[str, Any] = {"epsilon": [1], "runs": 6, "datasets": 3}
@@ -92,7 +98,7 @@ def raising(_counts: Any, _rng: Any) -> float:
         ("droping", "Did you mean 'dropping'"),
         ([], "at least one"),
         ([last, last], "'last' is given twice"),
-        ([7], "must be a name, a Baseline or a function"),
+        ([7], "must be a name, a Baseline, a Mechanism or a function"),
     ],
 )
 def test_mechanisms_that_are_wrong(mechanism: Any, told: str) -> None:
@@ -103,16 +109,16 @@ def test_mechanisms_that_are_wrong(mechanism: Any, told: str) -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        ([1.5, 2.0], "data must be a law"),
-        (np.zeros((2, 2), dtype=int), "data must be a law"),
-        ([-1, 3], "data must be a law"),
-        ([], "data must be a law"),
+        ([1.5, 2.0], "data must be a distribution"),
+        (np.zeros((2, 2), dtype=int), "data must be a distribution"),
+        ([-1, 3], "data must be a distribution"),
+        ([], "data must be a distribution"),
         ({}, "data must contain at least one"),
         ([0, 0], "contains no records"),
         (Histogram(["a"], [1]), "keys of a Histogram must be bucket numbers"),
         (Histogram([0.5], [1]), "keys of a Histogram must be bucket numbers"),
         ("couchy:1,2", "Did you mean cauchy"),
-        (3, "data must be a law"),
+        (3, "data must be a distribution"),
     ],
 )
 def test_data_that_is_wrong(data: Any, told: str) -> None:
@@ -122,7 +128,9 @@ def test_data_that_is_wrong(data: Any, told: str) -> None:
 
 def test_other_parameters_that_are_wrong() -> None:
     for wrong, told in (
-        ({"statistic": "median"}, "statistic must be max"),
+        ({"statistic": "medain"}, "invalid statistic 'medain'. Did you mean median"),
+        ({"statistic": len}, "statistic must be one of flexdp.statistics"),
+        ({"statistic": "top:3"}, "statistic must have values with finite distances"),
         ({"epsilon": []}, "epsilon must contain at least one"),
         ({"runs": 1}, "runs must be"),
         ({"bars": 2}, None),
@@ -161,3 +169,96 @@ def test_frame_figure_and_text(tmp_path: Path) -> None:
     assert b"<b>" not in found.figure(tmp_path / "f.svg").read_bytes()
     with pytest.raises(InputError, match=r"must end in \.svg or \.png"):
         found.figure(tmp_path / "f.pdf")
+
+
+def reference(statistic: Any, counts: Any, alpha: Any, output: Any) -> float:
+    """The distance to the nearest value over all sub-multisets, in percent of the buckets."""
+    keys = [key for key, count in enumerate(counts) if count]
+    kept = product(*(range(counts[key] + 1) for key in keys))
+    size = sum(counts)
+    values = [statistic(Histogram(keys, rest)) for rest in kept if sum(rest) and size - sum(rest) <= alpha * size]
+    if isinstance(statistic, Support):
+        return 100 / len(counts) * min(hausdorff(list(output), list(value)).value for value in values)
+    return 100 / len(counts) * min(abs(output - value) for value in values)
+
+
+@pytest.mark.parametrize("statistic", [Median(), Quantile("0.9"), Min(), Range(), Distinct(), Support()])
+def test_any_statistic_by_hand(statistic: Any) -> None:
+    row = [2, 0, 3, 1, 0, 1]
+
+    def constant(_counts: Any, _rng: Any) -> Any:
+        return {2, 4} if isinstance(statistic, Support) else 4
+
+    output = constant(None, None)
+    (found,) = compare(constant, row, statistic, alpha="0.3", **QUICK).rows
+    assert found.actual == pytest.approx(reference(statistic, row, 0, output))
+    assert found.flexible == pytest.approx(reference(statistic, row, Fraction(3, 10), output))
+
+
+@pytest.mark.parametrize("word", ["median", "q0.9", "min", "range", "support"])
+def test_baselines_publish_histograms_from_which_anything_is_read(word: str) -> None:
+    names = ["dropping", "stlap", "esa", "bns", "bns_swap", "sanpoints", "sanpoints_halting"]
+    found = compare(names, [300, 400, 0, 500, 600], word, epsilon=[20], runs=20, datasets=2)
+    assert all(row.flexible <= 20 for row in found.rows) and len(found.rows) == 7
+    assert found.rows[0].actual == 0.0  # ε = 20: two records of each bucket at most
+    wrong = {"wrong": lambda _counts, _rng: (2,) if word == "support" else 2}
+    assert compare(wrong, [300, 400, 0, 500, 600], word, epsilon=[20], runs=2, datasets=2).rows[0].actual > 0
+
+
+def test_rows_are_read_as_histograms_are() -> None:
+    rows = np.random.default_rng(2).integers(0, 3, (60, 6)) + 0.2
+    rows[7] = 0
+    for statistic in (Max(), Min(), Median(), Quantile("0.9"), Quantile(0), Range(), Support(), Distinct()):
+        expected = [
+            statistic(Histogram(np.arange(6), np.rint(row).astype(int))) if np.rint(row).any() else None for row in rows
+        ]
+        assert read_rows(rows, statistic) == expected
+
+
+def test_the_exponential_mechanism_takes_numbers() -> None:
+    found = compare(["em", "em_tight"], [3, 400, 0, 90, 1], "median", epsilon=[200], runs=200, datasets=2)
+    assert all(row.actual < 5 for row in found.rows)
+    with pytest.raises(InputError, match="for mechanism 'em'"):
+        compare("em", ROW, "support", **QUICK)
+    with pytest.raises(InputError, match="for mechanism 'ss'"):
+        compare("ss", ROW, "q0.5", **QUICK)
+
+
+def test_mechanisms_of_the_library() -> None:
+    row = [300, 400, 0, 500, 600]
+    chain = Bucketing(width=1, bounds=(0, 5), kind="integer") >> Dropping(1, "1e-6") >> ReadOff(Max())
+    found = compare({"chain": chain, "plain": Dropping(1, "1e-6"), "exact": ReadOff(Max())}, row, "max", **QUICK)
+    assert [each.mechanism for each in found.rows] == ["chain", "plain", "exact"]
+    assert [each.actual for each in found.rows[1:]] == [0.0, 0.0] and found.rows[0].actual <= 10
+    nothing = compare(Dropping(1, "1e-6"), [1, 0, 1], "median", epsilon=[1], runs=4, datasets=2)
+    assert nothing.rows[0].actual == 0.0 and nothing.rows[0].mechanism == "Dropping"
+    sets = compare(Dropping(1, "1e-6"), row, "support", **QUICK)
+    assert sets.rows[0].flexible == 0.0
+    with pytest.raises(InputError, match="must take histograms"):
+        compare(Laplace(sensitivity=1, epsilon=1), row, "max", **QUICK)
+
+
+def test_functions_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_mechanisms_of_a_test.py").write_text(
+        "def guess(counts, rng, runs):\n    return rng.integers(len(counts), size=runs)\n"
+        "from flexdp.mechanisms import Dropping\nours = Dropping(1, '1e-6')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    before = list(sys.path)
+    found = compare(["my_mechanisms_of_a_test:guess", "my_mechanisms_of_a_test:ours"], ROW, "max", **QUICK)
+    assert [row.mechanism for row in found.rows] == ["guess", "ours"]
+    assert sys.path == before
+    sys.modules.pop("my_mechanisms_of_a_test")
+
+
+def test_supports_of_functions() -> None:
+    def every(counts: Any, _rng: Any, runs: int) -> Any:
+        return [np.flatnonzero(counts).tolist()] * runs
+
+    assert compare(every, ROW, "support", **QUICK).rows[0].actual == 0.0
+    for bad, told in (
+        (lambda _counts, _rng: 3, "must return a set of buckets"),
+        (lambda _counts, _rng: [{1}, {2}], "one output for each of the 6 runs; got 2 outputs"),
+    ):
+        with pytest.raises(InputError, match=told):
+            compare({"bad": bad}, ROW, "support", **QUICK)

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from flexdp.baselines import BASELINES, exact_law
+from flexdp.baselines import BASELINES, exact_errors, exact_law
+from flexdp.baselines.sanpoints import SanPoints, SanPointsHalting, choosing_threshold
 from flexdp.cli.app import cli
 from flexdp.cli.errors import guarded
-from flexdp.experiments import CLAIMS, EPSILONS, EXPERIMENTS, Settings, Study, chosen_mechanisms, judge, run
+from flexdp.experiments import CLAIMS, EPSILONS, EXPERIMENTS, Settings, Study, chosen_mechanisms, compare, judge, run
 from flexdp.experiments.cells import measure, named
 from flexdp.experiments.claims import epsilon_list, verdict
 from flexdp.experiments.results import rows
@@ -39,7 +40,7 @@ def verdict_lines() -> Iterator[str]:
     outcomes: dict[tuple[str, str], dict[Fraction, Any]] = {}
     against: dict[tuple[str, str], tuple[float, str]] = {}
     for row in read("verdicts.csv"):
-        reading = ", ".join(word for word in (row["ours"], row["bns"]) if word)
+        reading = ", ".join(word for word in (row["ours"], row["bns"], row["sanpoints"]) if word)
         outcomes.setdefault((row["claim"], reading), {})[Fraction(row["epsilon"])] = row["outcome"]
         mean, kind, bound = float(row["mean"]), row["bound"][0], float(row["bound"][2:])
         excess = (abs(mean) if kind == "±" else mean) - bound
@@ -73,7 +74,7 @@ def switch_lines() -> Iterator[str]:
     """Yield one line per switch and statement that it reverses."""
     turned: dict[tuple[str, str, str], dict[str, list[Fraction]]] = {}
     for row in read("sensitivity.csv"):
-        reading = ", ".join(word for word in (row["ours"], row["bns"]) if word)
+        reading = ", ".join(word for word in (row["ours"], row["bns"], row["sanpoints"]) if word)
         turned.setdefault((row["switch"], row["claim"], row["now"]), {}).setdefault(reading, []).append(
             Fraction(row["epsilon"])
         )
@@ -93,7 +94,7 @@ def test_the_files_are_what_the_code_computes() -> None:
     """Recompute one ε of each experiment and mechanism, with all 100 × 100 runs."""
     settings = Settings(seed=SEED)
     known = {(row["experiment"], row["mechanism"], Fraction(row["epsilon"])): row for row in read("results.csv")}
-    assert len(known) == 6 * 9 * 12
+    assert len(known) == 6 * 10 * 12
     for place, (experiment, name) in enumerate((e, n) for e in EXPERIMENTS.values() for n in BASELINES):
         epsilon = EPSILONS[(5 * place) % len(EPSILONS)]
         cell = measure(experiment, named(BASELINES[name]), epsilon, settings)
@@ -107,22 +108,29 @@ def test_the_files_are_what_the_code_computes() -> None:
 
 
 def test_the_verdicts_are_what_the_code_finds() -> None:
-    """Judge all statements at one ε, where some hold, some fail and some are undecided: 54 cells of 100 × 100 runs."""
+    """Judge all statements at one ε, where some hold, some fail and some are undecided: 60 cells of 100 × 100 runs."""
     epsilon = Fraction(3, 10)
     study = run(tuple(EXPERIMENTS.values()), chosen_mechanisms([]), [epsilon], Settings(seed=SEED))
-    found = {(each.claim.name, each.ours or "", each.bns or ""): each for each in judge(study)}
+    found = {(each.claim.name, each.ours or "", each.bns or "", each.sanpoints or ""): each for each in judge(study)}
     known = [row for row in read("verdicts.csv") if Fraction(row["epsilon"]) == epsilon]
     assert len(known) == len(found) and {row["outcome"] for row in known} == {"holds", "fails", "undecided"}
     for row in known:
-        each = found[row["claim"], row["ours"], row["bns"]]
+        each = found[row["claim"], row["ours"], row["bns"], row["sanpoints"]]
         assert each.outcomes[epsilon] == row["outcome"], row
         assert each.closest[epsilon].error == pytest.approx(float(row["se"]), abs=1e-4)
 
 
 def test_every_claim_is_in_the_file_under_every_reading() -> None:
-    known = {(row["claim"], row["ours"], row["bns"], Fraction(row["epsilon"])) for row in read("verdicts.csv")}
+    words = ("claim", "ours", "bns", "sanpoints")
+    known = {(*(row[word] for word in words), Fraction(row["epsilon"])) for row in read("verdicts.csv")}
     assert known == {
-        (claim.name, reading.ours if claim.of_ours else "", reading.bns if claim.of_bns else "", epsilon)
+        (
+            claim.name,
+            reading.ours if claim.of_ours else "",
+            reading.bns if claim.of_bns else "",
+            reading.sanpoints if claim.of_sanpoints else "",
+            epsilon,
+        )
         for claim in CLAIMS
         for reading in claim.readings()
         for epsilon in EPSILONS
@@ -166,3 +174,31 @@ def test_the_exact_chances_it_states() -> None:
         assert exact_law("bns", counts, four.statistic, epsilon=epsilon, delta=Fraction(1, 2**20))[0] < 1e-9
     for epsilon in ("0.05", "1"):
         assert f"{DropNoise(epsilon, Fraction(1, 2**20)).q - 1} records at ε = {epsilon}" in text
+
+
+def test_what_it_says_of_the_other_calibrations() -> None:
+    text = (DOCS / "experiments.md").read_text()
+    two = EXPERIMENTS["2"]
+    counts = two.law.counts(stream(SEED, "not used: the steps are exact"))
+    tight, wide = (
+        exact_errors(name, counts, two.statistic, epsilon=2, delta=Fraction(1, 2**20), alpha="0.005").actual
+        for name in ("em_tight", "em")
+    )
+    assert f"is {tight:.2f} instead of {wide:.2f}" in text
+    assert f"at ε = 1 a round halts below {round(choosing_threshold(1 / 80, 2.0**-20 / 20))} records" in text
+    tallest = EXPERIMENTS["1"].law.counts(stream(SEED, "data", "1", 0)).max()
+    assert 750 < tallest < 850 and "about 800" in text
+
+
+def test_the_number_of_rounds_does_not_decide_on_the_first_experiment() -> None:
+    """With its two rules SanPoints does worse than dropping in (1), whatever the rounds; without, it does not."""
+    rounds = {f"halting {t}": SanPointsHalting(rounds=t) for t in (1, 5, 20, 50)}
+    every: dict[str, Any] = {"dropping": "dropping", **rounds, "plain": SanPoints()}
+    found = compare(every, EXPERIMENTS["1"].law, "max", epsilon=["0.05", "0.6", 2], runs=30, datasets=4, seed=SEED)
+    rows_of = {(row.mechanism, row.epsilon): row for row in found.rows}
+    for epsilon in (0.05, 0.6, 2.0):
+        ours = rows_of["dropping", epsilon]
+        for name in rounds:
+            other = rows_of[name, epsilon]
+            assert ours.actual < other.actual and ours.flexible < other.flexible
+    assert rows_of["plain", 0.05].actual < rows_of["dropping", 0.05].actual

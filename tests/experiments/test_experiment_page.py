@@ -43,7 +43,7 @@ def test_the_figure_has_every_line(study: Study) -> None:
 
 def test_mechanisms_can_be_told_apart_without_colour() -> None:
     markers = [marker for _, marker in STYLES.values()]
-    assert len(set(markers)) == len(markers) == 9
+    assert len(set(markers)) == len(markers) == 10
     okabe_ito = {"#000000", "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7"}
     assert okabe_ito <= {colour for colour, _ in STYLES.values()}
 

@@ -232,7 +232,7 @@ def test_all_histograms_are_all() -> None:
 
 
 def test_all_mechanisms_with_a_law_are_searched() -> None:
-    assert set(BASELINES) - set(LAWFUL) == {"ss", "sanpoints"}
+    assert set(BASELINES) - set(LAWFUL) == {"ss", "sanpoints", "sanpoints_halting"}
 
 
 @pytest.mark.parametrize(

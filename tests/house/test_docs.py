@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 from itertools import pairwise
@@ -29,7 +30,7 @@ def test_plans_are_printed_as_shown(line: str, output: str) -> None:
 
 
 def test_every_command_of_the_tutorial_is_checked() -> None:
-    assert len(SHOWN) == PLANNING.count("$ flexdp") == 8
+    assert len(SHOWN) == PLANNING.count("$ flexdp") == 10
 
 
 def test_the_python_of_the_tutorial() -> None:
@@ -49,10 +50,10 @@ def test_the_numbers_in_the_text() -> None:
 def test_the_picture_is_of_the_release_described() -> None:
     picture = (DOCS / "delays.svg").read_text()
     assert "at most 31 more in each bucket" in picture and "at most 31 records per bucket here" in READING
-    assert "max 450 or more" in picture and "Highest departure_delay: 450 or more. " in READING
+    assert "max 345 or more" in picture and "Highest departure_delay: 345 or more. " in READING
     (percentile,) = re.findall(r">99th percentile (about [0-9]+)<", picture)
     assert f"99th percentile of departure_delay: {percentile}. " in READING
-    assert "records per 5: areas are counts" in picture
+    assert "records per 5, logarithmic scale" in picture
 
 
 def test_the_answer_in_a_bucket_is_as_shown() -> None:
@@ -73,3 +74,11 @@ def test_the_check_of_a_file_is_printed_as_shown(tmp_path: Path, monkeypatch: py
     for line, output in shown:
         done = command(*shlex.split(line))
         assert done.returncode == 0 and done.stdout.rstrip() == output
+
+
+def test_the_guide_to_measuring_and_composing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testfile(str(DOCS / "measure-and-compose.md"), module_relative=False, encoding="utf-8")
+    assert found.attempted >= 50 and found.failed == 0
+    drawn = Path("measured.svg").read_text(encoding="utf-8") + "\n"
+    assert drawn == (DOCS / "figures" / "measured.svg").read_text("utf-8"), "run python tools/figures.py"

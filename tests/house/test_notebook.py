@@ -8,14 +8,19 @@ from typing import Any
 
 import nbformat
 import pytest
+from _support.markup import with_pictures
 from _support.waiting import HANG
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parent.parent.parent / "examples" / "flights.ipynb"
 KEY = {  # what the cells that begin so must show
     "advice = flexdp.plan(records_about": [r"flexdp-card", r"ε", r"flexdp release FILE COLUMN --epsilon"],
-    "advice = flexdp.plan(\n": [r"certified +expected +50% sure", r"a lognormal law with median 15", r"→ +1 +36 +37"],
-    "release = flexdp.release": [r"flexdp-card", r"<svg", r"at most 36 more in each bucket", r"73\.2%"],
+    "advice = flexdp.plan(\n": [
+        r"certified +expected +50% sure",
+        r"a lognormal distribution with median 15",
+        r"→ +1 +36 +37",
+    ],
+    "release = flexdp.release": [r"flexdp-card", r"<img", r"<svg", r"at most 36 more in each bucket", r"73\.2%"],
     "release.max()": [r"Highest departure_delay: \d+–\d+\. At most 36 records per bucket were left out"],
     "import tempfile": [r"\d+ kB, no script, no request"],
     "import duckdb": [r"in truth 1301"],
@@ -27,7 +32,7 @@ def shown(cell: Any) -> str:
     for output in cell.outputs:
         assert output.output_type != "error", output
         data = output.get("data", {})
-        parts += [output.get("text", ""), data.get("text/html", ""), data.get("text/plain", "")]
+        parts += [output.get("text", ""), with_pictures(data.get("text/html", "")), data.get("text/plain", "")]
     return "\n".join(parts)
 
 

@@ -44,7 +44,9 @@ def numbers(pattern: str, text: str) -> list[Fraction]:
 @given(epsilon=st.fractions(Fraction(1, 1000), 9), delta=tiny)
 def test_the_printed_loss_is_never_below_the_real_one(epsilon: Fraction, delta: Fraction) -> None:
     private = Privacy(epsilon=epsilon, delta=delta)
-    told_epsilon, told_delta, chance = numbers(r"^ε = (\S+), δ = (\S+) for .*except with chance (\S+)\.$", str(private))
+    told_epsilon, told_delta, chance = numbers(
+        r"^ε = (\S+), δ = (\S+) for .*except with probability (\S+)\.$", str(private)
+    )
     assert epsilon <= told_epsilon <= epsilon * Fraction(100002, 100000)
     assert delta <= told_delta <= delta * Fraction(102, 100) and chance == told_delta
     (certainty,) = numbers(r"at most (\S+)% sure", private.odds)

@@ -201,7 +201,10 @@ def test_the_edge_of_each_warning() -> None:
         ({"max_buckets_per_unit": 0}, "max_buckets_per_unit"),
         ({"releases": 0}, "releases"),
         ({"epsilon": 1, "simulate": "normal"}, "records_about"),
-        ({"epsilon": 1, "simulate": "weibull", "records_about": 10}, "simulate: no law named 'weibull'. Choose one of"),
+        (
+            {"epsilon": 1, "simulate": "weibull", "records_about": 10},
+            "simulate: no distribution named 'weibull'. Choose one of",
+        ),
         ({"epsilon": 1, "simulate": "noraml", "records_about": 10}, "Did you mean normal"),
         ({"epsilon": 1, "simulate": "poisson:9", "records_about": 10}, "heights of buckets, not values"),
         ({"epsilon": 1, "simulate": "normal:5", "records_about": 10}, "takes mean and sd; got 1 number"),
@@ -394,7 +397,7 @@ def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
             assert 10 < len(str(refusal)) < 300 and "\n" not in str(refusal)
             return
     assert advice.command in text and document["command"] == advice.command
-    assert ("<svg" in card) == (known.get("ask") is None)
+    assert ("data:image/svg+xml" in card) == (known.get("ask") is None)
     drops = [option.max_drop for option in advice.options]
     assert drops == sorted(drops, reverse=True)
     assert all(option.alpha is None or 0 < option.alpha <= 1 for option in advice.options)

@@ -199,7 +199,7 @@ def test_plans_read_aloud() -> None:
         "records, together at most 1272, at most 2.544% of the records where there are at least 50000. Values move by "
         "at most 2.5. "
         "An observer who was 50% sure that a given unit is in the data is at most 73.2% sure afterwards, except "
-        "with chance 1e-06."
+        "with probability 1e-06."
     )
     assert "width" not in str(solve(epsilon=1, delta="1e-6", buckets=3, records_at_least=1000))
 
@@ -301,6 +301,24 @@ def test_inverse_root() -> None:
     assert odd.epsilon**2 * 70 >= 1 > (odd.epsilon - Fraction(1, 10**12)) ** 2 * 70  # rounded up
 
 
+@pytest.mark.parametrize("buckets", [1, 7])
+def test_the_introduction_s_examples(buckets: int) -> None:
+    """All buckets together drop √n, or ln²n, records; δ is that of the largest reach which this leaves to each."""
+    for records in (10**6, 10**8):
+        root = regime("root-dropped", records_at_least=records, buckets=buckets)
+        assert float(root.epsilon) == pytest.approx(records**-0.25) and root.q == math.isqrt(records) // buckets + 1
+        assert root.alpha <= Fraction(1, math.isqrt(records)) < Fraction(root.q * buckets, records)
+        log = regime("log-dropped", records_at_least=records, buckets=buckets)
+        assert log.epsilon == Fraction(1, 10)
+        assert log.max_drop * buckets <= math.log(records) ** 2 < (log.max_drop + 1) * buckets
+        for plan in (root, log):
+            rate = float(plan.epsilon)
+            stated = math.expm1(rate) / (2 * math.expm1(rate * plan.q / 2))
+            assert float(plan.delta) == pytest.approx(stated, rel=0.01)
+    assert regime("log-dropped", records_at_least=10**8, buckets=1).delta < Fraction(1, 10**8)
+    assert regime("log-dropped", records_at_least=10**8, buckets=7).delta > Fraction(1, 10**8)
+
+
 def test_polylog() -> None:
     records = 1000
     plan = regime("polylog", records_at_least=records, span=100, beta=1)
@@ -335,6 +353,9 @@ def test_constant(exponent: str | None, q: int) -> None:
         ({"name": "constant", "records_at_least": 0, "buckets": 1}, "records_at_least"),
         ({"name": "constant", "records_at_least": 100}, "Also give"),
         ({"name": "constant", "records_at_least": 100, "span": 3}, "Also give"),
+        ({"name": "root-dropped", "records_at_least": 100, "span": 3}, "buckets must be given, or beta and span"),
+        ({"name": "log-dropped", "records_at_least": 100, "buckets": 50}, "q would be below 2"),
+        ({"name": "log-dropped", "records_at_least": 100, "buckets": 1, "tau": "0.1"}, "tau applies to name"),
     ],
 )
 def test_bad_regimes(parameters: dict[str, Any], message: str) -> None:

@@ -64,7 +64,7 @@ def test_trials_are_measured_on_the_law_and_repeat(monkeypatch: pytest.MonkeyPat
         assert 0 <= expected[stat].rank <= bounds[stat].bound and expected[stat].usual_rank <= bounds[stat].bound
     assert expected["mean"].rank is None and expected["mean"].error < 5
     assert all(each.answered == 1 for each in expected.values())
-    assert "trials on 5 000 records of a lognormal law with median 100 and sigma 0.5" in one.text()
+    assert "trials on 5 000 records of a lognormal distribution with median 100 and sigma 0.5" in one.text()
 
 
 def test_ranks_of_trials_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

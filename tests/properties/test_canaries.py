@@ -18,6 +18,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from _support.markup import with_pictures
 from _support.waiting import HANG
 
 import flexdp
@@ -93,7 +94,7 @@ def outputs(name: str, source: Any, column: str | None, *, exact: bool = True) -
     released = flexdp.release(source, column, epsilon="0.5", delta="1e-12", exact=exact, **said)
     texts = [released.to_json(), repr(released), str(released.__dict__), str(released.certificate())]
     texts += [str(answer) + repr(answer) for answer in (released.max(), released.support(), released.counts())]
-    texts += [released.to_html(), released._repr_html_(), released.max()._repr_html_()]
+    texts += [released.to_html(), with_pictures(released._repr_html_()), released.max()._repr_html_()]
     texts += [repr(released.histogram), released.to_frame("pandas").to_string()]
     return [*texts, flexdp.query(source, column, exact=exact, **said)]
 
@@ -132,9 +133,9 @@ def test_a_release_has_no_private_field() -> None:
     auto = flexdp.release(list(range(9000)), kind="integer", epsilon=1, delta="1e-6").auto
     assert auto is not None  # what the program published, and nothing it was given
     assert set(auto.__dataclass_fields__) == {"budget", "kind", "column", "seen", "spans", "leaf_counts"}
-    assert set(auto.budget.__dataclass_fields__) == {"epsilon", "delta", "most", "certify"}
+    assert set(auto.budget.__dataclass_fields__) == {"epsilon", "delta", "most", "certify", "answers"}
     asked = flexdp.release(list(range(900)), kind="integer", epsilon=1, delta=0, ask=["max", "mean"]).asked
-    assert asked is not None and set(asked.__dataclass_fields__) == {"wanted", "budget", "column", "results"}
+    assert asked is not None and set(asked.__dataclass_fields__) == {"wanted", "budget", "column", "results", "rules"}
     (result,) = asked.results.values()  # what the programs published, and nothing they were given
     assert set(result.__dataclass_fields__) == {"count", "levels", "mean", "listed"} and result.levels and result.mean
     assert set(result.levels.__dataclass_fields__) == {"scale", "epsilon", "records_about", "anchor", "answers"}
@@ -203,8 +204,9 @@ def test_failures_after_data_was_touched_all_look_alike(tmp_path: Path) -> None:
     for source, options in product(
         (failing, casting, broken, cut), ({"width": 1, "kind": "number"}, {"kind": "number"})
     ):
+        own = {"rows_are_records": True} if source is failing else {}
         with pytest.raises(DataError) as failure:
-            flexdp.release(source, "x", epsilon=1, delta=1e-6, **options)
+            flexdp.release(source, "x", epsilon=1, delta=1e-6, **options, **own)
         clean(texts_of(failure.value))
         assert failure.value.__cause__ is None
         messages.add(str(failure.value))

@@ -79,6 +79,11 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     "buckets and groups": (
         "cost", {"ask": ["median", "mean"], "width": 100, "delta": 1e-6, "by": "ward", "groups": ["A", "B"]}
     ),
+    "automatic buckets": ("cost", {"ask": ["max", "min"], "delta": 1e-6}),
+    "automatic buckets of units": (
+        "visits", {"ask": ["max", "mean"], "delta": 1e-6, "unit": "pid", "max_buckets_per_unit": 2, "certify": 0.1}
+    ),
+    "too few for automatic buckets": ("cost", {"ask": ["max", "median"], "delta": 1e-6, "where": "cost < 6"}),
 }  # fmt: skip
 
 
@@ -113,7 +118,9 @@ def test_documents_there_and_back(shape: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_document_fits_the_schema(shape: str) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((Path(__file__).parent.parent.parent / "docs" / "release.schema.json").read_text())
+    schema = json.loads(
+        (Path(__file__).parent.parent.parent / "src" / "flexdp" / "data" / "release.schema.json").read_text()
+    )
     jsonschema.validate(json.loads(released(shape).to_json()), schema)
 
 
@@ -279,16 +286,24 @@ def test_sentences() -> None:
 
 def test_what_was_not_asked_is_read_off_buckets_or_refused() -> None:
     alone, both = released("max"), released("buckets")
-    with pytest.raises(InputError, match=r"answers only what was asked for.*ask=\['median'\]"):
-        alone.median()
-    with pytest.raises(InputError, match=r"has no mean: it was not asked for.*ask=\['mean'\]"):
-        alone.mean()
+    for word in ("median", "mean", "min", "iqr", "range", "count", "sum", "q0.99"):
+        with pytest.raises(InputError) as refused:
+            _ = alone.quantile("0.99") if word == "q0.99" else getattr(alone, word)()
+        assert str(refused.value) == (
+            "release has no buckets and answers only what was asked for (max). "
+            f"Ask for it with ask=['{word}'], or give delta to release buckets."
+        )
     assert both.mean().promise is None and both.mean().text.startswith("about ")
     assert both.median().accuracy is not None and both.max().promise is not None
     assert both.budget is not None and both.budget.epsilon == Fraction(3, 4)
-    for query in ("mode", "support", "counts"):
-        with pytest.raises(InputError, match="no buckets"):
+    for query in ("mode", "support", "counts", "std"):
+        with pytest.raises(InputError) as refused:
             getattr(alone, query)()
+        assert str(refused.value) == (
+            "release has no buckets and answers only what was asked for (max). Give delta to release buckets."
+        )
+    with pytest.raises(InputError, match=r"delta must be in .*\. Only ask works with delta=0\.$"):
+        flexdp.release([1.5] * 99, epsilon=1, delta=0, width=1)
     with pytest.raises(InputError, match="by_group"):
         released("groups").max()
     with pytest.raises(InputError, match="not asked for"):
@@ -358,6 +373,8 @@ def test_too_few_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"ask": []}, "ask must be a list of statistics"),
     ({"ask": ["maxx"]}, "ask: invalid statistic 'maxx'. Did you mean max?"),
+    ({"ask": ["avg"]}, "ask: invalid statistic 'avg'. Did you mean mean?"),
+    ({"ask": ["skewness"]}, "Choose from max, min, median, q0.99, range, iqr, count, sum, mean.$"),
     ({"ask": ["q1.5"]}, r"ask: invalid statistic 'q1.5'"),
     ({"ask": ["q-0.1"]}, r"ask: invalid statistic 'q-0.1'"),
     ({"ask": ["p-1"]}, "ask: invalid statistic 'p-1'"),
@@ -365,10 +382,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ask": ["mean"], "epsilon": "0.000001"}, "epsilon is too small: an exact answer would need a table of more than"),
     ({"ask": ["max"], "epsilon": "0.00001", "delta": 1e-6, "by": "ward"}, "epsilon"),
     ({"ask": ["p101"]}, "A percentile is from p0 to p100"),
-    ({"ask": ["top:10"]}, "read off buckets"),
+    ({"ask": ["top:10"]}, "ask: top:10 cannot be asked for directly. Release buckets, from which"),
     ({"ask": [Mode()]}, "ask must be the name of a statistic"),
     ({"ask": 7}, "ask must be a list of statistics"),
-    ({"ask": ["max"], "delta": 1e-6}, "delta must be 0 with ask alone"),
+    ({"ask": ["max"], "delta": 1e-6, "split": [1]}, "split must be two shares with ask"),
     ({"ask": ["max"], "width": 5}, "delta must be positive with buckets"),
     ({"ask": ["max"], "split": [1, 1]}, "split needs buckets beside ask"),
     ({"ask": ["max"], "certify": 0.1}, "certify needs buckets beside ask"),
@@ -503,7 +520,9 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert target.read_text().splitlines()[0].startswith('"statistic","value","way"')
     wrong = command("release", place, "cost", *spend, "--ask", "max", "--stat", "mode")
     assert wrong.returncode == 2 and "--stat: 'mode' was not asked for" in wrong.stderr
-    wrong = command("release", place, "cost", "--epsilon", 1, "--delta", "1e-6", "--ask", "max")
+    both = command("release", place, "cost", "--epsilon", 1, "--delta", "1e-6", "--ask", "max")
+    assert both.returncode == 0 and "50% into the answers asked for" in both.stdout and "Median cost: " in both.stdout
+    wrong = command("release", place, "cost", "-e", 1, "-d", "1e-6", "--ask", "max", "--by", "ward", "--groups", "A")
     assert wrong.returncode == 2 and "--delta must be 0 with --ask alone" in wrong.stderr
     grouped = command("release", place, "cost", *spend, "--ask", "mean", "--by", "ward", "--groups", "A,B")
     assert grouped.returncode == 0 and "(ward A): about " in grouped.stdout

@@ -121,7 +121,7 @@ def test_no_cell_lies_outside_the_bounds() -> None:
     assert is_read(changed(found, index=[9, 9], key=[95.0, 94.5]))
     for index, key in (([10, 9], [105.0, 94.5]), ([9, 10], [95.0, 104.5]), ([9, 10], [95.0, 99.5])):
         assert not is_read(changed(found, index=index, key=key))
-    alone = document(["x", "n"], bounds=[(0, 100), (0, 99)])
+    alone = document(["x", "n"], bounds=[(0, 100), (0, 99)], exact=True)
     assert is_read(changed(alone, index=[99.5, 99], key=[99.5, 99]))
     for cell in ([100.5, 99], [99.5, 100]):
         assert not is_read(changed(alone, index=cell, key=cell))

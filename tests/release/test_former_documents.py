@@ -73,3 +73,24 @@ def test_former_documents_are_checked_as_strictly(change: str, value: Any) -> No
     document = {**json.loads(stored("moments")), change: value}
     with pytest.raises(InputError):
         flexdp.Release.from_json(json.dumps(document))
+
+
+RULES_1 = ["tails", "refined", "buckets", "five"]  # asked answers before documents named their rules
+
+
+@pytest.mark.parametrize("name", RULES_1)
+def test_answers_by_former_rules_are_read_and_written_as_they_were(name: str) -> None:
+    text = (DOCUMENTS / f"schema-2-rules-1-{name}.json").read_text()
+    release = Release.from_json(text)
+    assert release.asked is not None and "rules" not in json.loads(text)["asked"]
+    assert json.loads(release.to_json()) == json.loads(text)
+    assert release.max().value is not None and release.certificate().proof and release.to_html()
+
+
+@pytest.mark.parametrize("name", RULES_1)
+def test_answers_by_former_rules_do_not_pass_for_those_of_today(name: str) -> None:
+    document = json.loads((DOCUMENTS / f"schema-2-rules-1-{name}.json").read_text())
+    for number in (2, 1, "2", None):
+        document["asked"]["rules"] = number
+        with pytest.raises(InputError):
+            Release.from_json(json.dumps(document))

@@ -236,7 +236,9 @@ def test_the_budget_is_shared_as_asked() -> None:
         (["lat", "lon"], {"separately": True, "width": {"x": 1}}, "not among"),
         (["lat", "lon"], {"separately": True, "split": [1]}, "split must be"),
         (["lat", "lon"], {"separately": True, "split": [1, 0]}, "split"),
-        (["lat", "lon"], {"split": [1, 1]}, "split needs"),
+        (["lat", "lon"], {"split": [1, 1], "width": 1}, "split needs"),
+        (["lat", "lon"], {}, "width is missing for column 'lat'.*separately=True"),
+        (["lat", "lon"], {"width": {"lat": 1}}, "width is missing for column 'lon'"),
         (["lat", "lon"], {"unit": "id", "per_unit": "max"}, "per_unit='random'"),
     ],
 )

@@ -339,7 +339,7 @@ def test_interquartile_ranges_of_times_and_open_ends() -> None:
     tails = released({0: 900, 1: 900}, edges=["0"], open=True).iqr()
     assert tails.interval == (0.0, math.inf) and "guaranteed" not in str(tails)
     assert released({0: 900}, edges=[], open=True).iqr().text == "any value"
-    with pytest.raises(flexdp.InputError, match="needs numbers or dates"):
+    with pytest.raises(flexdp.InputError, match="needs a column of numbers or dates; this one is"):
         flexdp.release(["a"] * 99, kind="text", epsilon=1, delta=1e-6).iqr()
 
 

@@ -29,9 +29,10 @@ import flexdp
 from flexdp import DataError, InputError, Release
 from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
-from flexdp.guarantees import DIFFERENCE, DROP_MOVE
+from flexdp.guarantees import DIFFERENCE, DROP_MOVE, Metric
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.noise import DropNoise
+from flexdp.statistics import Range
 
 AGES = [float(40 + (i * i) % 37) for i in range(2000)] + [0.5, 119.0, 130.0, -3.0]
 BUCKETS: list[dict[str, Any]] = [
@@ -334,7 +335,7 @@ def test_edges_promise_the_width_of_the_bucket_in_question() -> None:
 def test_statistics_of_texts_that_need_an_order_are_refused() -> None:
     released = flexdp.release(["a"] * 100, epsilon=1, delta=1e-6, kind="text")
     for ask in (released.max, released.min, released.range, released.median):
-        with pytest.raises(InputError, match="needs numbers or dates"):
+        with pytest.raises(InputError, match="needs a column of numbers or dates; this one is"):
             ask()
     assert released.mode().value == "a"
     assert released.support().value == ("a",)
@@ -430,7 +431,9 @@ def test_tampered_json_is_refused(document: Any) -> None:
 def test_json_follows_the_documented_schema() -> None:
     import jsonschema
 
-    schema = json.loads((Path(__file__).parent.parent.parent / "docs" / "release.schema.json").read_text())
+    schema = json.loads(
+        (Path(__file__).parent.parent.parent / "src" / "flexdp" / "data" / "release.schema.json").read_text()
+    )
     for values, parameters in [
         (AGES * 20, {"kind": "number", "width": 5, "bounds": (0, 120)}),
         (["a"] * 99, {"kind": "text"}),
@@ -457,7 +460,7 @@ def test_json_follows_the_documented_schema() -> None:
         ("x", {"unit": "id", "per_unit": "max", "by": "g", "exact": True}),
         ("t", {"width": "1 month", "zone": "UTC"}),
         (["x", "y"], {"width": [3, 1], "by": "g"}),
-        (["x", "y"], {"bounds": [(0, 9), (0, 4)]}),
+        (["x", "y"], {"bounds": [(0, 9), (0, 4)], "exact": True}),
     ]:
         released = flexdp.release(frame, column, epsilon=3, delta=1e-3, **parameters)  # type: ignore[arg-type]
         assert len(released.cells)
@@ -559,7 +562,7 @@ def test_levels_are_named_exactly() -> None:
 
 
 def test_order_is_refused_of_texts_even_where_nothing_survived() -> None:
-    with pytest.raises(InputError, match="needs numbers"):
+    with pytest.raises(InputError, match="needs a column of numbers or dates; this one is text"):
         flexdp.release([], epsilon=1, delta=1e-6, kind="text").max_at_least(3)
 
 
@@ -683,3 +686,21 @@ def test_several_releases_are_read_back_as_such() -> None:
     assert flexdp.Releases.from_json(text).to_json() == text
     with pytest.raises(InputError, match=r"Read it with Releases\.from_json"):
         Release.from_json(text)
+
+
+def test_apply_takes_values_that_are_no_numbers() -> None:
+    released, _ = fixed({0: 100, 2: 100}, {}, width=5)
+
+    def direction(histogram: Histogram) -> tuple[float, float]:
+        return (float(histogram.keys[0]), float(histogram.keys[-1]))
+
+    angle = Metric("angle")
+    turned = released.apply(direction, sensitivity=2, metric=angle)
+    assert turned.value == (2.5, 12.5)
+    assert (turned.accuracy.beta, turned.accuracy.moved, turned.accuracy.metric) == (5.0, 0, angle)
+    unknown = released.apply(direction, metric=angle)
+    assert (unknown.accuracy.beta, unknown.accuracy.moved, unknown.accuracy.metric) == (0, 2.5, angle)
+    known = released.apply(Range())
+    assert known.value == 10.0 and (known.accuracy.beta, known.accuracy.moved) == (5.0, 0)
+    with pytest.raises(InputError, match="metric must be a Metric"):
+        released.apply(direction, metric="angle")  # type: ignore[arg-type]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from _support.markup import read_html
+from _support.markup import read_html, with_pictures
 
 import flexdp
 from flexdp import Accuracy, Privacy
-from flexdp._core.display import card, facts, sentence, short, table
+from flexdp._core.display import card, facts, image, sentence, short, table
 from flexdp.guarantees import MOVE
 from flexdp.planning import solve
 
@@ -39,8 +39,8 @@ def test_cards_are_sound_and_at_home(name: str) -> None:
     found = read_html(html)
     assert html.startswith('<div class="flexdp-card">')
     assert "--jp-content-font-color1" in html and "--vscode-foreground" in html
-    assert "<script" not in html and "style=" not in html
-    assert len(html) < 25_000
+    assert "<script" not in html and "<svg" not in html and "<dl" not in html
+    assert len(html) < 30_000
     words = " ".join(found.text)
     for line in str(CARDS[name]).splitlines() if name in ("answer", "privacy", "accuracy", "moved", "plan") else ():
         assert line in words
@@ -62,15 +62,35 @@ def test_plain_text_is_unchanged() -> None:
     assert repr(CARDS["privacy"]).startswith("Privacy(epsilon=Fraction(1, 1)")
 
 
-def test_two_cards_do_not_share_ids() -> None:
-    other = flexdp.release([9.0] * 300, epsilon=1, delta="1e-6", width=5)
-    read_html(CARDS["release"]._repr_html_() + other._repr_html_() + CARDS["advice"]._repr_html_())
+def test_cards_have_no_ids_to_share() -> None:
+    found = read_html(CARDS["release"]._repr_html_() * 2 + CARDS["advice"]._repr_html_())
+    assert found.ids == [] and found.seen.count("img") == 3
+
+
+def test_a_picture_is_an_image_on_white_with_its_words() -> None:
+    release = CARDS["release"]
+    for html in (release._repr_html_(), release.plot()._repr_html_()):
+        (words,) = re.findall(r'<img class="flexdp-picture" alt="([^"]+)"', html)
+        assert words.startswith("Released histogram of values: 1 bucket with ") and words.endswith("none holds fewer.")
+        inside = with_pictures(html)
+        assert "prefers-color-scheme" not in inside, "an image does not know the theme of the notebook around it"
+        assert "--fd-paper:#fff" in inside and '<path class="paper"' in inside
+    assert release.plot()._repr_svg_() == release.plot().svg
+
+
+def test_what_is_left_of_a_card_without_its_style() -> None:
+    """As a notebook that is not trusted shows it: words on the left, no text from inside a picture."""
+    html = re.sub(r"<style>.*?</style>", "", CARDS["release"]._repr_html_())
+    assert '<th scope="col" style="text-align:left">Statistic</th>' in html
+    assert "at most 27 more in each bucket" not in " ".join(read_html(html).text)
 
 
 def test_parts_escape_what_they_are_given() -> None:
     bad = '<img src=x onerror="alert(1)">'
     html = card(bad, facts([(bad, bad)]), sentence(bad), table([bad], [[bad]], marked=0))
     assert "<img" not in html and read_html(html).text.count(bad) == 6
+    shown = image("<svg></svg>", bad, 9)
+    assert shown.count("<") == 1 and "&lt;img" in shown
 
 
 def test_values_in_a_line() -> None:
@@ -96,7 +116,7 @@ def test_groups_and_releases_of_several_columns_have_cards() -> None:
         (grouped.by_group(), ["2 groups by g", f"{bad!r}; C"]),
         (grouped.by_group().max(), ["maximum by g", bad, "0–5", "5–10", "among the rest this is exact"]),
         (grouped.certificate(), ["Certificate", "Not counted"]),
-        (several, ["Release of x", "Release of y"]),
+        (several, ["Summary of 2 columns", "Release of x", "Release of y"]),
     ):
         text = "\n".join(read_html(shown._repr_html_()).text)
         assert all(word in text for word in words), text
@@ -107,5 +127,7 @@ def test_the_card_of_points_defines_the_colours_of_its_map() -> None:
     html = flexdp.release(
         pd.DataFrame(points, columns=["a", "b"]), ["a", "b"], epsilon=1, delta="1e-6", width=5
     )._repr_html_()
+    html = with_pictures(html)
+    assert "--fd-5" in html
     for name in set(re.findall(r"var\((--fd-[a-z0-9]+)", html)):
         assert f"{name}:" in html, name

@@ -104,7 +104,7 @@ def test_outer_buckets_that_hold_nothing_are_not_drawn_but_published() -> None:
     made = released([0, 0, 500, 400, 0, 0], **parameters)
     root = read_svg(chart(made.to_json()))
     ((left, _, width, _), _) = rectangles(root, "bar")
-    assert width > 200 and left > 60, "the two that hold records fill the picture"
+    assert width > 200 and left > 40, "the two that hold records fill the picture"
     assert not any("e+" in line or "G" in line for line in written(root))
     assert json.loads(made.to_json())["buckets"]["edges"][0].replace("+", "") in ("-1e9", "-1e09", "-1000000000")
 
@@ -113,7 +113,7 @@ def test_outer_buckets_that_hold_nothing_are_not_drawn_but_published() -> None:
 def test_single_values_that_stand_out_are_needles_with_their_count(kind: str) -> None:
     edges = ["-10", "0", ">0" if kind == "number" else "1", "10", "20"]
     root = read_svg(chart(released([50, 400, 9000, 500, 300, 60], kind=kind, edges=edges, open=True).to_json()))
-    assert "exactly 0: 9 000" in written(root)
+    assert ("exactly 0: 9 000" if kind == "number" else "0: 9 000") in written(root)
     needle = next(bar for bar in rectangles(root, "bar") if bar[2] == 3)
     assert needle[3] > 200, "from the ground to the top"
     others = [bar[3] for bar in rectangles(root, "bar") if bar[2] != 3]
@@ -154,10 +154,10 @@ def test_every_label_of_groups_stays_within_its_picture() -> None:
     for options in ({"width": 1000, "bounds": (0, 20_000)}, {"edges": [0, 1000, 5000, 20_000]}):
         many = len(make_buckets("number", **options).edges_of(np.arange(1))) and (20 if "width" in options else 3)
         root = read_svg(chart(released([500] * many, groups=3, **options).to_json()))
-        labels = [element for element in root.iter() if element.tag.endswith("text") and element.text == "20k"]
+        labels = [element for element in root.iter() if element.tag.endswith("text") and element.text == "20 000"]
         assert len(labels) == 3
         for label in labels:
-            half = {"middle": 10.0, "end": 0.0, "start": 20.0}[label.get("text-anchor")]
+            half = {"middle": 21.0, "end": 0.0, "start": 42.0}[label.get("text-anchor")]
             assert float(label.get("x")) + half <= 719
     assert any("records per" in line for line in written(root))
 

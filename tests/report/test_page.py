@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from _support.command import flexdp as run
 from _support.documents import HOSTILE, ages, texts
-from _support.markup import read_html
+from _support.markup import read_html, with_pictures
 
 import flexdp
 from flexdp import InputError, Release, Releases
@@ -61,16 +61,18 @@ def test_answers_come_first_with_their_sentences(released: Release) -> None:
     text = "".join(read_html(released.to_html()).text)
     shown = (released.max(), released.min(), released.median(), released.quantile("0.99"))
     places = [text.index(condition) for condition in released.conditions]
+    assert [text.count(condition) for condition in released.conditions] == [1], "said once"
+    places += [text.index(answer.text, places[-1]) for answer in shown[:1]]
+    places.append(text.index("Promised to the people in the data"))
     places += [text.index(answer.statement) for answer in shown]
     assert places == sorted(places)
     sections = [
-        "Promised to the people in the data",
         "Guaranteed to the reader",
         "Not promised",
         "Reading and quoting",
         "Method",
-        "Citation",
         "Appendix: proof of privacy",
+        "Citation",
     ]
     order = [places[-1], *(text.index(title) for title in sections)]
     assert order == sorted(order)
@@ -78,7 +80,7 @@ def test_answers_come_first_with_their_sentences(released: Release) -> None:
     for promise in released.certificate().promises[1:]:
         assert promise in text
     proof = text.index(str(released.certificate().evidence.first_weight))
-    assert proof > order[-1], "proof integers are left to the appendix"
+    assert order[-2] < proof < order[-1], "proof integers are left to the appendix"
     assert "PMLR 151" in text and "Partition Selection" in text
 
 
@@ -256,7 +258,8 @@ def test_nothing_but_the_json_can_be_in_it(tmp_path: Path, monkeypatch: pytest.M
         secret.mkdir()
         (secret / "secretfile.csv").write_text("age\n" + "33\n" * 2345 + more)
         released = flexdp.release(secret / "secretfile.csv", "age", **SPEND, width=5, kind="number")
-        found.append((released.to_html(), released._repr_html_(), released.max()._repr_html_()))
+        cards = (released._repr_html_(), released.max()._repr_html_(), released.plot()._repr_html_())
+        found.append((released.to_html(), *map(with_pictures, cards)))
         for text in found[-1]:
             for canary in ("secret", "8765432", "8.765432", str(tmp_path)):
                 assert canary not in text

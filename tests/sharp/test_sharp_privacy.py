@@ -115,12 +115,16 @@ def test_the_end_of_the_table_and_of_the_window(goal: str, depth: int) -> None:
 # ---------------------------------------------------------------- the ladder alone
 
 
+@pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize("target", [0, 1, 2])
-def test_the_ladder_is_private_and_tight(side: int, target: int) -> None:
-    """In rational arithmetic throughout: r stands for e^(−ε/2), and the worst ratio is r^−2 exactly."""
+def test_the_ladder_is_private_and_tight(side: int, target: int, times: int) -> None:
+    """In rational arithmetic throughout: r stands for e^(−ε/2), and the worst ratio is r^−2 exactly.
+
+    Some rungs may be there several times; which of them stopped the climb is enumerated too, though it is not told.
+    """
     r = Fraction(3, 5)
-    rungs = (0, 1, 2, 4, 60) if side > 0 else (50, 2, 1, 0, -9)
+    rungs = (*[0] * times, 1, *[2] * times, 4, 60) if side > 0 else (50, *[2] * times, 1, *[0] * times, -9)
     ladder = Ladder(rungs=rungs, side=side, target=target, epsilon=ONE)
 
     def law(data: tuple[int, ...]) -> Law:
@@ -133,6 +137,36 @@ def test_the_ladder_is_private_and_tight(side: int, target: int) -> None:
     assert found <= r**-2
     if target:
         assert found > Fraction(9, 10) * r**-2
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_ladder_is_private_where_counts_reach_its_limit(side: int, depth: int) -> None:
+    r = Fraction(3, 5)
+    rungs = (-4, 0, 1, 2, 60) if side > 0 else (51, 2, 1, 0, -9)
+    ladder = Ladder(rungs=rungs, side=side, target=1, epsilon=ONE, depth=depth)
+    assert ladder.limit == 1 + depth
+    limited = []
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        beyond = ladder.beyond(reply.total, reply.before)
+        limited.append(max(beyond) == ladder.limit < len(data))
+        return ladder.law(beyond, r)
+
+    assert Fraction(9, 10) * r**-2 < worst(law, VALUES, 3, Fraction(0)) <= r**-2
+    assert any(limited)
+
+
+def test_control_a_ladder_that_forgets_counts_beyond_its_limit_is_caught() -> None:
+    """Counts that reach the limit must count as the limit, or one record would change them by more than one."""
+    ladder = Ladder(rungs=(-4, 0, 1, 2, 60), side=1, target=1, epsilon=ONE, depth=1)
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        return ladder.law([0 if count >= ladder.limit else count for count in ladder.beyond(reply.total, reply.before)])
+
+    assert worst(law, VALUES, 3, ONE) > SLACK
 
 
 def test_control_a_ladder_with_half_the_noise_is_caught() -> None:
@@ -149,7 +183,8 @@ def test_control_a_ladder_with_half_the_noise_is_caught() -> None:
 
 
 def _rungs(_: Scale, anchor: int, side: int, __: Span) -> tuple[int, ...]:
-    return (anchor, *(rung for rung in ((1, 2, 4, 9) if side > 0 else (2, 1, 0, -5)) if (rung - anchor) * side > 0))
+    further = (1, 2, 2, 4, 9) if side > 0 else (2, 1, 0, 0, -5)  # one of them twice, and so never refined
+    return (anchor, *(rung for rung in further if (rung - anchor) * side > 0))
 
 
 def _steps(start: int, end: int) -> tuple[int, ...]:
@@ -176,6 +211,12 @@ SMALL = (0, 1, 2, 4)
 def test_one_answer_from_records_to_anchor_to_answer(level: Fraction) -> None:
     """Pointwise over (n̂, anchor, answer, refinement), with both ways of answering among them."""
     found = worst(path_law(lambda: ask_one(level, ONE, INTEGERS, rules=TINY), COUNTS, ONE), SMALL, 3, ONE)
+    assert Fraction(1, 2) < found <= SLACK
+
+
+def test_one_answer_with_short_tables_and_limited_counts() -> None:
+    rules = replace(TINY, depth=1)
+    found = worst(path_law(lambda: ask_one(ONE, ONE, INTEGERS, rules=rules), COUNTS, ONE), SMALL, 3, ONE)
     assert Fraction(1, 2) < found <= SLACK
 
 

@@ -158,7 +158,9 @@ def test_the_climb_has_the_law_of_the_ladder(
 
     monkeypatch.setattr(ladder_module, "geometric", shift)
     monkeypatch.setattr(
-        ladder_module, "bernoulli_exp", lambda x, bits: bool(bits.next([1 - exp_minus(x), exp_minus(x)]))
+        ladder_module,
+        "bernoulli_exp_of",
+        lambda a, b, bits: bool(bits.next([1 - exp_minus(x := Fraction(a, b)), exp_minus(x)])),
     )
     ladder = Ladder(rungs=tuple(range(len(beyond))), side=1, target=target, epsilon=Fraction(1))
     found, claimed = law_of(lambda bits: ladder.draw(beyond, bits)), ladder.law(beyond)

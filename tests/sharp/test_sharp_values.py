@@ -19,7 +19,7 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Bands, Listed, Mixture, Prior, anchored, around, between, universal
 from flexdp.sharp.ranks import Near, Request, Span
-from flexdp.sharp.rungs import fine_steps, ladder_rungs
+from flexdp.sharp.rungs import _roundest, fine_steps, ladder_rungs, single_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 doubles = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e38, max_value=1e38)
@@ -246,27 +246,49 @@ def test_mixtures_are_half_and_half() -> None:
 @pytest.mark.parametrize("anchor", [0, 7, -3, -12345, 10**25, 10**39, -(10**39)])
 @pytest.mark.parametrize("side", [1, -1])
 def test_rungs_of_integers(anchor: int, side: int) -> None:
-    rungs = ladder_rungs(INTEGERS, anchor, side)
+    rungs = single_rungs(INTEGERS, anchor, side)
     assert rungs[0] == anchor and rungs[-1] == side * 10**39
     assert all((b - a) * side > 0 for a, b in pairwise(rungs))
     assert 0 in rungs or anchor * side > 0
     near = [t for t in rungs[1:-1] if abs(t - anchor) >= 1000]
-    assert all(abs(b - a) * 39 <= abs(b - anchor) + 39 for a, b in pairwise(near))  # 2.5 % of the distance
+    assert all(abs(b - a) * 20 <= abs(b - anchor) for a, b in pairwise(near))  # 5 % of the distance
 
 
 @given(st.floats(min_value=-1e20, max_value=1e20), st.sampled_from([1, -1]))
 def test_rungs_of_numbers_are_short(value: float, side: int) -> None:
     anchor = NUMBERS.short(NUMBERS.units(value))
-    rungs = ladder_rungs(NUMBERS, anchor, side)
+    rungs = single_rungs(NUMBERS, anchor, side)
     assert rungs[0] == anchor and len(rungs) < 9000
     for rung in rungs[1::97]:
         assert NUMBERS.units(float(NUMBERS.value(rung))) == rung  # a double says it exactly
 
 
+@given(st.integers(-(10**4), 10**4), st.integers(1, 300))
+def test_the_roundest_number_of_an_interval(low: int, width: int) -> None:
+    """Against all numbers of the interval and the grains of each."""
+    grains = [m * 10**j for j in range(6) for m in (1, 2, 5)]
+    best = max((max((g for g in grains if t % g == 0)), t) for t in range(low + 1, low + width + 1))
+    rung, grain = _roundest(low, low + width)
+    assert (rung, grain) == ((0, 0) if low < 0 <= low + width else best[::-1])
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("anchor", [1617, -37, 4_987_123])
+def test_round_rungs_are_there_several_times(anchor: int, side: int) -> None:
+    """The anchor, and what a 1, 2 or 5 × 10^j of at least half its distance divides; all others once."""
+    rungs = ladder_rungs(INTEGERS, anchor, side)
+    assert rungs.count(anchor) == 8 and rungs == tuple(sorted(rungs, reverse=side < 0))
+    for rung in single_rungs(INTEGERS, anchor, side)[1:-1]:
+        divisors = [m * 10**j for j in range(42) for m in (1, 2, 5) if rung % (m * 10**j) == 0]
+        assert rungs.count(rung) == (8 if 2 * max(divisors) >= abs(rung - anchor) else 1), rung
+    ends = {(1617, 1): (2000, 5000), (1617, -1): (0, 1000, -2000), (-37, 1): (0, 1000), (-37, -1): (-50, -100)}
+    assert all(rungs.count(end) == 8 for end in ends.get((anchor, side), ()))
+
+
 def test_bounds_end_the_ladder() -> None:
-    assert ladder_rungs(INTEGERS, 5, 1, Span(0, 11)) == (5, 6, 7, 8, 9, 10)
-    assert ladder_rungs(INTEGERS, 5, -1, Span(3, 11)) == (5, 4, 3)
-    assert ladder_rungs(INTEGERS, 10, 1, Span(0, 11)) == (10,)
+    assert single_rungs(INTEGERS, 5, 1, Span(0, 11)) == (5, 6, 7, 8, 9, 10)
+    assert single_rungs(INTEGERS, 5, -1, Span(3, 11)) == (5, 4, 3)
+    assert single_rungs(INTEGERS, 10, 1, Span(0, 11)) == (10,)
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(1, 10**6), st.booleans())

@@ -78,9 +78,9 @@ def test_every_law_of_values_can_be_drawn_and_planned_with() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("noraml:1,2", "no law named 'noraml'. Did you mean normal?"),
-        ("weibull", "no law named 'weibull'. Choose one of cauchy, normal"),
-        ("", "no law named ''"),
+        ("noraml:1,2", "no distribution named 'noraml'. Did you mean normal?"),
+        ("weibull", "no distribution named 'weibull'. Choose one of cauchy, normal"),
+        ("", "no distribution named ''"),
         (7, "must be a string, for example 'normal:50,10'; got 7"),
         ("normal:5", "normal takes mean and sd; got 1 number. For example normal:50,15."),
         ("normal:1,2,3", "got 3 numbers"),

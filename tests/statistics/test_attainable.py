@@ -14,18 +14,24 @@ from hypothesis import strategies as st
 
 from flexdp import Histogram, InputError
 from flexdp.statistics import (
+    IQR,
     Count,
     CountAbove,
     Distinct,
+    InterpolatedQuantile,
+    KthLargest,
     Max,
     MaxAtLeast,
     Median,
+    MidpointMedian,
     Min,
     Mode,
     Quantile,
     Range,
     Support,
+    Top,
 )
+from flexdp.statistics.attainable import reachable
 
 STATISTICS: Any = [
     Max(),
@@ -44,6 +50,12 @@ STATISTICS: Any = [
     Distinct(),
     Count(),
     CountAbove(2),
+    KthLargest(1),
+    KthLargest(3),
+    MidpointMedian(),
+    IQR(),
+    InterpolatedQuantile("0.3"),
+    InterpolatedQuantile("0.9"),
 ]
 
 small = st.dictionaries(st.integers(-3, 9), st.integers(1, 4), min_size=1, max_size=5).map(Histogram.from_counts)
@@ -71,8 +83,26 @@ def test_sets_are_those_of_the_enumeration(histogram: Histogram, alpha: Fraction
         found = statistic.attainable(histogram, alpha).tolist()
         values = [value for value in found if value is not None]
         assert values == sorted(set(values)), statistic
-        assert set(found) == {statistic(rest) for rest in rests}, statistic
+        least: dict[Any, int] = {}
+        for rest in rests:
+            value, lost = statistic(rest), histogram.size - rest.size
+            least[value] = min(lost, least.get(value, lost))
+        assert set(found) == set(least), statistic
         assert statistic(histogram) in found
+        costs = reachable(statistic, histogram, histogram.size - max(1, histogram.size - int(alpha * histogram.size)))
+        assert dict(zip(costs.values.tolist(), costs.drops.tolist(), strict=True)) == least, statistic
+
+
+@settings(deadline=None)
+@given(histogram=small, alpha=shares, count=st.integers(1, 4))
+def test_lists_of_frequent_keys_are_those_of_the_enumeration(histogram: Histogram, alpha: Fraction, count: int) -> None:
+    top = Top(count)
+    every = {top(rest) for rest in remaining(histogram, Fraction(1))}
+    wanted = {top(rest) for rest in remaining(histogram, alpha)}
+    outputs = [*sorted(every), (), None, ((99, 1),), 3, ((0, 1.5),)]
+    found = top.flexible_error(histogram, outputs, alpha)
+    assert [error == 0 for error in found] == [output in wanted for output in outputs]
+    assert set(found.tolist()) <= {0.0, float("inf")}
 
 
 @settings(max_examples=40, deadline=None)

@@ -50,7 +50,8 @@ def test_every_example_and_every_statistic_of_the_page_can_be_parsed() -> None:
         ("average", "stat: invalid statistic 'average'. Did you mean mean?"),
         ("p101", "stat: invalid statistic 'p101'. "),
         ("p", "invalid statistic 'p'"),
-        ("max,min", "Give one statistic at a time."),
+        ("max,min", "Write stat=['max', 'min']."),
+        ("max,\x1b", "Write stat=['max', 'median']."),
         ("top", "Did you mean top:10?"),
         ("top:0", "stat: invalid statistic 'top:0'. "),
         ("top:", "invalid statistic 'top:'"),
@@ -66,6 +67,11 @@ def test_what_names_none_is_told_with_its_parameter(word: object, told: str) -> 
     with pytest.raises(InputError) as caught:
         parse_statistic(word, parameter="stat", also=["counts"])
     assert caught.value.parameter == "stat" and told in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_single_statistic_is_not_told_to_be_a_list() -> None:
+    with pytest.raises(InputError, match="Give one statistic at a time"):
+        parse_statistic("max,min")
 
 
 def test_words_of_the_caller_are_suggested_too() -> None:

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
+import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import numpy as np
 import openpyxl
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from _support.command import flexdp as command
-from _support.private import private_counts
+from _support.private import private_bars, private_counts
 
 import flexdp
 from flexdp import DataError, InputError
+from flexdp._release.api import prepare
+
+OPEN: list[sqlite3.Connection] = []
+
+
+def opened() -> sqlite3.Connection:
+    """Open a database that is closed after the test: Python 3.13 warns of others."""
+    OPEN.append(sqlite3.connect(":memory:"))
+    return OPEN[-1]
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
 
 SECRET = "SECRET7"
 REASONS: dict[str, dict[str, list[str]]] = {
@@ -138,8 +162,6 @@ def test_declared_types_other_formats_and_tables(tmp_path: Path) -> None:
     book.save(tmp_path / "t.xlsx")
     found = flexdp.check(tmp_path / "t.xlsx", kind="number", decimal=",")
     assert (found.records, found.columns[0].read, found.columns[0].reasons) == (3, 2, {"other": 1})
-    with pytest.raises(InputError, match="source cannot be checked"):
-        flexdp.check([1.0, 2.0])
     with pytest.raises(InputError, match="column is missing"):
         flexdp.check(tmp_path / "t.json")
 
@@ -177,3 +199,89 @@ def test_the_command_line(tmp_path: Path) -> None:
     out = command("check", path, "x", "y", "--thousands", ",", "--kind", "number", "--json")
     assert [each["read"] for each in json.loads(out.stdout)["columns"]] == [2, 0]
     assert command("check", path, "nope").returncode == 2
+
+
+CELLS: list[Any] = [
+    1,
+    2.5,
+    None,
+    float("nan"),
+    float("inf"),
+    "7",
+    " 8 ",
+    SECRET,
+    "1,234.5",
+    "n/a",
+    "",
+    True,
+    dt.date(2024, 1, 1),
+]
+
+
+def light(cells: list[Any]) -> Any:
+    con = opened()
+    con.execute("CREATE TABLE t (x)")
+    plain = [str(cell) if isinstance(cell, dt.date) else cell for cell in cells]
+    con.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in plain])
+    return con, "t"
+
+
+@pytest.mark.parametrize("kind", ["number", "integer", "text", "date", "boolean"])
+def test_lists_dicts_frames_and_databases_are_read_as_a_release_reads_them(kind: Any) -> None:
+    mixed = pd.DataFrame({"x": pd.Series(CELLS, dtype=object)})
+    sources = {
+        "list": (CELLS, None), "array": (np.array(CELLS, dtype=object), None), "dict": ({"x": CELLS, "y": CELLS}, "x"),
+        "pandas": (mixed, "x"), "series": (mixed["x"], None), "sqlite": (light(CELLS), "x"),
+    }  # fmt: skip
+    for name, (source, column) in sources.items():
+        found = flexdp.check(source, column, kind=kind)
+        exact = {} if kind in ("text", "boolean") else {"exact": True}
+        released = private_counts(source, column, kind=kind, **exact)
+        assert found.columns[0].read == sum(released.values()), name
+        assert found.columns[0].read + sum(found.columns[0].reasons.values()) == found.records == len(CELLS), name
+        assert str(found).startswith("INTERNAL") and "INTERNAL" in repr(found)
+        assert not any(word in str(found) + repr(found) for word in (SECRET, "1,234.5"))
+    assert flexdp.check(CELLS).columns[0].readable_as == flexdp.check({"x": CELLS}).columns[0].readable_as
+
+
+def test_declared_columns_in_memory_and_in_databases(tmp_path: Path) -> None:
+    holes = [1.0, None, float("nan"), float("inf"), 2.5]
+    path = tmp_path / "x.db"
+    with sqlite3.connect(path) as con:
+        con.execute("CREATE TABLE t (x REAL)")
+        con.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in holes])
+    con.close()
+    for source, name in (
+        (np.array(holes, dtype=float), None), (pd.DataFrame({"x": holes}), "x"), (pl.Series(holes), None),
+        (pa.chunked_array([pa.array(holes)]), None), ({"x": np.array(holes, dtype=float)}, "x"), ((path, "t"), "x"),
+        ((duckdb.connect(), "missing"), "x"),
+    ):  # fmt: skip
+        if isinstance(source, tuple) and source[1] == "missing":
+            source[0].execute("CREATE TABLE missing (x DOUBLE)")
+            source[0].executemany("INSERT INTO missing VALUES (?)", [[cell] for cell in holes])
+        (found,) = flexdp.check(source, name).columns
+        assert (found.read, sum(found.reasons.values()), found.reasons["not finite"] >= 1) == (2, 3, True)
+    (whole,) = flexdp.check(np.array(holes, dtype=float), kind="integer").columns
+    assert (whole.read, whole.reasons["fraction"]) == (1, 1)
+    assert flexdp.check(np.array(["2024-01-01", "NaT"], dtype="datetime64[D]")).columns[0].reasons == {"empty": 1}
+    coded = pd.DataFrame({"x": pd.Series(["7", SECRET, None, SECRET], dtype="string")})
+    assert flexdp.check(coded, "x", kind="number").columns[0].reasons == {"empty": 1, "other": 2}
+    done = command("check", path, "x", "--table", "t")
+    assert done.returncode == 0 and done.stdout.startswith("INTERNAL") and "2 of 5 records are read" in done.stdout
+    with pytest.raises(InputError, match="kind does not fit SQLite"):
+        flexdp.check(light([1]), "x", kind="datetime")
+    assert "datetime" not in flexdp.check(light([1]), "x").columns[0].readable_as
+
+
+def test_a_dict_of_columns_is_released_like_a_frame() -> None:
+    columns = {"x": [float(i % 5) for i in range(500)], "w": np.array(["A", "B"] * 250)}
+    options: dict[str, Any] = {"width": 1, "kind": "number", "by": "w", "by_kind": "text"}
+    own, framed = (private_bars(prepare(table, "x", **options)) for table in (columns, pd.DataFrame(columns)))
+    assert sorted(own.rows(slice(None))) == sorted(framed.rows(slice(None)))
+    assert own.counts.tolist() == [50] * 10 == framed.counts.tolist()
+    for wrong in ({"x": "abc"}, {1: [2]}, {"x": 5}, {"x": [1], "y": [1, 2]}, {"x": np.zeros((2, 2))}):
+        with pytest.raises(InputError, match="source must be"):
+            flexdp.check(wrong, "x")
+    with pytest.raises(InputError, match="rows need not be records"):
+        flexdp.check(duckdb.sql("SELECT max(1) AS x"), "x")
+    assert flexdp.check(duckdb.sql("SELECT max(1) AS x"), "x", rows_are_records=True).records == 1

@@ -88,7 +88,7 @@ def test_a_reader_that_is_dropped_ends_the_sink() -> None:
 
 def test_ctrl_c_ends_the_sink() -> None:
     made: list[int] = []
-    prepared = prepare(endless(made), "x", width=5).with_budget(1, "1e-6")
+    prepared = prepare(endless(made), "x", width=5, rows_are_records=True).with_budget(1, "1e-6")
     with pytest.raises(KeyboardInterrupt), sigint_when(lambda: len(made) > 3):
         prepared.run()
     nothing_is_read_on()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from flexdp._release.api import prepare
-from flexdp.tables import count
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ranks import Near, Request, Tally
+from flexdp.sharp.scale import NUMBERS
+from flexdp.tables import count, ranks, sorted_ranks
 
 VALUES = {"two values": [7.0] * 50 + [3.0] * 20, "one value": [7.0] * 70}
 OPTIONS: list[dict[str, Any]] = [
@@ -83,3 +87,25 @@ def test_nan_counts_nowhere_in_several_columns(tmp_path: Path) -> None:
         (first, _) = bars_of(written(tmp_path, plain, pa.float64()), ["v", "w"], {**options, "separately": True})
         (again, second) = bars_of(written(tmp_path, mixed, pa.float64()), ["v", "w"], {**options, "separately": True})
         assert again == first and sum(second.values()) == len(mixed)
+
+
+@pytest.mark.parametrize("most", [1 << 22, -1], ids=["in memory", "on the engine"])
+@pytest.mark.parametrize("values", [*VALUES, "many values"])
+def test_nan_has_no_rank(tmp_path: Path, values: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where each value is counted, nor where all are read, nor on the engine."""
+    monkeypatch.setattr(ranks, "SORTED_AT_MOST", most)
+    monkeypatch.setattr(sorted_ranks, "_SAMPLE", 40)
+    plain = VALUES.get(values, [2 + i / 64 for i in range(300)])
+    request = Request(
+        cuts=(NUMBERS.units(4.0), NUMBERS.units(8.0)),
+        windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=9),),
+        tallies=(Tally(low=0, step=NUMBERS.one, cells=9),),
+    )
+    replies = []
+    for mixed in (plain, [*plain, *[float("nan")] * 90], [*plain, float("nan"), float("inf"), float("-inf")]):
+        (question,) = prepare(written(tmp_path, mixed, pa.float64()), "v", width=1).questions
+        with ranks.open_ranks(question.table, question.counting) as opened:
+            reply = opened.fetch(request)
+        (window,) = reply.windows
+        replies.append((reply.total, list(reply.before), window.values.tolist(), window.upto.tolist(), reply.tallies))
+    assert replies == [replies[0]] * 3 and replies[0][0] == len(plain)

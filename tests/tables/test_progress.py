@@ -37,6 +37,9 @@ class Watched:
         self.columns, self.types = self.relation.columns, self.relation.types
         self.seen: list[tuple[bool, ...]] = []
 
+    def sql_query(self) -> str:
+        return str(self.relation.sql_query())
+
     def explain(self, **options: Any) -> Any:
         return self.relation.explain(**options)
 

@@ -419,3 +419,19 @@ def test_many_random_texts() -> None:
     assert parsed > many / 5
     assert fitting > many / 7
     assert con.execute("SELECT * FROM t").fetchall() == rows
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("w == 'A'", "Equality is written with one =."),
+        ("w = A", "no column named 'A'.* A text stands in single quotes"),
+        ('w = "A"', "no column named 'A'.* A text stands in single quotes"),
+        ("x > 1 && w = 'A'", "Tests are joined by AND, OR and NOT."),
+        ("x > 1 | x < 0", "Tests are joined by AND, OR and NOT."),
+        ("!(x > 1)", "Tests are joined by AND, OR and NOT."),
+    ],
+)
+def test_habits_of_other_languages_are_answered(written: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        flexdp.query(pl.DataFrame({"x": [1.0], "w": ["A"]}), "x", width=1, where=written)

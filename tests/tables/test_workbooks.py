@@ -229,7 +229,7 @@ def test_the_command_line_reads_a_sheet(tmp_path: Path) -> None:
     common = ("--sheet", "Data", "-e", "1", "-d", "1e-6", "--stat", "max")
     out = command("release", path, "cost", "--width", "100", "--kind", "number", *common)
     assert out.returncode == 0 and "Highest cost: 1200–1300." in out.stdout, out
-    out = command("release", path, "day", "--kind", "date", *common)
+    out = command("release", path, "day", "--kind", "date", "--exact", *common)
     assert out.returncode == 0 and "2024-01-02" in out.stdout, out
     assert command("release", path, "cost", "--kind", "number", "-o", path, *common).returncode == 2
 

@@ -28,6 +28,17 @@ ASKED: list[dict[str, str]] = [
     {"fix": "loss", "lose": "lose_in_all", "loss": "1000", "max_buckets_per_unit": "2"},
     {"epsilon": "1/3", "delta": "1/1048576"},
     {"epsilon": ""},
+    {"law": "normal", "releases": "3"},
+    {"law": "flights"},
+    {"groups": "6"},
+    {"groups": "6", "way": "ask"},
+    {"groups": "6", "way": "auto"},
+    {"groups": "4", "fix": "loss", "lose": "lose_in_all", "loss": "5000"},
+    {"law": "uniform", "sizing": "relative", "size": "0.05", "low": "1", "high": "1e6"},
+    {"way": "auto", "fix": "loss"},
+    {"way": "auto", "low": "", "high": "", "releases": "2"},
+    {"way": "ask", "stat": "q0.99", "max_buckets_per_unit": "2"},
+    {"way": "ask", "size": "nonsense", "delta": "nonsense"},
 ]
 
 
@@ -43,10 +54,10 @@ def test_the_same_question_to_the_command_line_has_the_same_answer(asked: dict[s
 
 def test_a_fresh_page_asks_what_its_fields_show() -> None:
     advice = Entries.read({}).plan()
-    same = flexdp.plan(epsilon=1, delta="1e-6", records_about=50_000, bounds=(0, 120), width=5)
-    assert advice.document() == same.document()
+    same = flexdp.plan(epsilon=1, delta="1e-6", records_about=50_000, bounds=(0, 120), width=5, simulate="lognormal")
+    assert advice.document() == {**same.document(), "stats": ["max"], "command": advice.command}
     assert advice.chosen is not None and advice.chosen.max_drop == 27
-    assert Entries.read({}).release_line(advice) == f"{same.command} --stat max"
+    assert advice.command == f"{same.command} --stat max"
 
 
 def test_only_the_side_of_the_switch_counts() -> None:
@@ -74,6 +85,13 @@ WRONG: list[tuple[dict[str, str], str]] = [
     ({"fix": "loss", "records_about": ""}, "loss"),
     ({"fix": "loss", "lose": "lose_per_bucket", "loss": "1"}, "loss"),
     ({"stat": "mean"}, "stat"),
+    ({"way": "ask", "stat": "mode"}, "stat"),
+    ({"way": "ask", "records_about": ""}, "stat"),
+    ({"way": "x"}, "way"),
+    ({"law": "x"}, "law"),
+    ({"releases": "0"}, "releases"),
+    ({"groups": "0"}, "groups"),
+    ({"groups": "some"}, "groups"),
     ({"sizing": "x"}, "sizing"),
     ({"fix": "x"}, "fix"),
     ({"fix": "loss", "lose": "x"}, "lose"),
@@ -95,6 +113,11 @@ def test_a_message_about_no_field_belongs_to_the_switch() -> None:
     assert Entries.read({"fix": "loss"}).field_of(InputError("seed", "must be 1")) == "loss"
 
 
+def test_what_is_asked_for_alone_is_in_the_command_once() -> None:
+    entries = Entries.read({"way": "ask", "stat": "q0.99"})
+    assert entries.plan().command.endswith("--delta 0 --ask q0.99 --bounds 0:120")
+
+
 def test_every_choice_is_a_choice() -> None:
     for name, options in CHOICES.items():
         assert DEFAULTS[name] in options
@@ -106,8 +129,17 @@ def test_every_choice_is_a_choice() -> None:
 def test_the_command_runs_as_shown(word: str, tmp_path: Any) -> None:
     (tmp_path / "t.csv").write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(3000)))
     entries = Entries.read({"stat": word})
-    line = entries.release_line(entries.plan()).replace("FILE", str(tmp_path / "t.csv")).replace("COLUMN", "age")
+    line = entries.plan().command.replace("FILE", str(tmp_path / "t.csv")).replace("COLUMN", "age")
     words = [*shlex.split(line)[1:], "--kind", "number", "--json"]
     ran = CliRunner().invoke(cli, words, standalone_mode=False, obj=SimpleNamespace(spent=False))
     assert ran.exception is None, ran.output
     assert json.loads(ran.stdout)["answers"][0]["stat"] == word
+
+
+def test_the_command_of_a_page_leaves_something_and_is_one_that_can_be_run() -> None:
+    """Too fine buckets are left to flexdp, with the statistic of the page; what asks for another one names no other."""
+    fine = Entries.read({"high": "100000", "size": "1", "records_about": "5000"})
+    assert fine.plan().command.endswith("--bounds 0:100000 --kind number --stat max")
+    few = Entries.read({"records_about": "1", "size": "1"})
+    assert few.plan().instead is not None
+    assert few.plan().command.endswith("--delta 0 --ask count --bounds 0:120")

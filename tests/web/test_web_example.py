@@ -11,8 +11,9 @@ import pytest
 
 from flexdp.guarantees import Privacy
 from flexdp.noise import DropNoise
+from flexdp.planning import plan
 from flexdp.statistics import Max, Median, Min, Mode, Quantile, Range
-from flexdp.web.example import _fixed, flights, simulate
+from flexdp.web.example import _fixed, flights, records_of, simulate
 
 LOSSES = ("0.05", "0.3", "1", "4", "10")
 
@@ -28,7 +29,7 @@ def test_the_flights_are_counted_as_they_are() -> None:
     assert public.counts.tolist() == counts.tolist()
     assert public.centres.tolist() == (index * 15 - 60 + 7).tolist()
     assert public.spans == [(15.0 * i - 60, 15.0 * i - 45) for i in index.tolist()]
-    assert public.delays.size == len(values)
+    assert public.exact.size == len(values)
 
 
 @pytest.mark.parametrize("epsilon", LOSSES)
@@ -72,6 +73,18 @@ def test_nothing_flickers_and_nothing_is_left_where_nothing_can_be() -> None:
     assert everything.max_drop < flights().counts.max()
     bare = type(everything)(flights(), np.zeros_like(flights().counts), 1)
     assert bare.published(Max()) is None
+
+
+def test_simulated_records_lie_in_the_buckets_of_the_plan() -> None:
+    advice = plan(epsilon=1, delta="1e-6", records_about=9000, bounds=(0, 90), width=10, simulate="uniform")
+    data = records_of(advice)
+    assert data is not None and data.counts.tolist() == [1000] * 9
+    assert data.spans == [(10.0 * i, 10.0 * i + 10) for i in range(9)]
+    example = simulate(Privacy(epsilon=1, delta="1e-6"), data)
+    lost = data.counts - example.left
+    assert (lost >= 0).all() and (lost <= 27).all() and len(set(lost.tolist())) > 3
+    assert example.truth(Max()) == example.published(Max()) == 85
+    assert records_of(plan(epsilon=1, delta="1e-6", records_about=9000)) is None
 
 
 def test_the_fixed_numbers_are_spread() -> None:

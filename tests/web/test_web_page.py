@@ -16,7 +16,7 @@ from flexdp.web.entries import CHOICES, DEFAULTS, STATISTICS, Entries
 from flexdp.web.example import MOST_LOST
 from flexdp.web.page import page
 
-VOID = {"meta", "link", "input"}
+VOID = {"meta", "link", "input", "br"}
 HOSTILE = (
     '"><script>alert(1)</script>',
     "' autofocus onfocus=alert(1) x='",
@@ -65,6 +65,7 @@ class Reader(HTMLParser):
         self._within.pop()
 
     def handle_data(self, data: str) -> None:
+        data = data.replace("\xa0", " ")
         for name in self._within:
             if name:
                 self.text[name] = self.text.get(name, "") + data
@@ -101,7 +102,9 @@ def test_every_control_has_a_name_and_a_place_for_its_error() -> None:
     assert names == set(DEFAULTS)
 
 
-@pytest.mark.parametrize("field", ["epsilon", "delta", "records_about", "size", "low", "max_buckets_per_unit"])
+@pytest.mark.parametrize(
+    "field", ["epsilon", "delta", "records_about", "size", "low", "max_buckets_per_unit", "groups"]
+)
 def test_an_error_stands_beside_its_field_and_the_field_keeps_its_text(field: str) -> None:
     found = read(**{field: "nonsense"})
     wrong = [control for control in controls(found) if control.get("aria-invalid")]
@@ -130,12 +133,13 @@ def test_whatever_is_entered_there_is_a_page(asked: dict[str, str]) -> None:
 
 
 def test_the_figures_are_the_row_of_the_plan() -> None:
-    for asked in ({}, {"fix": "loss"}, {"max_buckets_per_unit": "4"}, {"delta": "", "epsilon": "2.5"}):
+    own = ({}, {"fix": "loss"}, {"max_buckets_per_unit": "4"}, {"delta": "", "epsilon": "2.5"}, {"releases": "4"})
+    for asked in (*own, {"way": "auto"}, {"way": "ask", "stat": "range"}):
         html = page(Entries.read(asked))
         headings, rows = Entries.read(asked).plan().table()
         row = dict(zip(headings, next(row for row in rows if row[0]), strict=True))
-        shown = re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", html)
-        assert [value for _, value in shown] == [markup(row[name]) for name in headings if name]
+        shown = re.findall(r'<div><dt>(.*?)</dt><dd>(.*?)</dd><dd class="why">(.+?)</dd></div>', html)
+        assert [value.replace("\xa0", " ") for _, value, _ in shown] == [markup(row[n]) for n in headings if n]
 
 
 def test_icons_are_as_many_as_the_odds_rounded_up() -> None:
@@ -146,6 +150,28 @@ def test_icons_are_as_many_as_the_odds_rounded_up() -> None:
         assert html.count('<circle class="bar"') == 50
         assert html.count('<circle class="more"') == after - 50
         assert html.count('<circle class="no"') == 100 - after
+
+
+def test_the_example_has_the_buckets_that_were_entered() -> None:
+    html = page(Entries.read({"low": "100", "high": "160", "size": "10", "law": "uniform", "records_about": "6000"}))
+    drawn = html[html.index('id="example-wide-t"') : html.index('class="narrow"', html.index('id="example-wide-t"'))]
+    assert "6 buckets; 0 of them vanish" in drawn and "simulated records in your buckets" in html
+    assert {"100", "160"} <= set(re.findall(r"<text[^>]*>([^<]*)</text>", drawn))
+    flights = page(Entries.read({"law": "flights", "low": "100", "high": "160"}))
+    assert "Example: 328 521 public flights" in flights.replace("\xa0", " ") and "departure delay, minutes" in flights
+    group = page(Entries.read({"groups": "5", "records_about": "6000", "law": "uniform"})).replace("\xa0", " ")
+    assert "Example: 1 200 simulated records in your buckets, one group" in group
+    relative = page(Entries.read({"sizing": "relative", "size": "0.2", "low": "1", "high": "1e4", "law": "lognormal"}))
+    assert "value, logarithmic scale" in relative
+
+
+@pytest.mark.parametrize("way", ["auto", "ask"])
+def test_other_ways_to_publish(way: str) -> None:
+    found = read(way=way)
+    assert ("Records lost against privacy" in found.text["result"]) == (way == "auto")
+    assert "What an observer can learn" in found.text["result"] and "Example" not in found.text["result"]
+    assert "before: 50 of 100" in found.text["result"] and "after: at most 24 more" in found.text["result"]
+    assert ("--ask max" in found.text["command"]) == (way == "ask")
 
 
 def test_an_example_without_sense_is_not_worked_out() -> None:
@@ -174,6 +200,9 @@ def test_the_promise_is_about_what_is_read() -> None:
     assert "If there are at least 50 000 records, the published maximum of the readable values limited to 0–120" in said
     assert "to within 2.5." in said
     assert "limited to" not in read(low="", high="").text["result"]
+    grouped = read(groups="6").text["result"]
+    assert "The published maximum of the readable values of each group limited to 0–120 is exact after" in grouped
+    assert "together at most" not in grouped, "of a group whose size is not known, no share is promised"
     assert "If there are" not in read(records_about="10", delta="1e-6").text["result"]
 
 

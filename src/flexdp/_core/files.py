@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["lock", "replacing", "write_whole"]
+__all__ = ["lock", "private_folder", "replacing", "signatures", "write_whole"]
 
 _BEYOND = 2**40
+_DRAFT = ".flexdp-"  # begins the names of drafts
+_FOLDER = "flexdp-"  # and of private folders
+_OWNED = ".flexdp-in-use"  # in a private folder: locked as long as its process lives
+_ATTEMPTS = 100
+_swept: set[Path] = set()  # places where this process has removed stale folders: once is enough
 
 
 @contextmanager
@@ -19,7 +26,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``path`` that takes its place at the end, or is removed if anything is raised.
 
     A link is followed: the file that it points to is replaced, not the link. A file that is write-protected is left
-    alone.
+    alone. The draft of a process that was killed is removed by the next one that writes to its folder.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder, "a.txt")) as draft:
@@ -30,15 +37,118 @@ def replacing(path: Path) -> Iterator[Path]:
     target = path.resolve()
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError("write-protected")
-    descriptor, name = tempfile.mkstemp(prefix=".flexdp-", dir=target.parent)
-    os.close(descriptor)
-    draft = Path(name)
+    _remove_stale_drafts(target.parent)
+    draft, held = _locked_draft(target.parent)
+    with closing(held):
+        try:
+            yield draft
+            draft.chmod(0o666 & ~_umask())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def private_folder() -> Iterator[str]:
+    """Make a temporary folder that only this user can read, removed at the end.
+
+    What a process that was killed has left is removed by the next one.
+
+    >>> with private_folder() as name:
+    ...     os.listdir(name) in ([_OWNED], [])
+    True
+    >>> Path(name).exists()
+    False
+    """
+    name = tempfile.mkdtemp(prefix=_FOLDER)  # mode 0700
+    with ExitStack() as held:
+        try:
+            _remove_stale_folders(Path(name).parent)
+            if _can_lock():
+                new = Path(name, f"{_OWNED}-soon")
+                with suppress(OSError):  # on some drives nothing can be locked, so nothing is taken for stale either
+                    lock(held.enter_context(new.open("wb")))
+                    new.rename(Path(name, _OWNED))
+            yield name
+        finally:
+            shutil.rmtree(name, ignore_errors=True)
+
+
+def signatures(files: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Return what changes when files are written to or replaced; nothing for a pipe, a device or no file at all.
+
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     before = signatures([file.name])
+    ...     _ = file.write(b"more"), file.flush()
+    ...     before == signatures([file.name]), signatures([os.devnull])
+    (False, ((),))
+    """
+    return tuple(map(_signature, files))
+
+
+def _signature(path: str) -> tuple[int, ...]:
     try:
-        yield draft
-        draft.chmod(0o666 & ~_umask())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return ()
+    if not stat.S_ISREG(found.st_mode):
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _locked_draft(folder: Path) -> tuple[Path, BinaryIO]:
+    """Make a draft and lock it, so that no other process takes it for one that was left behind."""
+    for _ in range(_ATTEMPTS):
+        descriptor, name = tempfile.mkstemp(prefix=_DRAFT, dir=folder)
+        held = os.fdopen(descriptor, "wb")
+        if not _can_lock():
+            held.close()
+            return Path(name), held
+        try:
+            lock(held)
+        except BlockingIOError:  # another process takes it for stale, and is just removing it
+            held.close()
+            continue
+        except OSError:  # on some network drives nothing can be locked, so nothing is taken for stale either
+            return Path(name), held
+        if Path(name).exists():
+            return Path(name), held
+        held.close()
+    raise FileExistsError("no draft could be made")
+
+
+def _remove_stale_drafts(folder: Path) -> None:
+    if not _can_lock():
+        return
+    with suppress(OSError):  # a folder that cannot be listed
+        for draft in list(folder.glob(f"{_DRAFT}????????")):
+            with suppress(OSError):  # in use, removed in the meantime, or not ours
+                if draft.is_symlink() or not draft.is_file():
+                    continue
+                with draft.open("rb") as stream:
+                    lock(stream)
+                    draft.unlink()
+
+
+def _remove_stale_folders(place: Path) -> None:
+    """Remove what processes of this user that were killed have left; folders with no mark of ours are not touched."""
+    if not _can_lock() or place in _swept:
+        return
+    _swept.add(place)
+    with suppress(OSError):
+        for folder in list(place.glob(f"{_FOLDER}????????")):
+            with suppress(OSError):
+                owned = folder / _OWNED
+                if folder.is_symlink() or owned.is_symlink() or folder.stat().st_uid != os.getuid():
+                    continue
+                with owned.open("rb") as stream:
+                    lock(stream)
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _can_lock() -> bool:
+    """True where a lock ends with its process and hinders nobody who does not ask for it: not on Windows."""
+    return hasattr(os, "getuid")
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

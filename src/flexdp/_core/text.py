@@ -24,6 +24,7 @@ __all__ = [
     "ordinal",
     "plain_scalar",
     "plural",
+    "prose",
     "safe_repr",
     "thousands",
     "visible",
@@ -32,6 +33,7 @@ __all__ = [
 _LONGEST_SHOWN = 60  # characters of a value echoed in a message
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (bidi overrides too), lone surrogates, line separators
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+_SET_APART = re.compile(r"(?<=[0-9]) (?=[0-9]{3}(?![0-9]))")
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -53,6 +55,15 @@ def markup(text: object) -> str:
     '&lt;b a=&quot;1&quot;&gt;'
     """
     return html.escape(visible(str(text)), quote=True)
+
+
+def prose(text: object) -> str:
+    """Escape text for HTML, and keep the digits of a number on one line.
+
+    >>> prose("at most 12 345 records") == "at most 12\\xa0345 records"
+    True
+    """
+    return _SET_APART.sub("\xa0", markup(text))
 
 
 def for_spreadsheet(cell: Any) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +39,15 @@ from flexdp.calculus.loss import (
     together,
 )
 from flexdp.errors import InputError, P
-from flexdp.guarantees import DIFFERENCE, Accuracy
+from flexdp.guarantees import DIFFERENCE, Accuracy, Metric
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, Quantile, Range, Statistic, Top, to_python
 
 __all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "check_order"]
+
+Work: TypeAlias = Callable[[Histogram], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,12 +306,12 @@ class Reader:
         value = {key: records + float(mean) for key, records in self.centres.items()}
         return Reading(question=Counts(mean), value=value, index=self.index.keys)
 
-    def function(self, name: str, work: Callable[[Histogram], Any], sensitivity: Callable[[float], float]) -> Reading:
+    def function(self, name: str, work: Work, moves: Callable[[float], float], metric: Metric = DIFFERENCE) -> Reading:
         """Any function of the released histogram: with the error its sensitivity allows, or the drop-move guarantee."""
         if not len(self.index):
             return Reading(question=Applied(name), value=None, empty=True)
         histogram = self._histogram_accuracy(self.partition.count)
-        accuracy = None if histogram is None else function_accuracy(histogram, sensitivity)
+        accuracy = None if histogram is None else function_accuracy(histogram, moves, metric)
         return Reading(question=Applied(name), value=work(self.centres), accuracy=accuracy)
 
     def _beyond(self, above: bool) -> int | None:
@@ -383,12 +385,12 @@ class Reader:
         return bucket_ends(self.partition, low)[0], bucket_ends(self.partition, high)[1]
 
 
-def check_order(statistic: Statistic, kind: Kind) -> None:
+def check_order(statistic: Statistic, kind: Kind, parameter: str = "statistic") -> None:
     """Refuse a statistic that needs an order on keys that have none."""
     if statistic.ordered and kind in ("text", "boolean"):
         raise InputError(
-            "statistic",
-            f": the {statistic.name} needs numbers or dates, and the keys are of kind {kind}",
+            parameter,
+            f": the {statistic.name} needs a column of numbers or dates; this one is {kind}",
             remedy=("Ask for mode, support, top or counts; or say ", P("kind", "number"), " where texts hold numbers."),
         )
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from flexdp._core.domains import flag
 from flexdp._core.exact import Number
+from flexdp._core.forks import inside_release
 from flexdp._core.text import plain_scalar
 from flexdp._release.charged import payer_of, run_paid
 from flexdp._release.checks import prepare_column
@@ -156,22 +157,23 @@ def release(
 ) -> Release | Releases:
     """Publish a column: count its records by bucket, let every bucket lose a few, keep the rest; or answer sharply.
 
-    With ``ask`` the named statistics are answered by themselves, within a few records of the exact rank and without
-    buckets (docs/sharp-answers.md). The result is (ε, δ)-differentially private under adding or removing one record, or
-    one unit, and buckets answer every statistic at no further cost. Without a ledger, every call spends (ε, δ) again.
+    With ``ask`` the named statistics are answered by themselves, within a few records of the exact rank, beside the
+    buckets where δ is positive (docs/sharp-answers.md). The result is (ε, δ)-differentially private under adding or
+    removing one record, or one unit, and buckets answer every statistic at no further cost. Without a ledger, every
+    call spends (ε, δ) again.
 
     Parameters
     ----------
     source
         A path (CSV, Parquet, JSON lines or arrays, Arrow, Excel; also gzip, patterns, or a list of paths), a numpy
-        array or list of values, a pandas, polars or pyarrow table or column, a DuckDB relation, a Spark DataFrame, or a
-        pair (connection, table) of a database.
+        array or list of values, a dict of such columns, a pandas, polars or pyarrow table or column, a DuckDB relation,
+        a Spark DataFrame, or a pair (connection, table) of a database.
     column
         The column's name; left out where the source is a single column. Several names make one release of points, or
         with ``separately`` one release each.
     epsilon, delta
-        The privacy loss, taken exactly as written. There are no defaults. δ is 0 with ``ask`` alone,
-        unless groups have to be listed.
+        The privacy loss, taken exactly as written. There are no defaults. With ``ask`` and δ = 0
+        there are answers and no buckets.
     certify
         The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
     separately, split
@@ -183,7 +185,7 @@ def release(
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
         or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
-        and without ``ask`` and ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately
+        and without ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately
         (docs/automatic-buckets.md); every text, and every point of several columns, is its own bucket.
     beta
         For several columns: cells in which no point is further than β from the middle.
@@ -305,6 +307,7 @@ def query(
     return prepare(source, column, separately=separately, **options).query(dialect)
 
 
+@inside_release()
 def prepare(source: Any, column: Any = None, *, separately: object = False, **options: Any) -> Request:
     """Open a table and check a release; everything that can be refused is refused before a record is read."""
     parameters = {"column": column, "separately": separately, **options}

@@ -23,7 +23,7 @@ from flexdp.sharp.mean import Averaged, ask_mean, mean_between
 from flexdp.sharp.program import Draw, Program, run
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Reply, Request, Span
-from flexdp.sharp.rules import RULES
+from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
 from flexdp.sharp.tails import SharpAnswer
 
@@ -114,12 +114,15 @@ class Asked:
         The column.
     results
         The outcomes by group, of those that were declared or listed; of the group () without groups.
+    rules
+        The public rules by which they were drawn; those of former versions in documents of their time.
     """
 
     wanted: Wanted
     budget: AskedBudget
     column: Column
     results: Mapping[tuple[Any, ...], Result]
+    rules: Rules = RULES
 
     @cached_property
     def parts(self) -> dict[str, Fraction]:
@@ -134,7 +137,7 @@ class Asked:
         if self.budget.listing is not None:
             return None
         first = next(iter(self.parts))
-        return None if first == "mean" and self.column.bounded else self.parts[first] * RULES.count_share
+        return None if first == "mean" and self.column.bounded else self.parts[first] * self.rules.count_share
 
     @property
     def answered(self) -> bool:
@@ -157,12 +160,14 @@ class Asked:
         return first + rehearsed(self, result)
 
 
-def _programs(column: Column, part: str, levels: tuple[Fraction, ...], epsilon: Fraction, seen: int | None) -> Any:
+def _programs(
+    column: Column, part: str, levels: tuple[Fraction, ...], epsilon: Fraction, seen: int | None, rules: Rules = RULES
+) -> Any:
     if part == "levels":
-        return ask(levels, epsilon, column.scale, ends=column.ends, records_about=seen)
+        return ask(levels, epsilon, column.scale, rules=rules, ends=column.ends, records_about=seen)
     if column.ends.low is not None and column.ends.high is not None:
         return mean_between(column.ends.low, column.ends.high - 1, epsilon, column.scale)
-    return ask_mean(epsilon, column.scale, records_about=seen)
+    return ask_mean(epsilon, column.scale, rules=rules, records_about=seen)
 
 
 def answer(
@@ -264,7 +269,7 @@ def rehearsed(asked: Asked, result: Result) -> list[Draw]:
         published = result.levels if part == "levels" else result.mean
         assert published is not None
         outcomes = _outcomes(published)
-        drawn += _replayed(_programs(asked.column, part, asked.wanted.levels, epsilon, seen), outcomes)[0]
+        drawn += _replayed(_programs(asked.column, part, asked.wanted.levels, epsilon, seen, asked.rules), outcomes)[0]
         seen = published.records_about if seen is None else seen
     return drawn
 
@@ -278,6 +283,7 @@ def rebuilt(
     levels: Outcomes | None = None,
     mean: Outcomes | None = None,
     listed: int | None = None,
+    rules: Rules = RULES,
 ) -> Result:
     """Return the result that led to published outcomes: the ways, budgets and targets follow from them.
 
@@ -291,6 +297,8 @@ def rebuilt(
         The outcomes of the two programs.
     listed
         The published number of records with which the group was listed.
+    rules
+        The public rules by which the outcomes were drawn.
 
     Returns
     -------
@@ -310,7 +318,7 @@ def rebuilt(
             seen = records_about if seen is None else seen
             continue
         outcomes = replace(levels if part == "levels" and levels else mean or Outcomes(), records=records_about)
-        value = _replayed(_programs(column, part, wanted.levels, epsilon, seen), outcomes)[1]
+        value = _replayed(_programs(column, part, wanted.levels, epsilon, seen, rules), outcomes)[1]
         if isinstance(value, Answered):
             told = tuple(replace(each, value=outcomes.values[each.level]) for each in value.answers)
             if any(one.value > other.value for one, other in pairwise(told)):
@@ -352,7 +360,9 @@ class Outcomes:
         if isinstance(step.mechanism, Ladder):
             if self.ends is not None:
                 return step.mechanism.rungs.index(self.ends[step.mechanism.side > 0])
-            return min(1, len(step.mechanism.rungs) - 1)  # a refinement follows any rung but the first
+            rungs = step.mechanism.rungs  # a refinement follows any rung but the anchor and those that are repeated
+            places = range(1, len(rungs) - 1)
+            return next((i for i in places if rungs[i - 1] != rungs[i] != rungs[i + 1]), len(rungs) - 1)
         level = step.name.removeprefix("level ")
         return self.anchor if step.name == "anchor" else self.values[Fraction(level)]
 

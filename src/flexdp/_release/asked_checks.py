@@ -135,7 +135,7 @@ def budgets_of(
         first, second = _shares(split)
         bars, own = (whole * first, DELTA.check(delta)), whole * second
     budget = AskedBudget(own, spec.max_buckets_per_unit, chance)
-    budget.check(asked, bounded=ends_of(spec.partitions[0]).low is not None)
+    budget.check(asked, bounded=ends_of(spec.partitions[0]).low is not None, given=whole)
     return bars, budget
 
 

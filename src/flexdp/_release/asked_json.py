@@ -21,10 +21,13 @@ from flexdp._release.groups import group_places
 from flexdp._release.spec import Spec
 from flexdp.guarantees import Privacy
 from flexdp.histogram import KeyedHistogram
+from flexdp.sharp.former import FORMER
+from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import Scale
 
 __all__ = ["asked_in", "read_asked", "write_asked"]
 
+_RULES = 2  # the number of today's rules; documents of former ones have none
 _LARGEST_COUNT = 2**63
 _LARGEST_SUM = 2**160
 _LONGEST = 100  # characters of a number
@@ -40,6 +43,8 @@ def write_asked(document: dict[str, Any], spec: Spec, asked: Asked | None, priva
         for group, result in asked.results.items()
     ]
     part: dict[str, Any] = {"statistics": list(asked.wanted.words), "epsilon": str(asked.budget.epsilon)}
+    if asked.rules == RULES:
+        part["rules"] = _RULES
     if asked.budget.listing is not None:
         part["listing"] = {
             "delta": str(asked.budget.delta),
@@ -154,7 +159,9 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
         groups = list(spec.groups or ()) if cells is None else list(group_places(spec, cells))
     if len(part["results"]) != len(groups):
         raise ValueError("groups without results")
-    parts = budget.parts(asked)
+    if part.get("rules", _RULES) != _RULES:
+        raise ValueError("rules that are not known")
+    parts, rules = budget.parts(asked), RULES if "rules" in part else FORMER
     results = {}
     for group, told in zip(groups, part["results"], strict=True):
         seen, listed = told.get("records_about"), told.get("listed")
@@ -168,8 +175,10 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
             raise ValueError("answers that were not asked for, or asked for and missing")
         if seen is None and (not lists or "count" in parts) and not (column.bounded and set(parts) == {"mean"}):
             raise ValueError("no number of records")
-        results[group] = rebuilt(asked, parts, column, records_about=seen, levels=levels, mean=mean, listed=listed)
-    return Asked(wanted=asked, budget=budget, column=column, results=results)
+        results[group] = rebuilt(
+            asked, parts, column, records_about=seen, levels=levels, mean=mean, listed=listed, rules=rules
+        )
+    return Asked(wanted=asked, budget=budget, column=column, results=results, rules=rules)
 
 
 def _is_count(number: Any) -> bool:

@@ -27,7 +27,6 @@ from flexdp.sharp.goal import Goal
 from flexdp.sharp.mean import Averaged
 from flexdp.sharp.prior import universal
 from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
-from flexdp.sharp.rules import RULES
 from flexdp.sharp.tails import SharpAnswer
 
 __all__ = ["GAMMA", "MeanPromise", "RankPromise", "count_promise", "mean_promise", "rank_promises"]
@@ -190,7 +189,7 @@ class _Promises:
         inner = [each for each in self.answers if each.target is None]
         anchors = [(each.level, each.epsilon) for each in inner]
         if not anchors:
-            anchors = [(_HALF, self.whole * RULES.anchor_share(self.seen, self.whole))]
+            anchors = [(_HALF, self.whole * self.asked.rules.anchor_share(self.seen, self.whole))]
         failing = Fraction(0)
         for level, epsilon in anchors:
             goal = Goal.quantile(level)
@@ -229,14 +228,14 @@ class _Promises:
 
     @property
     def _refined(self) -> bool:
-        return self.seen * self.whole >= RULES.many
+        return self.seen * self.whole >= self.asked.rules.many
 
     def _coarse(self, answer: SharpAnswer) -> Fraction:
-        return answer.epsilon * (1 - RULES.refine_share) if self._refined else answer.epsilon
+        return answer.epsilon * (1 - self.asked.rules.refine_share) if self._refined else answer.epsilon
 
     def _rungs(self, side: int) -> tuple[int, ...]:
         assert self.answered.anchor is not None
-        return RULES.rungs(self.scale, self.answered.anchor, side, self.asked.column.ends)
+        return self.asked.rules.rungs(self.scale, self.answered.anchor, side, self.asked.column.ends)
 
     def _beyond(self, answer: SharpAnswer) -> int:
         """Records beyond the rung of one ladder's answer, before sorting."""
@@ -245,7 +244,7 @@ class _Promises:
 
     def _refined_beyond(self, answer: SharpAnswer) -> int:
         """Records beyond one ladder's answer itself, before sorting; a finer step below the rung may have more."""
-        bound, fine = self._beyond(answer), answer.epsilon * RULES.refine_share
+        bound, fine = self._beyond(answer), answer.epsilon * self.asked.rules.refine_share
         share = GAMMA / 8 / sum(each.way == "ladder" for each in self.answers)
         return max(bound, ladder_records(fine, answer.target or 0, 40, share)) if self._refined else bound
 
@@ -287,7 +286,7 @@ class _Promises:
         place = next((i for i, rung in enumerate(rungs) if rung * side >= answer.value * side), None)
         if place is None:
             return False
-        fine = RULES.steps(rungs[place - 1], rungs[place]) if self._refined and place else ()
+        fine = self.asked.rules.steps(rungs[place - 1], rungs[place]) if self._refined and place else ()
         return answer.value in (rungs[place], *fine)
 
 
@@ -332,7 +331,7 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
     if found:
         ends = averaged.epsilon * _ENDS_SHARE / (1 - _ENDS_SHARE)
         assert averaged.anchor is not None
-        rungs = max(len(RULES.rungs(scale, averaged.anchor, side, asked.column.ends)) for side in (-1, 1))
+        rungs = max(len(asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends)) for side in (-1, 1))
         outside = ladder_records(ends, math.ceil(1 / ends), rungs, GAMMA / 4)
     mean = off + rounding if asked.has_mean(averaged) else None
     return MeanPromise(gamma=GAMMA, mean=mean, total=total, outside=outside)

@@ -104,11 +104,12 @@ def _word(given: object) -> str:
         percent = name.removeprefix("p")
         if name != percent and percent[:1] in "0123456789." and percent:
             return _percentile(name, percent)
-    statistic = parse_statistic(given, parameter="ask", also=("iqr", "count", "sum", "mean"))
+    statistic = parse_statistic(given, parameter="ask", known=_KNOWN)
     word = word_of(statistic)
     if word is None:
-        rule = f": {name} is read off buckets, which need a delta, and cannot be asked for"
-        raise InputError("ask", rule, remedy=f"Choose from {', '.join(_KNOWN)}.")
+        rule = f": {name} cannot be asked for directly"
+        remedy = f"Release buckets, from which it can be read; or choose from {', '.join(_KNOWN)}."
+        raise InputError("ask", rule, remedy=remedy)
     return word
 
 
@@ -240,8 +241,8 @@ class AskedBudget:
         shares = split(Privacy(epsilon=whole, delta=0), list(units.values()))
         return {part: share.epsilon for part, share in zip(units, shares, strict=True)}
 
-    def check(self, asked: Wanted, *, bounded: bool) -> None:
-        """Refuse a budget whose tables would be larger than a public limit, before anything is read."""
+    def check(self, asked: Wanted, *, bounded: bool, given: Fraction | None = None) -> None:
+        """Refuse a budget whose tables would be too large, before anything is read; it may be a part of ``given``."""
         if self.listing is not None:
             _ = self.listing.noise  # refused where no noise can meet its share
         parts, deepest = self.parts(asked), 0
@@ -253,7 +254,7 @@ class AskedBudget:
             raise InputError(
                 "epsilon",
                 f"is too small: an exact answer would need a table of more than {thousands(LARGEST_DECAY)} weights",
-                given=number_text(self.epsilon),
+                given=number_text(self.epsilon if given is None else given),
                 remedy=("Choose a larger ", P("epsilon"), ", or ask for fewer answers."),
             )
 

@@ -52,6 +52,8 @@ class AutoBudget:
         Most buckets in which one unit counts; in what chooses the buckets, as many records.
     certify
         Share of the counts' budget that buys an upper bound of the number of contributions.
+    answers
+        ε of the answers that are asked for as well, in addition to ``epsilon``.
 
     Examples
     --------
@@ -64,12 +66,21 @@ class AutoBudget:
     delta: Fraction
     most: int = 1
     certify: Fraction | None = None
+    answers: Fraction = Fraction(0)
 
     @classmethod
-    def checked(cls, epsilon: Number, delta: Number, *, most: int = 1, certify: Number | None = None) -> AutoBudget:
+    def checked(
+        cls,
+        epsilon: Number,
+        delta: Number,
+        *,
+        most: int = 1,
+        certify: Number | None = None,
+        answers: Fraction = Fraction(0),
+    ) -> AutoBudget:
         """Return a budget, after refusing one that no noise can meet, whatever the number of records."""
         whole = Budget(EPSILON.check(epsilon), DELTA.check(delta), most=most, certify=certify)
-        found = cls(whole.epsilon, whole.delta, most, whole.share)
+        found = cls(whole.epsilon, whole.delta, most, whole.share, answers)
         remedy = ("Choose a larger ", P("epsilon"), ", or give ", P("width"), ".")
         try:
             found.bars(1 - LEAST_FOR_BARS)
@@ -97,8 +108,18 @@ class AutoBudget:
         return of_each_member(Privacy(epsilon=self.epsilon, delta=0), self.most).epsilon
 
     def privacy(self, unit: str = "record") -> Privacy:
-        """Return what is promised to each unit."""
-        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AddRemove(unit, self.most))
+        """Return what is promised to each unit, by the buckets and the answers together."""
+        return Privacy(epsilon=self.whole, delta=self.delta, neighbours=AddRemove(unit, self.most))
+
+    @property
+    def whole(self) -> Fraction:
+        """ε of the buckets and the answers together."""
+        return self.epsilon + self.answers
+
+    @property
+    def for_answers(self) -> Fraction:
+        """ε of the answers where there are too few records for buckets: all but what counting the records cost."""
+        return self.answers + self.epsilon * (1 - COUNT_SHARE)
 
     def bars(self, share: Fraction) -> Budget:
         """Return the budget of the counts, where ``share`` of ε went into choosing buckets."""

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import flag
+from flexdp._core.text import safe_repr
 from flexdp._release.asking import ends_of
 from flexdp._release.spec import Spec
+from flexdp.buckets.exact import Exact
 from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
     from flexdp.tables import Column, Counting, Table
 
-__all__ = ["check_automatic", "chooses_buckets", "refuse_both", "refuse_unread"]
+__all__ = ["check_automatic", "chooses_buckets", "refuse_both", "refuse_points", "refuse_unread"]
 
 _BUCKETS = ("width", "relative", "edges", "beta")
 _OTHERWISE = ("Give ", P("width"), ", or say ", P("exact", True), " to make every value its own bucket.")
@@ -29,12 +31,28 @@ def refuse_both(options: Mapping[str, Any]) -> None:
 
 
 def chooses_buckets(spec: Spec, options: Mapping[str, Any]) -> bool:
-    """Return True if buckets are to be chosen: of one column of numbers or times, where nothing else is asked for.
+    """Return True if buckets are to be chosen: of one column of numbers or times, where nothing is said of them.
 
-    Several columns without buckets, texts and booleans are counted value by value.
+    Beside ``ask`` they are chosen if δ is positive, which is not known yet; by groups they are not. Several columns
+    without buckets, texts and booleans are counted value by value.
     """
-    given = any(options.get(name) is not None for name in (*_BUCKETS, "ask"))
-    return spec.ordered and not given and not options.get("exact")
+    if options.get("ask") is not None and spec.by:
+        return False
+    return spec.ordered and all(options.get(name) is None for name in _BUCKETS) and not options.get("exact")
+
+
+def refuse_points(spec: Spec, options: Mapping[str, Any]) -> None:
+    """Refuse points of numbers or times without buckets: hardly two are equal, and all would be lost."""
+    if len(spec.columns) < 2 or options.get("exact"):
+        return
+    for name, partition in zip(spec.columns, spec.partitions, strict=True):
+        if isinstance(partition, Exact) and partition.kind in ("number", "datetime"):
+            raise InputError(
+                "width",
+                f"is missing for column {safe_repr(name)}: hardly two records have the same values in several columns",
+                remedy=("Give ", P("width"), " or ", P("beta"), ", say ", P("separately", True),
+                        " for a release of each column, or ", P("exact", True), " for every point by itself."),
+            )  # fmt: skip
 
 
 def refuse_unread(column: Column, kind: object, options: Mapping[str, Any], *, bucketed: bool, several: bool) -> None:

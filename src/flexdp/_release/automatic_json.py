@@ -33,6 +33,8 @@ def write_auto(document: dict[str, Any], auto: Auto | None, privacy: Privacy) ->
         "records_about": auto.seen,
         "epsilon": {step: str(epsilon) for step, epsilon in auto.epsilons.items()},
     }
+    if auto.budget.answers:
+        part["answers"] = str(auto.budget.answers)
     if auto.shares is not None:
         scale = auto.column.scale
         part |= {
@@ -81,11 +83,15 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     part, privacy, certified = document["auto"], document["privacy"], document.get("certified")
     if len(spec.columns) != 1 or not spec.ordered:
         raise ValueError("automatic buckets of several columns, or of texts")
+    answers = _number(part.get("answers", "0"))
+    if answers < 0:
+        raise ValueError("negative cost of answers")
     budget = AutoBudget.checked(
-        privacy["epsilon"],
+        _number(privacy["epsilon"]) - answers,
         privacy["delta"],
         most=spec.max_buckets_per_unit,
         certify=None if certified is None else certified["share"],
+        answers=answers,
     )
     column, seen = asked_column(spec), part["records_about"]
     if not _is_count(seen):

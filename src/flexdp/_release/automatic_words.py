@@ -27,15 +27,25 @@ HOW_BUCKETS_ARE_CHOSEN = (
 def how_chosen(spec: Spec, auto: Auto) -> tuple[str, ...]:
     """Return how the buckets were chosen and with how much of ε; or why there are none."""
     if auto.chosen:
-        return (
-            f"Buckets were chosen privately with {_percent(auto.share)} of ε; {_percent(1 - auto.share)} went into "
-            "the counts.",
-        )
+        return (_division(auto),)
     if spec.by:
         return (f"{_capital(too_few_for_groups(spec, auto))}.",)
+    if auto.budget.answers:
+        return (f"{_few(spec, auto, FEW_FOR_BARS, 'buckets')}; the answers asked for got the rest of ε.",)
     if auto.too_few:
         return (f"{_few(spec, auto, FEW)}.",)
     return (f"{_few(spec, auto, FEW_FOR_BARS, 'buckets')}; five answers instead.",)
+
+
+def _division(auto: Auto) -> str:
+    """What part of ε went where."""
+    budget = auto.budget
+    part = budget.epsilon / budget.whole
+    told = f"Buckets were chosen privately with {_percent(auto.share * part)} of ε"
+    counts = _percent((1 - auto.share) * part)
+    if not budget.answers:
+        return f"{told}; {counts} went into the counts."
+    return f"{told}; {counts} went into the counts and {_percent(1 - part)} into the answers asked for."
 
 
 def too_few_for_groups(spec: Spec, auto: Auto) -> str:
@@ -49,11 +59,11 @@ def _few(spec: Spec, auto: Auto, least: int, what: str = "any answer") -> str:
     budget = auto.budget
     needed = math.ceil(least / budget.each)
     told = (
-        f"About {counted(spec, auto.records_about)}: too few for {what} at ε = {number_text(budget.epsilon)} "
+        f"About {counted(spec, auto.records_about)}: too few for {what} at ε = {number_text(budget.whole)} "
         f"(about {thousands(needed)} are needed"
     )
     if auto.seen > 0:
-        enough = budget.epsilon * least / (auto.seen * budget.each)
+        enough = budget.whole * least / (auto.seen * budget.each)
         told += f", or about ε = {outward(enough, 2, up=True)} for so many"
     return f"{told})"
 
@@ -89,7 +99,8 @@ def auto_proof(auto: Auto) -> tuple[str, ...]:
 
 
 def _percent(part: Fraction) -> str:
-    return f"{number_text(100 * part)}%"
+    """A share for people; the exact ones are in the JSON."""
+    return f"{float(100 * part):.4g}%"
 
 
 def _capital(words: str) -> str:

@@ -184,7 +184,7 @@ def run_paid(
 
 
 def _described_anew(earlier: Release | Releases, request: Request) -> Release | Releases:
-    """The stored release, with what the publisher declares about it now: that is no part of what was asked for."""
+    """The stored release, with what the publisher declares about it now: that is not part of what was asked for."""
     stored = [earlier] if isinstance(earlier, Release) else list(earlier.values())
     made = [
         replace(one, spec=replace(one.spec, about=question.spec.about))
@@ -194,6 +194,6 @@ def _described_anew(earlier: Release | Releases, request: Request) -> Release | 
 
 
 def paid_by(release: _Made, payment: Payment | None) -> _Made:
-    """Note on a release what it cost; it is no part of what is published."""
+    """Note on a release what it cost; it is not part of what is published."""
     object.__setattr__(release, "_payment", payment)
     return release

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.calendar import check_zone
 from flexdp._core.domains import Domain, choice
-from flexdp._core.exact import root_up
+from flexdp._core.exact import Number, exact, root_up
 from flexdp._release.about import declared_about
 from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import Wanted
-from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_unread
+from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_points, refuse_unread
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
 from flexdp._release.filters import named_columns, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
@@ -50,6 +50,10 @@ class Prepared:
     wanted: Wanted | None = None
     bucketed: bool = True
     automatic: bool = False
+
+    def has_buckets(self, delta: Number) -> bool:
+        """Return True if the release has buckets; automatic ones beside asked answers need a positive δ."""
+        return self.bucketed or (self.automatic and bool(exact("delta", delta)))
 
 
 def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str, Any]) -> Prepared:
@@ -95,6 +99,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
         about=declared_about(options),
     )
     asked, bucketed = check_ask(table, counting, spec, options)
+    refuse_points(spec, options)
     automatic = chooses_buckets(spec, options)
     if automatic:
         check_automatic(table, counting, spec)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flexdp._release.asked import Asked, Column, Result
+from flexdp._release.asked import Asked, Column, Result, answer
 from flexdp._release.asked_checks import asked_column
 from flexdp._release.asking import AskedBudget
 from flexdp._release.automatic import FIVE, Auto, AutoBudget, steps_of
 from flexdp._release.checks import Prepared
 from flexdp._release.published import Release
+from flexdp._release.spec import Spec
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.errors import DataError
 from flexdp.histogram import KeyedHistogram
@@ -19,6 +20,7 @@ from flexdp.noise.bits import Bits
 from flexdp.noise.sampler import fresh_salt
 from flexdp.sharp.automatic import Automatic, choose_buckets
 from flexdp.sharp.program import run
+from flexdp.sharp.ranks import Ranks
 
 if TYPE_CHECKING:
     from flexdp.tables import Counting
@@ -28,6 +30,9 @@ __all__ = ["automatic_query", "released_automatically"]
 
 def released_automatically(question: Prepared, budget: AutoBudget) -> Release:
     """Choose buckets, count in them and thin; or give five answers, or none, where there are too few records.
+
+    Answers that are asked for as well are drawn from the same records. Where there are too few records for buckets,
+    they take the place of the five and get what is left of the budget.
 
     The records that count are read once; only units that may count in several buckets are counted by a second
     statement, with the same salt.
@@ -95,9 +100,10 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
             steps=steps_of(spec.kinds[0], column.scale),
             ends=column.ends,
             divide=budget.divided,
-            five=not spec.by,
+            five=not spec.by and question.wanted is None,
         )
-        chosen = run(program, ranks.whole(), Bits()).value
+        whole = ranks.whole()
+        chosen = run(program, whole, Bits()).value
         auto = Auto(
             budget=budget,
             kind=spec.kinds[0],
@@ -106,8 +112,11 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
             spans=chosen.leaves,
             leaf_counts=chosen.leaf_counts,
         )
-        if not auto.chosen:
+        asked = _asked(question, auto, whole)
+        if not auto.chosen and asked is None:
             return chosen, _without_buckets(question, auto, chosen, column)
+        if not auto.chosen:
+            return chosen, Release(spec=spec, budget=None, cells=_nothing(spec), asked=asked, auto=auto)
         partition = auto.partition(spec.partitions[0].bounds, spec.partitions[0].outside)
         private = ranks.bars(partition) if budget.most == 1 else None
     if private is None:
@@ -115,7 +124,19 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
     own = budget.bars(auto.share)
     left: Thinned = own.dropping(spec.unit or "record").thin(private)
     public = replace(spec, partitions=(partition,))
-    return chosen, Release(spec=public, budget=own, cells=left.cells, records_at_most=left.records_at_most, auto=auto)
+    return chosen, Release(
+        spec=public, budget=own, cells=left.cells, records_at_most=left.records_at_most, asked=asked, auto=auto
+    )
+
+
+def _asked(question: Prepared, auto: Auto, ranks: Ranks) -> Asked | None:
+    """Draw the answers that were asked for beside the buckets; without buckets, with what these leave."""
+    budget, wanted = auto.budget, question.wanted
+    if wanted is None:
+        return None
+    own = AskedBudget(budget.answers if auto.chosen else budget.for_answers, budget.most)
+    drawn = answer(wanted, own.parts(wanted), auto.column, ranks, Bits())
+    return Asked(wanted=wanted, budget=own, column=auto.column, results={(): drawn})
 
 
 def _counted_again(question: Prepared, counting: Counting, partition: OpenEdges) -> KeyedHistogram:
@@ -128,9 +149,8 @@ def _counted_again(question: Prepared, counting: Counting, partition: OpenEdges)
 def _without_buckets(question: Prepared, auto: Auto, chosen: Automatic, column: Column) -> Release:
     """Five answers, or a refusal that depends on the noisy number of records alone."""
     spec = question.spec
-    nothing = KeyedHistogram([[] for _ in range(len(spec.by) + 1)], [])
     if spec.by:
-        return Release(spec=spec, budget=None, cells=nothing, auto=auto)
+        return Release(spec=spec, budget=None, cells=_nothing(spec), auto=auto)
     levels = chosen.five
     if levels is None:
         from flexdp.sharp.answers import Answered
@@ -142,4 +162,8 @@ def _without_buckets(question: Prepared, auto: Auto, chosen: Automatic, column: 
         column=column,
         results={(): Result(levels=levels)},
     )
-    return Release(spec=spec, budget=None, cells=nothing, asked=asked, auto=auto)
+    return Release(spec=spec, budget=None, cells=_nothing(spec), asked=asked, auto=auto)
+
+
+def _nothing(spec: Spec) -> KeyedHistogram:
+    return KeyedHistogram([[] for _ in range(len(spec.by) + 1)], [])

@@ -39,15 +39,13 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
     InputError, ValueError, KeyError, TypeError
         If the document cannot be that of a release.
     """
-    document, auto = read_auto(content)
-    document, asked = read_asked(document)
+    document, asked = read_asked(content)
+    document, auto = read_auto(document)
     spec, budget, cells, at_most = read(document)
     bucketed = budget is not None
-    if auto is not None and bucketed == (asked is not None) and (bucketed or not spec.by):
-        raise ValueError("automatic buckets with answers, or neither")
     answers = None if asked is None else asked_in(asked, spec, cells if bucketed else None)
     chosen = None if auto is None else auto_in(content, spec, bucketed=bucketed)
-    if chosen is not None and answers is not None and not _of_one_run(chosen, answers):
+    if chosen is not None and not _of_one_run(chosen, answers, by=bool(spec.by)):
         raise ValueError("answers of another run")
     return {
         "spec": spec,
@@ -59,8 +57,14 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _of_one_run(auto: Auto, asked: Asked) -> bool:
-    """Return True for the five answers that take the place of buckets."""
+def _of_one_run(auto: Auto, asked: Asked | None, *, by: bool) -> bool:
+    """Return True if the answers are those asked for, or five in place of buckets; or there are to be none."""
+    budget = auto.budget
+    if budget.answers:
+        epsilon = budget.answers if auto.chosen else budget.for_answers
+        return asked is not None and not by and asked.budget.epsilon == epsilon
+    if asked is None or auto.chosen or by:
+        return asked is None and (auto.chosen or by)
     (result,) = asked.results.values()
     seen = None if result.levels is None else result.levels.records_about
-    return asked.wanted == FIVE and asked.budget.epsilon == auto.budget.epsilon and seen == auto.seen
+    return asked.wanted == FIVE and asked.budget.epsilon == budget.epsilon and seen == auto.seen

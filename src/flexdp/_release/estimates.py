@@ -24,6 +24,7 @@ from flexdp._release.ranges import (
 )
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.grid import Grid
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.partition import Partition
 from flexdp.guarantees import Accuracy
 
@@ -42,11 +43,12 @@ __all__ = [
 def estimate_text(partition: Partition, reading: Reading) -> str:
     """Return a quantile as a sentence shows it.
 
-    "about 27.4"; without "about" where nothing was estimated; the bucket itself where values beyond a bound count in
-    it, too: "115 or more".
+    "about 27.4"; without "about" where it is certain, or where nothing was estimated; the bucket itself where values
+    beyond a bound count in it, too: "115 or more".
     """
     assert reading.index is not None
-    if reading.value is None or (_is_released(reading) and not is_sure(partition, reading)):
+    single = isinstance(partition, OpenEdges) and partition.single(int(reading.index[0]))
+    if reading.value is None or (_is_released(reading) and not single and not is_sure(partition, reading)):
         return bucket_texts(partition, reading.index)[0]
     text = value_words(reading.value)
     return text if is_sure(partition, reading) else f"about {text}"

@@ -33,9 +33,10 @@ __all__ = ["Exported", "Picture", "write_page"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Picture:
-    """A picture as SVG text; notebooks show it."""
+    """A picture as SVG text; notebooks show it, as an image that needs no trust."""
 
     svg: str
+    html: str
 
     def __str__(self) -> str:
         return self.svg
@@ -45,6 +46,9 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 class Exported(ABC):
@@ -57,7 +61,7 @@ class Exported(ABC):
 
     @property
     def payment(self) -> Payment | None:
-        """What this release cost, where a ledger paid for it; it is no part of the published document."""
+        """What this release cost, where a ledger paid for it; it is not part of the published document."""
         return self.__dict__.get("_payment")
 
     @abstractmethod
@@ -177,7 +181,10 @@ class Exported(ABC):
                 "has no buckets to draw",
                 remedy=("Release them with ", P("width"), ", or leave out ", P("ask"), "."),
             )
-        picture = Picture(from_report("charts.api.chart")(self._document()))
+        document = self._document()
+        picture = Picture(
+            from_report("charts.api.chart")(document), from_report("html.notebook.bare_picture")(document)
+        )
         if path is not None:
             place = path_text("path", path)
             if not place.lower().endswith(".svg"):

@@ -223,7 +223,7 @@ class GroupAnswers(Mapping[Any, Answer]):
         ]
         more = len(self) - len(rows)
         rest = sentence(f"{plural(more, 'more group')}: rows and to_frame() have them all.") if more > 0 else ""
-        return card(title, table([*self._by, "value", "statement"], rows), rest)
+        return card(title, table([*self._by, "value", "statement"], rows, words=len(self._by)), rest)
 
 
 def _unknown(group: object) -> InputError:

@@ -97,7 +97,7 @@ def _check(reader: Reader, words: Words, question: Moment) -> None:
     if reader.partition.kind not in ("integer", "number"):
         raise InputError(
             "statistic",
-            f": the {question.name} needs numbers, and the keys are of kind {reader.partition.kind}",
+            f": the {question.name} needs a column of numbers; this one is {reader.partition.kind}",
             remedy="Ask for the median, mode, support or counts.",
         )
 
@@ -201,7 +201,7 @@ def _known(reader: Reader, question: Moment, found: tuple[Any, Any] | None) -> s
     """What is certain of an estimate, and what to ask for where nothing is."""
     better = ""
     if type(question) in _WORDS:
-        better = f" Asked for by itself, with ask=['{_WORDS[type(question)]}'], it has a bound on its error."
+        better = f" Asked for directly (ask: {_WORDS[type(question)]}), it has a bound on its error."
     if not isinstance(question, Count) and _opened(reader):
         return f"Values in an open end are placed by the counts beside it, and no error is promised.{better}"
     if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexdp._core.display import card, sentence
+from flexdp._core.display import card, folded, sentence
 from flexdp._core.exact import float_up, number_text, upper_text
 from flexdp._core.text import plural, thousands, visible
 from flexdp._release.answers import Answer, Reader
@@ -23,12 +23,14 @@ from flexdp.noise.certificate import Evidence
 __all__ = [
     "CITATIONS",
     "PUBLISHED",
+    "PUBLISHED_WITH_ANSWERS",
     "Certificate",
     "conditions",
     "exact_parameters",
     "group_note",
     "how_it_was_made",
     "how_to_read",
+    "missing_groups",
     "not_promised",
     "picture_caption",
     "promises",
@@ -38,6 +40,10 @@ __all__ = [
 
 PUBLISHED = (
     "Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere."
+)
+PUBLISHED_WITH_ANSWERS = (
+    "Published with differential privacy: every bucket lost a few records at random. Answers that were asked for were "
+    "drawn separately, with noise, and need not occur in the data."
 )
 LONGEST_WHERE = 10_000  # characters: all of it
 ABOUT = (
@@ -99,7 +105,7 @@ class Certificate:
         return "\n".join((*self.promises, *self.proof))
 
     def _repr_html_(self) -> str:
-        return card("Certificate", *map(sentence, (*self.promises, *self.proof)))
+        return card("Certificate", *map(sentence, self.promises), folded("Proof of privacy", self.proof))
 
 
 def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
@@ -150,7 +156,7 @@ def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = ()) -> tuple[st
         f"Not counted: {'; '.join(_not_counted(spec))}.{_counted_as_another(spec)}",
         f"Each count is {words.too_low} and never too high.",
         f"Every {words.place.removeprefix('each ')} with at least {least} is present.",
-        "Nothing is present that is not in the data.",
+        f"No {words.place.removeprefix('each ')} is present that is empty in the data.",
     ]
     share = reader.share
     if share is not None and share < 1:
@@ -224,8 +230,10 @@ def protected(spec: Spec, *, bucketed: bool = True) -> str:
     return f"What is protected is one unit{unit_id(spec)}, counted in at most {many}."
 
 
-def not_promised(spec: Spec, records_at_most: int | None, *, bucketed: bool = True) -> list[str]:
-    """Return what readers might wrongly take for granted."""
+def not_promised(
+    spec: Spec, records_at_most: int | None, *, bucketed: bool = True, estimated: bool = False
+) -> list[str]:
+    """Return what readers might wrongly take for granted; ``estimated`` if the number of records is published."""
     if spec.unit is None:
         whose = (
             "One record is protected, not one person: somebody with several records is protected less, the more of "
@@ -244,6 +252,8 @@ def not_promised(spec: Spec, records_at_most: int | None, *, bucketed: bool = Tr
         "The number of records in the data is not published, and no percentage of it can be computed from here, except "
         "where a bound is stated above."
     )
+    if estimated:
+        total = "The exact number of records is not published, only an estimate of it."
     if records_at_most is not None:
         counted = "records that count" if spec.unit is None else f"counts of each unit{unit_id(spec)}"
         total = f"Of the number of {counted}, only a bound is published: at most {thousands(records_at_most)}."
@@ -257,16 +267,24 @@ def not_promised(spec: Spec, records_at_most: int | None, *, bucketed: bool = Tr
     ]
 
 
-def how_to_read(spec: Spec, max_drop: int) -> list[str]:
-    """Return advice for people who will quote the numbers."""
+def how_to_read(spec: Spec, max_drop: int, *, asked: bool = False) -> list[str]:
+    """Return advice for people who will quote the numbers; ``asked`` if answers were asked for as well."""
+    extremes = (
+        "A maximum or minimum holds once a few records are left out. Single extreme cases are left out on purpose: "
+        "they are what identifies people."
+    )
+    if asked:
+        extremes = (
+            "An answer that was asked for is an estimate: it was drawn at random near the exact one, and need not "
+            "occur in the data. How many records it may be off by is said beside it."
+        )
     spot = "bucket" if len(spec.columns) == 1 else "cell"
     return [
         f"Every count is a lower bound. The true one is the count shown or up to {thousands(max_drop)} more, never "
         "less. Write “at least”, or give the range.",
         f"What is listed is real: no {spot} or group appears that is empty. What is not listed may still exist, in a "
         f"{spot} of at most {record_count(spec, max_drop)}.",
-        "A maximum or minimum holds once a few records are left out. Single extreme cases are left out on purpose: "
-        "they are what identifies people.",
+        extremes,
         "Quote ranges as they are printed, not their middles.",
         *([ABOUT] if spec.ordered else []),
         "Do not divide by the number of records, or subtract another release of the same data, to find out about "
@@ -313,6 +331,28 @@ def picture_caption(words: Words, *, empty: bool, coloured: bool, areas: bool = 
         f"{shown} The hatched band is what {place} may hold beyond that, at most {drop} more; the true count is never "
         "below a bar."
     )
+
+
+def missing_groups(spec: Spec, max_drop: int) -> str:
+    """Return which groups may be missing from a list of them; empty without groups.
+
+    Parameters
+    ----------
+    spec
+        The public description of the release.
+    max_drop
+        The most that a bucket can have lost.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    if not spec.by:
+        return ""
+    spot, least = "bucket" if len(spec.columns) == 1 else "cell", record_count(spec, survives_from(max_drop))
+    named = joined([short_name(name) for name in spec.by])
+    return f"A group ({named}) is certain to be listed if a {spot} of it holds at least {least}; others may be missing."
 
 
 def group_note(words: Words, answers: Sequence[Answer]) -> str:

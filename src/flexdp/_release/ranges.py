@@ -284,7 +284,7 @@ def _opened(low: Any, high: Any, kind: Kind, *, below: bool, above: bool) -> str
 
 
 def _open_text(partition: OpenEdges, index: int, *, below: bool, above: bool) -> str:
-    """Between edges with open ends: "below -15", "exactly 0", "0–5", "285 or more"."""
+    """Between edges with open ends: "below -15", "exactly 0" (of integers "0"), "0–5", "285 or more"."""
     ((first, last),) = partition.edges_of(np.array([index]))
     timed = partition.kind in ("date", "datetime")
     if below:
@@ -296,7 +296,7 @@ def _open_text(partition: OpenEdges, index: int, *, below: bool, above: bool) ->
         edge = _edge_words(partition, cut.value)
         return f"above {edge}" if cut.after else f"{edge} or {'later' if timed else 'more'}"
     if partition.single(index) and not timed:
-        return f"exactly {value_words(first)}"
+        return value_words(first) if partition.kind == "integer" else f"exactly {value_words(first)}"
     return _moments(first, last, below=False, above=False) if partition.kind == "datetime" else ends_text(first, last)
 
 

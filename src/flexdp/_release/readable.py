@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flexdp._core.domains import attribute, flag, text
@@ -18,7 +19,9 @@ from flexdp._release.asked_sentences import Telling
 from flexdp._release.asking import word_of
 from flexdp._release.moments import Moment, moment
 from flexdp._release.sentences import Words
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError, P, Phrase
+from flexdp.guarantees import DIFFERENCE, Metric
+from flexdp.guarantees.measures import metric_given
 from flexdp.histogram import Histogram
 from flexdp.statistics import (
     IQR,
@@ -31,10 +34,12 @@ from flexdp.statistics import (
     Mode,
     Quantile,
     Range,
+    Statistic,
     Std,
     Sum,
     Support,
     Top,
+    equal_size_sensitivity,
 )
 
 __all__ = ["Readable", "View", "not_asked"]
@@ -70,7 +75,8 @@ class Readable(ABC):
     def records_about(self) -> Answer:
         """The noisy number of records that asked answers are based on."""
         if self._telling is None:
-            raise not_asked("count")
+            rule = ": the number of records was not asked for"
+            raise InputError("release", rule, remedy=("Ask for it with ", P("ask", ["count"]), "."))
         return self._telling.records_about()
 
     def count(self) -> Answer:
@@ -118,13 +124,16 @@ class Readable(ABC):
     def _moment(self, question: Moment, word: str) -> Answer:
         if (found := self._asked(word)) is not None:
             return found
+        return moment(self._buckets(word), self._words, question)
+
+    def _buckets(self, word: str = "") -> Reader:
+        """The counts that answer a query; where there are none, the refusal says how to ask for it."""
         try:
-            reader = self._reader
+            return self._reader
         except InputError:
             if self._telling is None:
                 raise
-            raise not_asked(word) from None
-        return moment(reader, self._words, question)
+            raise not_asked(word, self._telling.asked.wanted.words) from None
 
     def iqr(self) -> Answer:
         """Return the interquartile range.
@@ -134,12 +143,12 @@ class Readable(ABC):
         Answer
             The difference of the answers for the two quartiles.
         """
-        return self._asked("iqr") or self._told(self._reader.quartiles(IQR()))
+        return self._asked("iqr") or self._told(self._buckets("iqr").quartiles(IQR()))
 
     @property
     def histogram(self) -> Histogram:
         """The released counts, keyed by the buckets' centres."""
-        return self._reader.centres
+        return self._buckets().centres
 
     def max(self) -> Answer:
         """Return the largest value.
@@ -149,7 +158,7 @@ class Readable(ABC):
         Answer
             The highest released bucket; α bounds what can lie above it.
         """
-        return self._asked("max") or self._told(self._reader.extreme(Max()))
+        return self._asked("max") or self._told(self._buckets("max").extreme(Max()))
 
     def min(self) -> Answer:
         """Return the smallest value.
@@ -159,7 +168,7 @@ class Readable(ABC):
         Answer
             The lowest released bucket; α bounds what can lie below it.
         """
-        return self._asked("min") or self._told(self._reader.extreme(Min()))
+        return self._asked("min") or self._told(self._buckets("min").extreme(Min()))
 
     def range(self) -> Answer:
         """Return the largest value less the smallest.
@@ -169,7 +178,7 @@ class Readable(ABC):
         Answer
             The difference; its error is that of both ends together.
         """
-        return self._asked("range") or self._told(self._reader.spread(Range()))
+        return self._asked("range") or self._told(self._buckets("range").spread(Range()))
 
     def quantile(self, level: Number) -> Answer:
         """Return the smallest value with at least a fraction ``level`` of the records at or below it.
@@ -186,8 +195,8 @@ class Readable(ABC):
             spread evenly over it. Where the buckets are public, with an interval that is guaranteed to hold it.
         """
         asked = Quantile(level)
-        found = self._asked(str(word_of(asked)))
-        return found or self._told(self._reader.quantile(asked, Fraction(asked.level)))
+        word = str(word_of(asked))
+        return self._asked(word) or self._told(self._buckets(word).quantile(asked, Fraction(asked.level)))
 
     def median(self) -> Answer:
         """Return the median, the 50th percentile.
@@ -197,7 +206,7 @@ class Readable(ABC):
         Answer
             An estimate like that of every quantile.
         """
-        return self._asked("median") or self._told(self._reader.quantile(Median(), Fraction(1, 2)))
+        return self._asked("median") or self._told(self._buckets("median").quantile(Median(), Fraction(1, 2)))
 
     def mode(self) -> Answer:
         """Return the most frequent value; of several, the smallest.
@@ -207,7 +216,7 @@ class Readable(ABC):
         Answer
             The fullest bucket.
         """
-        return self._told(self._reader.categorical(Mode()))
+        return self._told(self._buckets().categorical(Mode()))
 
     def support(self) -> Answer:
         """Return all values that occur.
@@ -217,7 +226,7 @@ class Readable(ABC):
         Answer
             The centres of the released buckets; nothing is listed that is not in the data.
         """
-        return self._told(self._reader.support(Support()))
+        return self._told(self._buckets().support(Support()))
 
     def max_at_least(self, count: int) -> Answer:
         """Return the largest value that at least ``count`` released records share.
@@ -232,7 +241,7 @@ class Readable(ABC):
         Answer
             The highest such bucket; its value is None where there is none.
         """
-        return self._told(self._reader.categorical(MaxAtLeast(count)))
+        return self._told(self._buckets().categorical(MaxAtLeast(count)))
 
     def top(self, count: int) -> Answer:
         """Return the most frequent values with their counts.
@@ -247,7 +256,7 @@ class Readable(ABC):
         Answer
             Pairs of a value and its released count, the most frequent first.
         """
-        return self._told(self._reader.categorical(Top(count)))
+        return self._told(self._buckets().categorical(Top(count)))
 
     def counts(self, debias: bool = False) -> Answer:
         """Return every released count.
@@ -262,13 +271,14 @@ class Readable(ABC):
         Answer
             A dictionary from bucket centre to count.
         """
-        return self._told(self._reader.counts(debias=flag("debias", debias)))
+        return self._told(self._buckets().counts(debias=flag("debias", debias)))
 
     def apply(
         self,
         function: Callable[[Histogram], Any],
         *,
         sensitivity: Number | Callable[[float], float] | None = None,
+        metric: Metric | Callable[[Any, Any], float] = DIFFERENCE,
         name: str | None = None,
     ) -> Answer:
         """Return any function of the released histogram.
@@ -276,10 +286,13 @@ class Readable(ABC):
         Parameters
         ----------
         function
-            A function of a :class:`Histogram`.
+            A function of a :class:`Histogram`, or a statistic.
         sensitivity
             How far the value moves when every record moves by at most β: a factor of β, or a function of it. Without
-            it the guarantee is the drop-move one: exact for data in which records were left out and values moved.
+            it the guarantee is that of a statistic which knows its own, and else the drop-move one: exact for data in
+            which records were left out and values moved.
+        metric
+            Metric of the values in which the sensitivity is measured, where they are not numbers.
         name
             What to call the value; the function's own name unless given.
 
@@ -293,13 +306,16 @@ class Readable(ABC):
         InputError
             If the buckets are relative and a sensitivity is given.
         """
-        work = callable_given("function", function, "a histogram")
-        if sensitivity is not None and self._reader.partition.relative:
+        work, reader = callable_given("function", function, "a histogram"), self._buckets()
+        if sensitivity is not None and reader.partition.relative:
             raise InputError(
                 "sensitivity", "does not fit relative buckets", remedy="Leave it out for the drop-move guarantee."
             )
+        if sensitivity is None and not reader.partition.relative and isinstance(work, Statistic):
+            sensitivity = partial(equal_size_sensitivity, work)
         called = f"result of {_name_of(work)}" if name is None else text("name", name)
-        return self._told(self._reader.function(called, work, _sensitivity(sensitivity)))
+        measure = metric_given("metric", metric)
+        return self._told(reader.function(called, work, _sensitivity(sensitivity), measure))
 
 
 @dataclass(frozen=True)
@@ -329,13 +345,14 @@ class View(Readable):
         return f"<View of {self.words.view}: {released}>"
 
 
-def not_asked(word: str = "") -> InputError:
+def not_asked(word: str = "", asked: Sequence[str] = ()) -> InputError:
     """Return the refusal of a query that was not asked for and cannot be read off buckets."""
-    return InputError(
-        "release",
-        f"has no {word}: it was not asked for" if word else "has no buckets, and answers only what was asked for",
-        remedy=("Ask for it with ", P("ask", [word or "median"]), ", or release buckets with ", P("width"), "."),
-    )
+    only = f" ({', '.join(asked)})" if asked else ""
+    if word in ("", "std"):  # which only buckets answer
+        remedy: Phrase = ("Give ", P("delta"), " to release buckets.")
+    else:
+        remedy = ("Ask for it with ", P("ask", [word]), ", or give ", P("delta"), " to release buckets.")
+    return InputError("release", f"has no buckets and answers only what was asked for{only}", remedy=remedy)
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from flexdp._core.domains import Domain, sequence
-from flexdp._core.exact import Number
+from flexdp._core.domains import DELTA, Domain, sequence
+from flexdp._core.exact import Number, exact
+from flexdp._core.forks import inside_release
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of
 from flexdp._release.asking import AskedBudget
 from flexdp._release.automatic import AutoBudget
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Request"]
 
 SHARE = Domain(name="split", low=Fraction(0), remedy="Give the share of each column, for example split=[2, 1, 1].")
+_FEW = "Choose a probability far below one over the number of records, for example "
+_WITH_BUCKETS = replace(DELTA, remedy=(_FEW, P("delta", 1e-6), ". Only ", P("ask"), " works with ", P("delta", 0), "."))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +67,21 @@ class Request:
         return tuple(getattr(self.questions[0].table, "files", ()))
 
     def query(self, dialect: str | None = None) -> str:
-        """Return the SQL text that :meth:`run` would use, or its translation to another dialect."""
+        """Return the SQL text that :meth:`run` would use, or its translation to another dialect.
+
+        Beside asked answers, automatic buckets are shown as they are counted where δ is positive.
+        """
         from flexdp.tables import query_of
 
         question = self.questions[0]
-        if question.wanted is not None:
+        if question.wanted is not None and not question.automatic:
             return asked_query(question.table, question.counting, question.spec, dialect, bucketed=question.bucketed)
         counted = [each.counting for each in self.questions if not each.automatic]
         shown = [query_of(question.table, counted, dialect)] if counted else []
         shown += [automatic_query(each, dialect) for each in self.questions if each.automatic]
         return ";\n\n".join(shown)
 
+    @inside_release()
     def with_budget(
         self, epsilon: Number, delta: Number, *, certify: Number | None = None, split: Sequence[Number] | None = None
     ) -> Request:
@@ -87,6 +94,8 @@ class Request:
                 raise InputError(
                     "split", ("needs ", P("separately", True), ", with several columns to share the budget")
                 )
+            if not exact("delta", delta):
+                _WITH_BUCKETS.check(delta)
             return replace(self, budgets=(_budget(self.questions[0], epsilon, delta, most[0], certify),))
         whole = Budget(epsilon, delta)
         parts = divided(whole.privacy(), _shares(split, len(self.questions)))
@@ -103,15 +112,19 @@ class Request:
         (each,) = self.questions
         assert each.wanted is not None
         bars, own = budgets_of(
-            each.wanted, each.spec, epsilon, delta, bucketed=each.bucketed, certify=certify, split=split
+            each.wanted, each.spec, epsilon, delta, bucketed=each.has_buckets(delta), certify=certify, split=split
         )
         if bars is None:
             return replace(self, budgets=(), asked=own)
+        if each.automatic:
+            chosen = AutoBudget.checked(*bars, most=own.most, certify=certify, answers=own.epsilon)
+            return replace(self, budgets=(chosen,), asked=own)
         return replace(self, budgets=(Budget(*bars, most=own.most, certify=certify),), asked=own)
 
+    @inside_release()
     def run(self) -> Release | Releases:
         """Count, thin and publish: a Release, or Releases of separate columns."""
-        if self.asked is not None:
+        if self.asked is not None and not any(isinstance(own, AutoBudget) for own in self.budgets):
             return self._answered(self.asked)
         pairs = list(zip(self.questions, self.budgets, strict=True))
         counted = iter(_bars([(each, budget) for each, budget in pairs if isinstance(budget, Budget)]))
@@ -120,6 +133,28 @@ class Request:
             for each, budget in pairs
         ]
         return Releases(released) if self.separately else released[0]
+
+    def repeated(self) -> tuple[Callable[[], Release | Releases], bool]:
+        """Return a function that releases anew each time it is called, for audits on test data; and if it counts once.
+
+        Where nothing but the noise is random, the records are counted once and kept: never call this on private data.
+        """
+        plain = all(isinstance(budget, Budget) for budget in self.budgets)
+        if self.asked is not None or not plain or any(each.counting.units is not None for each in self.questions):
+            return self.run, False
+        from flexdp.tables import count
+
+        private = count(self.questions[0].table, [each.counting for each in self.questions])
+
+        def thin() -> Release | Releases:
+            released = [
+                _thinned(bars, each.spec, budget)
+                for bars, each, budget in zip(private, self.questions, self.budgets, strict=True)
+                if isinstance(budget, Budget)
+            ]
+            return Releases(released) if self.separately else released[0]
+
+        return thin, True
 
     def _answered(self, budget: AskedBudget) -> Release:
         """Count and thin the buckets, if there are any, and draw the answers that were asked for."""

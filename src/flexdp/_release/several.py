@@ -218,4 +218,4 @@ class Releases(Mapping[str, Release]):
         return f"<Releases of {', '.join(map(repr, self._releases))}>"
 
     def _repr_html_(self) -> str:
-        return "".join(release._repr_html_() for release in self._releases.values())
+        return from_report("html.notebook.releases_card")(self)

@@ -36,7 +36,7 @@ def stat_question(
             parameter, f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
         )
     for kind in kinds:
-        check_order(statistic, kind)
+        check_order(statistic, kind, parameter)
         if isinstance(statistic, Mean | Sum | Std) and kind in ("date", "datetime"):
             raise InputError(parameter, f"{word} needs numbers", remedy="For dates and times, ask for the median.")
     if isinstance(statistic, MaxAtLeast):

@@ -38,7 +38,7 @@ from flexdp.accounting.rows import (
     stored_text,
 )
 from flexdp.accounting.sqlite_store import SqliteStore
-from flexdp.errors import BudgetError, InputError, LedgerError
+from flexdp.errors import BudgetError, FlexdpError, InputError, LedgerError
 from flexdp.guarantees import Privacy
 from flexdp.version import __version__
 
@@ -386,6 +386,9 @@ Nothing was read.
         return f"Ledger({self._store})"
 
     def _repr_html_(self) -> str:
-        from flexdp.accounting.shown import accounts_card
+        from flexdp.accounting.shown import accounts_card, refused_card
 
-        return accounts_card(self.accounts())
+        try:
+            return accounts_card(self.accounts())
+        except FlexdpError as refusal:  # no ledger yet, say: a card that fails would show a traceback
+            return refused_card(refusal)

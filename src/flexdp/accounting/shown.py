@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-from flexdp._core.display import card, table
+from flexdp._core.display import card, sentence, table
 from flexdp._core.exact import number_text
-from flexdp._core.text import for_spreadsheet, markup
+from flexdp._core.text import for_spreadsheet
 from flexdp.accounting.entries import Account, Entry
+from flexdp.errors import FlexdpError
 
-__all__ = ["Book", "accounts_card", "as_csv", "as_json", "bar", "registry", "row_of", "share_spent"]
+__all__ = ["Book", "accounts_card", "as_csv", "as_json", "bar", "refused_card", "registry", "row_of", "share_spent"]
 
 _BAR = 24  # characters
 _COLUMNS = ("dataset", "number", "kind", "epsilon", "delta", "at", "request", "details", "previous", "hash")
@@ -53,8 +54,7 @@ def bar(account: Account, *, plain: bool = False) -> str:
     ...                   spent_delta=Fraction(0), entries=2, head=FIRST), plain=True))
     a  [############............]  spent ε = 1 of 2, δ = 0 of 0; left ε = 1, δ = 0 for each record
     """
-    full = min(_BAR, int(share_spent(account) * _BAR) + (share_spent(account) * _BAR % 1 > 0))
-    drawn = "#" * full + "." * (_BAR - full) if plain else "█" * full + "░" * (_BAR - full)
+    drawn = _blocks(account).translate({0x2588: "#", 0x2591: "."}) if plain else _blocks(account)
     spent = f"spent ε = {number_text(account.spent_epsilon)} of {number_text(account.epsilon)}"
     chance = f"δ = {number_text(account.spent_delta)} of {number_text(account.delta)}"
     left = f"left ε = {number_text(account.remaining_epsilon)}, δ = {number_text(account.remaining_delta)}"
@@ -72,17 +72,24 @@ def accounts_card(accounts: Sequence[Account]) -> str:
                 each.spent_epsilon, each.remaining_epsilon, each.spent_delta, each.remaining_delta))]
             for each in accounts
         ],
+        words=2,
     ))  # fmt: skip
 
 
+def refused_card(refusal: FlexdpError) -> str:
+    """Return the notebook card of a ledger that cannot be read: why."""
+    return card("Privacy budgets", sentence(f"{refusal}"))
+
+
 def _drawn(account: Account) -> str:
+    """A bar of characters, which any notebook shows."""
     percent = float(100 * share_spent(account))
-    label = markup(f"{account.name}: {percent:.3g}% of the budget spent")
-    return (
-        f'<p>{markup(account.name)}</p><div role="img" aria-label="{label}" '
-        'style="height:.8em;border:1px solid var(--fd-line);border-radius:3px;overflow:hidden">'
-        f'<div style="height:100%;width:{percent:.3f}%;background:var(--fd-bar)"></div></div>'
-    )
+    return sentence(f"{account.name}: {_blocks(account)} {percent:.3g}% of the budget spent")
+
+
+def _blocks(account: Account) -> str:
+    full = min(_BAR, int(share_spent(account) * _BAR) + (share_spent(account) * _BAR % 1 > 0))
+    return "█" * full + "░" * (_BAR - full)
 
 
 def row_of(entry: Entry) -> dict[str, Any]:

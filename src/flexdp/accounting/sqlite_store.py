@@ -177,7 +177,7 @@ class SqliteStore:
         return con
 
     def _checked(self) -> tuple[int, int]:
-        """Refuse links, files that others may write and anything that is no file; return which file it is."""
+        """Refuse links, files that others may write and anything that is not a file; return which file it is."""
         try:
             found = os.lstat(self.path)
         except OSError:

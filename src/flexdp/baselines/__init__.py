@@ -1,22 +1,24 @@
 """The mechanisms compared in the paper, flexdp's own among them, behind one protocol and by name.
 
-=========  ==============================================================  =================
-name       mechanism                                                       claim
-=========  ==============================================================  =================
-dropping   flexdp's own: discrete dropping, the smallest reach for (ε, δ)  (ε, δ)
-stlap      the paper's shifted, truncated Laplace noise with a public q    (ε, δ)
-esa        shifted Laplace noise of encode-shuffle-analyze                 (ε, δ)
-bns        stability-based histogram under add/remove neighbours           (ε, δ)
-bns_swap   the same under replacement neighbours                           (ε, δ)
-em         exponential mechanism on the answer                             (ε, 0)
-ptr        propose-test-release with the exact distance to instability     (ε, δ)
-ss         exact smooth sensitivity                                        (ε, δ)
-sanpoints  choosing-based histogram                                        (ε, 0)
-=========  ==============================================================  =================
+=================  ==============================================================  =======
+name               mechanism                                                       claim
+=================  ==============================================================  =======
+dropping           flexdp's own: discrete dropping, the smallest reach for (ε, δ)  (ε, δ)
+stlap              the paper's shifted, truncated Laplace noise with a public q    (ε, δ)
+esa                shifted Laplace noise of encode-shuffle-analyze                 (ε, δ)
+bns                stability-based histogram under add/remove neighbours           (ε, δ)
+bns_swap           the same under replacement neighbours                           (ε, δ)
+em                 exponential mechanism on the answer, with sensitivity B         (ε, 0)
+ptr                propose-test-release with the exact distance to instability     (ε, δ)
+ss                 exact smooth sensitivity                                        (ε, δ)
+sanpoints          choosing-based histogram                                        (ε, 0)
+sanpoints_halting  the same, halting below a threshold, with no empty bucket       (ε, δ)
+em_tight           exponential mechanism with sensitivity B − 1; not in the study  (ε, 0)
+=================  ==============================================================  =======
 
-All but the last two have exact output distributions: ``exact_law`` returns the probability of each answer and
-``exact_errors`` the resulting errors, without Monte Carlo error. These mechanisms are for experiments on simulated or
-public data, never for a release.
+All but ss and the two choosing-based ones have exact output distributions: ``exact_law`` returns the probability of
+each answer and ``exact_errors`` the resulting errors, without Monte Carlo error. These mechanisms are for experiments
+on simulated or public data, never for a release.
 
 >>> print(baseline("em").citation)
 Frank McSherry, Kunal Talwar (2007), Mechanism Design via Differential Privacy

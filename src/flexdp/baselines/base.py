@@ -7,6 +7,7 @@ much of the noise is computed in doubles, and the privacy claims are about real 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -260,13 +261,22 @@ class HistogramMechanism(ComparedMechanism, ABC):
 
     def _answers(self, task: Task) -> NDArray[np.float64]:
         """Run block by block; the block size is constant, so the generator's state determines every byte."""
+        return np.concatenate([read_off(rows, part) for part, rows in self._blocks(task)])
+
+    def _blocks(self, task: Task) -> Iterator[tuple[Task, NDArray[Any]]]:
         rows = max(1, BLOCK // task.bars)
-        out = np.empty(task.runs)
         for start in range(0, task.runs, rows):
-            block = out[start : start + rows]
-            part = replace(task, runs=len(block))
-            block[:] = read_off(self._histograms(part), part)
-        return out
+            part = replace(task, runs=min(rows, task.runs - start))
+            yield part, self._histograms(part)
+
+    def histograms(
+        self, counts: NDArray[Any], runs: int, rng: Generator, *, epsilon: Number, delta: Number
+    ) -> Iterator[NDArray[Any]]:
+        """Yield blocks of noisy histograms, one per row, from which any statistic may be read; 0 is not published."""
+        asked = question(counts, Max(), epsilon=epsilon, delta=delta, empty="zero", ties="smallest")
+        parts = {each.name: getattr(asked, each.name) for each in fields(asked)}
+        task = Task(**parts, runs=integer("runs", runs, at_most=MOST_RUNS), rng=rng)
+        yield from (rows for _, rows in self._blocks(task))
 
     def _law(self, asked: Question) -> NDArray[np.float64]:
         return reading_law(asked.counts, asked.level, self._bar_law(asked), empty=asked.empty, ties=asked.ties)

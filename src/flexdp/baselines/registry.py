@@ -10,15 +10,15 @@ from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.baselines.base import Baseline
 from flexdp.baselines.bns import StabilityHistogram, StabilityHistogramSwap
 from flexdp.baselines.dropping import Dropping
-from flexdp.baselines.em import Exponential
+from flexdp.baselines.em import Exponential, TightExponential
 from flexdp.baselines.esa import ShiftedLaplace
 from flexdp.baselines.ptr import ProposeTestRelease
-from flexdp.baselines.sanpoints import SanPoints
+from flexdp.baselines.sanpoints import SanPoints, SanPointsHalting
 from flexdp.baselines.ss import SmoothSensitivity
 from flexdp.baselines.stlap import ShiftedTruncatedLaplace
 from flexdp.errors import InputError
 
-__all__ = ["BASELINES", "baseline"]
+__all__ = ["BASELINES", "VARIANTS", "baseline"]
 
 _ALL: tuple[Baseline, ...] = (
     Dropping(),
@@ -30,8 +30,10 @@ _ALL: tuple[Baseline, ...] = (
     ProposeTestRelease(),
     SmoothSensitivity(),
     SanPoints(),
+    SanPointsHalting(),
 )
 BASELINES: Mapping[str, Baseline] = MappingProxyType({each.name: each for each in _ALL})
+VARIANTS: Mapping[str, Baseline] = MappingProxyType({each.name: each for each in (TightExponential(),)})
 
 
 def baseline(name: str) -> Baseline:
@@ -40,7 +42,7 @@ def baseline(name: str) -> Baseline:
     Parameters
     ----------
     name
-        One of the keys of ``BASELINES``.
+        One of the keys of ``BASELINES``, or "em_tight", which the study leaves out.
 
     Returns
     -------
@@ -58,9 +60,10 @@ def baseline(name: str) -> Baseline:
     2009
     """
     asked = plain_scalar(name)
-    if isinstance(asked, str) and asked in BASELINES:
-        return BASELINES[asked]
-    known = ", ".join(BASELINES)
-    near = difflib.get_close_matches(asked.lower(), BASELINES, n=1, cutoff=0.5) if isinstance(asked, str) else []
+    every = {**BASELINES, **VARIANTS}
+    if isinstance(asked, str) and asked in every:
+        return every[asked]
+    known = ", ".join(every)
+    near = difflib.get_close_matches(asked.lower(), every, n=1, cutoff=0.5) if isinstance(asked, str) else []
     hint = f"Did you mean {safe_repr(near[0])}?" if near else f"Choose one of {known}."
     raise InputError("mechanism", f"{safe_repr(name)} does not exist", remedy=hint)

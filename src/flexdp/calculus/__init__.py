@@ -1,8 +1,9 @@
 """THE derivation: theorems that combine guarantees, each a function on values that states its hypotheses.
 
 ``privacy`` derives what processing, units, groups, splits and sums make of privacy; ``accuracy`` what composition makes
-of accuracy, by the sensitivities in ``sensitivities``. Nothing here reads data. docs/theory.md maps every statement of
-the paper to a function and a test.
+of accuracy, by the sensitivities in ``sensitivities``. ``finite``, ``finite_error`` and ``preserving`` compute the
+sensitivities of anybody's function or mechanism on finitely many points, exactly. Nothing here reads data.
+docs/theory.md maps every statement of the paper to a function and a test.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from flexdp.calculus.accuracy import (
     laplace_accuracy,
     useful_accuracy,
 )
+from flexdp.calculus.computed import Computed, DistortionCase, ErrorCase, MetricCase
+from flexdp.calculus.finite import distortion_sensitivity, metric_sensitivity
+from flexdp.calculus.finite_error import error_sensitivity
+from flexdp.calculus.on_points import sigma_on, tau_on
+from flexdp.calculus.preserving import Preserved, preserves_neighbours
 from flexdp.calculus.privacy import (
     divide,
     of_each_bucket,
@@ -35,28 +41,43 @@ from flexdp.calculus.sensitivities import (
     only_at_zero,
     relax,
 )
+from flexdp.calculus.usefulness import Perturbed, perturbation, perturbed_accuracy
 
 __all__ = [
+    "Computed",
+    "DistortionCase",
     "DistortionSensitivity",
+    "ErrorCase",
     "ErrorSensitivity",
+    "MetricCase",
+    "Perturbed",
+    "Preserved",
     "bijection",
     "compose_accuracy",
     "compose_error",
     "deterministic_error",
+    "distortion_sensitivity",
     "divide",
     "drop_move_accuracy",
+    "error_sensitivity",
     "histogram_function",
     "identity",
     "laplace_accuracy",
+    "metric_sensitivity",
     "of_each_bucket",
     "of_each_member",
     "of_group",
     "of_unit",
     "only_at_zero",
+    "perturbation",
+    "perturbed_accuracy",
     "post_process",
     "pre_process",
+    "preserves_neighbours",
     "relax",
+    "sigma_on",
     "split",
+    "tau_on",
     "total",
     "useful_accuracy",
 ]

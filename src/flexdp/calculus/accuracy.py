@@ -7,8 +7,15 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from flexdp._core.domains import EPSILON, OPEN_GAMMA, SENSITIVITY, instance
-from flexdp._core.exact import Number, exact, float_up, said, sum_up
-from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, MetricSensitivity, sigma_given
+from flexdp._core.exact import Number, exact, float_up, sum_up
+from flexdp.calculus.sensitivities import (
+    DistortionSensitivity,
+    ErrorSensitivity,
+    MetricSensitivity,
+    after_loss,
+    relaxed_cost,
+    sigma_given,
+)
 from flexdp.errors import InputError, P
 from flexdp.guarantees import DROP, DROP_MOVE, MOVE, Accuracy, Distortion, Metric
 
@@ -30,12 +37,15 @@ def compose_accuracy(
     sigma: DistortionSensitivity,
     sensitivity: MetricSensitivity | None = None,
 ) -> Accuracy:
-    """Derive the accuracy of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), β = τ_{M₂,f₂}^{α₂,γ}(β₁, γ₁), γ = γ₁ + γ₂.
+    """Derive the accuracy of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), β = τ_{M₂,f₂}^{α₂,γ₂}(β₁, γ₁), γ = γ₂.
 
-    Paper, Thm. compose-accuracy, with the bound τ^{α₂,γ₁+γ₂}(β₁, γ₁) ≤ τ^{α₂,γ₂}(β₁, 0): by the marginal-loss lemma the
-    lost mass γ₁ can be put wholly on M₁'s output, and running M₂ on it costs no more. Requires σ_{f₁}(α₂) finite. With
-    a relaxed σ the triangle inequality of the lossy distance adds Δ_{f₂}(ω) to β and θ to γ. Where α is not known
-    (None), what is known is the most that each bucket can lose. A distance and a fraction of the values have no sum.
+    Paper, Thm. compose-accuracy. Requires σ_{f₁}(α₂) finite. So it is where τ is known with its second argument
+    (``lossy_bound``), or where the error is bounded by the same number for any two inputs, as that of a constant. Else
+    γ = γ₁ + γ₂ and β = τ^{α₂,γ₂}(β₁, 0), which is at least τ^{α₂,γ₁+γ₂}(β₁, γ₁): by the marginal-loss lemma the lost
+    mass γ₁ can be put wholly on M₁'s output, and running M₂ on it costs no more. With a relaxed σ the triangle
+    inequality of the lossy distance adds Δ_{f₂}(ω) to β and θ to γ, unless α₂ = 0, when nothing is distorted. Where α
+    is not known (None), what is known is the most that each bucket can lose. A distance and a fraction of the values
+    have no sum.
 
     Parameters
     ----------
@@ -46,7 +56,7 @@ def compose_accuracy(
     sigma
         Distortion sensitivity of f₁.
     sensitivity
-        Δ_{f₂}; needed if ``sigma`` is relaxed.
+        Δ_{f₂}; needed if ``sigma`` is relaxed and α₂ > 0.
 
     Returns
     -------
@@ -65,6 +75,9 @@ def compose_accuracy(
     >>> doubled = deterministic_error(lambda beta: 2 * beta, metric=DIFFERENCE)
     >>> print(compose_accuracy(Accuracy(alpha=.02, beta=2.5), doubled, sigma=identity()))
     Exact after leaving out at most 2% of the records, to within 5.
+    >>> constant = deterministic_error(lambda beta: 0.0, metric=DIFFERENCE)
+    >>> compose_accuracy(Accuracy(alpha=0, beta=1, gamma=.1), constant, sigma=identity()).gamma
+    0.0
     """
     first, second, sigma = _accuracy("first", first), _error("second", second), sigma_given(sigma)
     if second.takes is not None and first.metric != second.takes:
@@ -79,12 +92,16 @@ def compose_accuracy(
     if second.relative and (first.moved or (first.beta and not first.relative)):
         raise _unlike()
     beta, gamma = second.bound(first.beta), sum_up(first.gamma, second.gamma)
-    if sigma.omega or sigma.theta:
-        if sensitivity is None:
-            raise InputError(
-                "sensitivity", ("is missing: a relaxed ", P("sigma"), " needs that of the second function")
-            )
-        beta, gamma = sum_up(beta, sensitivity(sigma.omega)), sum_up(gamma, sigma.theta)
+    if first.gamma and (found := after_loss(first.beta, first.gamma, first.metric, second)) is not None:
+        beta, gamma = found, second.gamma
+    more_beta, more_gamma = relaxed_cost(sigma, second, sensitivity)
+    if math.isinf(more_beta):
+        raise InputError(
+            "sensitivity",
+            ("must be finite at the omega of a relaxed ", P("sigma")),
+            remedy="A mechanism declares it as metric_sensitivity.",
+        )
+    beta, gamma = sum_up(beta, more_beta), sum_up(gamma, more_gamma)
     max_drop = _lost(first, second)
     more = None if second.alpha is None else _finite(sigma.bound(second.alpha))
     alpha = _add(first.alpha, more, distortion=distortion)
@@ -108,9 +125,13 @@ def compose_accuracy(
 
 
 def compose_error(
-    first: ErrorSensitivity, second: ErrorSensitivity, *, sigma: DistortionSensitivity
+    first: ErrorSensitivity,
+    second: ErrorSensitivity,
+    *,
+    sigma: DistortionSensitivity,
+    sensitivity: MetricSensitivity | None = None,
 ) -> ErrorSensitivity:
-    """Derive the error sensitivity of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), γ = γ₁ + γ₂, τ₂∘τ₁.
+    """Derive the error sensitivity of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), γ = γ₂ or γ₁ + γ₂, τ₂∘τ₁.
 
     The same theorem for an input that already carries an error. The bound is infinite where a distance and a fraction
     of the values would have to be added.
@@ -121,6 +142,8 @@ def compose_error(
         Error sensitivities of M₁ and M₂.
     sigma
         Distortion sensitivity of f₁.
+    sensitivity
+        Δ_{f₂}; needed if ``sigma`` is relaxed and α₂ > 0.
 
     Returns
     -------
@@ -141,10 +164,19 @@ def compose_error(
     distortion = _distortion(first, second)
     unlike = (first.relative and not second.scales) or (second.relative and not first.relative and first.bound(0.0) > 0)
     more = None if second.alpha is None else sigma.bound(second.alpha)
+    more_beta, more_gamma = relaxed_cost(sigma, second, sensitivity)
+    kept = first.gamma > 0 and after_loss(0.0, first.gamma, first.metric, second) is not None
+    forgets = second.lossy_bound is not None or kept
+    lost = first.gamma if forgets else 0.0  # what is lost before the second step and not added up
+
+    def bound(beta: float, gamma: float = 0.0) -> float:
+        return math.inf if unlike else sum_up(second(first(beta, gamma), lost), more_beta)
+
     return ErrorSensitivity(
         alpha=_add(first.alpha, more, distortion=distortion),
-        gamma=min(sum_up(first.gamma, second.gamma), 1.0),
-        bound=lambda beta: math.inf if unlike else second.bound(first.bound(beta)),
+        gamma=min(sum_up(second.gamma, more_gamma, *(() if forgets else (first.gamma,))), 1.0),
+        bound=bound,
+        lossy_bound=None if first.lossy_bound is None else bound,
         metric=second.metric,
         takes=first.takes,
         max_drop=_lost(first, second),
@@ -221,14 +253,11 @@ def drop_move_accuracy(first: Accuracy, *, metric: Metric, eta: Number | None = 
     )
     if eta is None:
         return found
-    priced = Distortion("drop-move", eta=eta)
-    if first.alpha is None or first.relative or first.distortion not in (DROP, DROP_MOVE):
+    if found.relative or found.distortion not in (DROP, DROP_MOVE):
         raise InputError(
             "eta", "needs a known fraction left out and an absolute distance moved", remedy="Leave it out."
         )
-    assert priced.eta is not None
-    alpha = float_up(said(first.alpha) + priced.eta * said(moved))
-    return Accuracy(alpha=alpha, beta=0, gamma=first.gamma, unit=first.unit, distortion=priced, metric=metric)
+    return found.priced(eta)
 
 
 def laplace_accuracy(*, sensitivity: Number, epsilon: Number, gamma: Number) -> Accuracy:
@@ -265,7 +294,8 @@ def useful_accuracy(*, beta: Number, gamma: Number, psi: Number = 0) -> Accuracy
     """Translate (β, γ, ψ)-usefulness of Blum, Ligett and Roth (paper, App. Comparison_BLR).
 
     With ψ = 0 it is (0, β, γ)-accuracy. For half-space counts on the unit sphere, where ψ rotates the half-space, it is
-    (ψ, β, γ)-accuracy w.r.t. moving points: rotating the question moves every point by at most ψ.
+    (ψ, β, γ)-accuracy w.r.t. moving points: rotating the question moves every point by at most ψ. For other functions,
+    with the perturbation as an extra input, see :func:`perturbed_accuracy`.
 
     Parameters
     ----------
@@ -311,7 +341,9 @@ def _distortion(first: Accuracy | ErrorSensitivity, second: ErrorSensitivity) ->
     if first.alpha == 0 and not moved:
         return second.distortion
     for one, other in ((first.distortion, second.distortion), (second.distortion, first.distortion)):
-        if one == DROP and other.name == DROP_MOVE.name and not moved:  # what is dropped is so at any price of moving
+        if (
+            one == DROP and other.name.startswith(DROP_MOVE.name) and not moved
+        ):  # what is dropped is so at any price of moving
             return other
     if {first.distortion, second.distortion} == {DROP, DROP_MOVE}:
         return DROP_MOVE

@@ -11,7 +11,7 @@ from flexdp._core.domains import BETA, flag, function, integer
 from flexdp._core.exact import Number, exact, float_up
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P
-from flexdp.guarantees import DROP, Distortion, Metric
+from flexdp.guarantees import DROP, HISTOGRAM_DISTANCE, Distortion, Metric
 from flexdp.guarantees.measures import distortion_given, metric_given
 
 __all__ = [
@@ -68,6 +68,7 @@ class ErrorSensitivity:
         Loss that M itself is allowed.
     bound
         Upper bound of the output error as a function of an input error without loss, infinite where there is none.
+        Between histograms it may suppose that both hold equally many records.
     metric
         Metric of the output error.
     takes
@@ -82,12 +83,19 @@ class ErrorSensitivity:
         True if M's own error is relative to the values.
     merges
         True if buckets may be merged, so that a loss known of each of them is no longer known of each.
+    lossy_bound
+        Upper bound of the output error as a function of (β₁, γ₁), the error and the loss of the input, with no more
+        loss than ``gamma`` in the output. If it is left out, composition adds the losses up, except where ``bound`` is
+        finite at infinity and no larger there: what became of the lost mass then makes no difference.
 
     Examples
     --------
     >>> from flexdp.guarantees import DIFFERENCE
     >>> ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: 2 * beta, metric=DIFFERENCE).bound(1.5)
     3.0
+    >>> clipped = ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: min(beta, 10), metric=DIFFERENCE)
+    >>> clipped(1.5), clipped(1.5, 0.1)
+    (1.5, 10.0)
     """
 
     alpha: float | None
@@ -100,8 +108,11 @@ class ErrorSensitivity:
     scales: bool = False
     relative: bool = False
     merges: bool = False
+    lossy_bound: Callable[[float, float], float] | None = None
 
     def __post_init__(self) -> None:
+        if self.lossy_bound is not None:
+            function("lossy_bound", self.lossy_bound, "β and γ")
         if self.alpha is not None:
             object.__setattr__(self, "alpha", _double("alpha", self.alpha))
         object.__setattr__(self, "gamma", _double("gamma", self.gamma))
@@ -114,6 +125,37 @@ class ErrorSensitivity:
             object.__setattr__(self, "max_drop", integer("max_drop", self.max_drop, at_least=0))
         for name in ("scales", "relative", "merges"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))
+
+    def __call__(self, beta: float, gamma: float = 0.0) -> float:
+        """Bound τ^{α,γ}(β₁, γ₁): the output error for an input with error β₁ and loss γ₁, at this α and γ.
+
+        Parameters
+        ----------
+        beta
+            Error of the input.
+        gamma
+            Loss of the input.
+
+        Returns
+        -------
+        float
+            The bound; infinite where none is known.
+        """
+        if not gamma:
+            return self.bound(beta)
+        if self.lossy_bound is not None:
+            return float(self.lossy_bound(beta, gamma))
+        # Lost mass may be anywhere, so the bound for any two inputs serves; but lost histograms may be of another size.
+        return math.inf if self.takes == HISTOGRAM_DISTANCE else _at_infinity(self.bound)
+
+
+def _at_infinity(bound: MetricSensitivity) -> float:
+    """The bound for any two inputs; a function that is not defined there gives none."""
+    try:
+        found = float(bound(math.inf))
+    except (ArithmeticError, ValueError):
+        return math.inf
+    return math.inf if math.isnan(found) else found
 
 
 def _double(name: str, value: object) -> float:
@@ -262,3 +304,27 @@ def sigma_given(value: object) -> DistortionSensitivity:
     if not isinstance(value, DistortionSensitivity):
         raise InputError("sigma", "must be a DistortionSensitivity, for example identity()", given=safe_repr(value))
     return value
+
+
+def after_loss(beta: float, gamma: float, metric: Metric, second: ErrorSensitivity) -> float | None:
+    """τ₂(β₁, γ₁), by which the loss γ₁ is not added up; None where that is not known or would cost more error.
+
+    Histograms that were lost may be of another size than a bound on histograms supposes, unless it says so itself.
+    """
+    found = second(beta, gamma)
+    if second.lossy_bound is not None:
+        return None if math.isinf(found) else found
+    if metric == HISTOGRAM_DISTANCE or found > second.bound(beta) or math.isinf(found):
+        return None
+    return found
+
+
+def relaxed_cost(
+    sigma: DistortionSensitivity, second: ErrorSensitivity, sensitivity: MetricSensitivity | None
+) -> tuple[float, float]:
+    """The error and the loss that a relaxed σ adds; none where the second step distorts nothing."""
+    if not (sigma.omega or sigma.theta) or second.alpha == 0:
+        return 0.0, 0.0
+    if sensitivity is None:
+        raise InputError("sensitivity", ("is missing: a relaxed ", P("sigma"), " needs that of the second function"))
+    return (math.inf if math.isinf(sigma.omega) else sensitivity(sigma.omega)), sigma.theta

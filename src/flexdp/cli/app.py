@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from flexdp.cli.errors import Commands, run_and_exit
+from flexdp.cli.errors import Commands
 from flexdp.version import __version__
 
-__all__ = ["cli", "main"]
+__all__ = ["cli"]
 
 # Each command is a function of the same name in a module of the same name, loaded when it is called.
 _COMMANDS = (
@@ -20,6 +20,7 @@ _COMMANDS = (
     "plan",
     "experiment",
     "compare",
+    "audit",
     "demo",
     "ledger",
     "web",
@@ -40,13 +41,4 @@ _CODES = (
 )
 @click.version_option(__version__, prog_name="flexdp")
 def cli() -> None:
-    """Publish columns of a table with differential privacy that only ever leaves records out."""
-
-
-def main() -> None:
-    """Run the command line and exit with its code."""
-    run_and_exit(cli)
-
-
-if __name__ == "__main__":
-    main()
+    """Publish columns of a table with differential privacy that leaves records out instead of adding noise."""

@@ -9,7 +9,7 @@ import click
 
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, DELIMITER, ENCODING, FORMAT, SHEET, WRITTEN, all_of
+from flexdp.cli.options import AS_JSON, DELIMITER, ENCODING, FORMAT, IN_DATABASE, SHEET, WRITTEN, all_of
 
 __all__ = ["check"]
 
@@ -23,6 +23,7 @@ __all__ = ["check"]
     help="Type to read the columns as; default: the declared one, or number.",
 )
 @click.option("--zone", metavar="Z", help="Time zone, if datetimes are written with an offset.")
+@IN_DATABASE
 @all_of((DELIMITER, FORMAT, ENCODING, SHEET, *WRITTEN, AS_JSON))
 @click.pass_obj
 def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **options: Any) -> int:
@@ -34,7 +35,8 @@ def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **op
 
     run.kept = "nothing was printed"
     options["currency"] = list(options["currency"]) or None
-    found = checked(source, list(column) or None, **options)
+    table, place = options.pop("table"), source
+    found = checked(place if table is None else (place, table), list(column) or None, **options)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
     else:

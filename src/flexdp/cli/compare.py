@@ -23,8 +23,8 @@ __all__ = ["compare"]
     "statistic",
     default="max",
     show_default=True,
-    metavar="max|max_at_least:K|mode",
-    help="Statistic to compare.",
+    metavar="STAT",
+    help="Statistic to compare: max, max_at_least:K, mode, median, q0.9, range, support, …",
 )
 @click.option("--law", metavar="LAW", help="Simulated data: cauchy:45,4, normal:50,10, steps:540x50,490x50, …")
 @click.option("--records", default="10000", show_default=True, metavar="N", help="Number of records drawn from LAW.")
@@ -61,17 +61,17 @@ def compare(
     from dataclasses import asdict
 
     from flexdp.experiments.comparison import Comparison, parse_statistic
+    from flexdp.experiments.contenders import compared
     from flexdp.experiments.files import output_folder, write_whole
     from flexdp.experiments.paper import Experiment
     from flexdp.experiments.public import public_column
-    from flexdp.experiments.runner import chosen_mechanisms
     from flexdp.experiments.runner import run as study_of
     from flexdp.simulation.laws import StepNoise, parse_law
 
     if (law is None) == (source is None):
         raise click.UsageError("compare needs either --law LAW or FILE and COLUMN, not both.")
-    asked, grid, checked = chosen_mechanisms(mechanisms), epsilons(epsilon), settings_of(quick, settings)
     question = parse_statistic(statistic)
+    asked, grid, checked = compared(mechanisms, question), epsilons(epsilon), settings_of(quick, settings)
     if source is not None and column is None:
         raise click.UsageError("COLUMN must be named after FILE.")
     if out is not None:

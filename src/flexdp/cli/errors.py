@@ -20,6 +20,8 @@ With ``--json`` that line is a JSON object, and with ``--quiet`` it is all that 
 
 from __future__ import annotations
 
+import _thread
+import difflib
 import errno
 import io
 import json
@@ -39,6 +41,7 @@ from typing import Any, NoReturn
 import click
 
 from flexdp._core.text import visible
+from flexdp.cli.examples import with_examples
 from flexdp.cli.wording import speller
 from flexdp.errors import BudgetError, DataError, FlexdpError, InputError, LedgerError, P, UnavailableError
 
@@ -62,6 +65,7 @@ NOTHING_SURVIVED = 4
 VIOLATION = 5
 UNAVAILABLE = 6
 
+_MOMENT = 0.02  # seconds, after which a callback has ended
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -100,10 +104,13 @@ class Commands(click.Group):
         found: click.Command = getattr(import_module(f"flexdp.cli.{cmd_name}"), cmd_name)
         if not any(parameter.name == "quiet" for parameter in found.params):
             found.params.append(_quiet())
-        return found
+        return with_examples(cmd_name, found)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command, and remember its options for error messages."""
+        near = difflib.get_close_matches(args[0], self._names, n=1)
+        if near and args[0] not in self._names and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]}?")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             run = ctx.ensure_object(Run)
@@ -137,23 +144,52 @@ class _Terminated(BaseException):
         self.code = 128 + number
 
 
+_received: list[int] = []  # signals; an extension that one is raised in may turn it into another exception
+
+
 def _terminate(number: int, _frame: FrameType | None) -> None:
+    _received.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise _Terminated(number)
 
 
 def run_and_exit(group: click.Group) -> NoReturn:
     """Run the command that was typed, and exit with its code."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # Windows has no SIGHUP
-            signal.signal(getattr(signal, name), _terminate)
+    sys.unraisablehook = _not_raised
+    ours = [
+        getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)
+    ]  # not all on Windows
+    ours = [number for number in ours if signal.getsignal(number) is not signal.SIG_IGN]  # as under nohup
+    for number in ours:
+        signal.signal(number, _terminate)
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115  (closed by the caller: nobody to tell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a locale without Greek letters is no reason to fail
-    code = guarded(group)
+    try:
+        code = guarded(group)
+    except (KeyboardInterrupt, _Terminated):  # a second one, while the first was being reported
+        code = 128 + signal.SIGINT
+    for number in ours:
+        signal.signal(number, signal.SIG_DFL)  # what is left takes no time, and a traceback would say nothing
     if any(thread.name == "flexdp-count" for thread in threading.enumerate()):
         os._exit(code)  # a read that nothing can wake must not keep the process
     sys.exit(code)
+
+
+def _not_raised(failure: sys.UnraisableHookArgs) -> None:
+    """Raise a signal that arrived inside a callback again, outside of it; other failures there are not shown.
+
+    Their text may quote a record, and whatever they prevented fails by itself.
+    """
+    number = signal.SIGINT if isinstance(failure.exc_value, KeyboardInterrupt) else None
+    if isinstance(failure.exc_value, _Terminated):
+        number = signal.Signals(failure.exc_value.code - 128)
+    if number is not None:
+        again = threading.Timer(_MOMENT, _thread.interrupt_main, (number,))
+        again.daemon = True
+        again.start()
 
 
 def guarded(group: click.Group) -> int:
@@ -179,21 +215,32 @@ def guarded(group: click.Group) -> int:
     except LedgerError as refusal:
         return _complain(run, f"{refusal}.", UNAVAILABLE if refusal.retry else BAD_INPUT, "LedgerError")
     except FlexdpError as refusal:
+        if _received:
+            return _complain(run, *_ended_by(run, _received[0]))
         code = UNAVAILABLE if isinstance(refusal, DataError) else BAD_INPUT
         return _complain(run, str(refusal), code, type(refusal).__name__)
     except (click.Abort, KeyboardInterrupt):
-        return _complain(run, f"interrupted; {run.cost}.", 128 + signal.SIGINT, "Interrupted")
+        return _complain(run, *_ended_by(run, signal.SIGINT))
     except _Terminated as ended:
-        return _complain(run, f"terminated by a signal; {run.cost}.", ended.code, "Terminated")
+        return _complain(run, *_ended_by(run, ended.code - 128))
     except (BrokenPipeError, SystemExit):  # the reader of our output has closed the pipe; click leaves that way too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as failure:  # noqa: BLE001  (its text may hold a record)
         kind = type(failure).__name__
+        if _received:
+            return _complain(run, *_ended_by(run, _received[0]))
         if isinstance(failure, OSError) and (run.spent or failure.errno in _FULL):
             return _complain(run, f"could not write the output; {run.cost}.", BAD_INPUT, kind)
         return _complain(run, f"an unexpected {kind} stopped flexdp; {run.cost}.", UNEXPECTED, kind)
     return code if isinstance(code, int) else 0
+
+
+def _ended_by(run: Run, number: int) -> tuple[str, int, str]:
+    """Message, exit code and kind of an end by a signal."""
+    if number == signal.SIGINT:
+        return f"interrupted; {run.cost}.", 128 + number, "Interrupted"
+    return f"terminated by a signal; {run.cost}.", 128 + number, "Terminated"
 
 
 def _complain(run: Run, message: str, code: int, kind: str, parameter: str | None = None) -> int:

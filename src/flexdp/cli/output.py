@@ -64,10 +64,10 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     asked = request.questions[0].wanted
     if asked is not None:
         listed = list(dict.fromkeys((*asked.words, *words)))
-        if not request.questions[0].bucketed and len(listed) > len(asked.words):
+        if not request.budgets and len(listed) > len(asked.words):
             rule = f": {safe_repr(listed[-1])} was not asked for, and without buckets nothing can be read off"
             raise InputError("stat", rule, remedy=("Give it to ", P("ask"), ", or give ", P("width"), "."))
-        if request.questions[0].bucketed and not words:
+        if request.budgets and not words:
             listed += [word for word in ("max", "min", "median", "q0.99") if word not in listed]
         return [
             StatQuery(word, partial(_answered, word)) if word in asked.words else _question(word, kinds, points)

@@ -8,7 +8,7 @@ import click
 
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, bounds_pair
+from flexdp.cli.options import AS_JSON, bounds_pair, comma_separated, group_options
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
 from flexdp.planning import Advice
@@ -26,6 +26,7 @@ __all__ = ["plan"]
 @click.option("--lose-share", metavar="A", help="Target: maximum share of the records lost, e.g. 0.02.")
 @click.option("--width", metavar="W", help="Bucket width.")
 @click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05.")
+@click.option("--edges", metavar="E,E,…", callback=comma_separated, help="Bucket edges, ascending.")
 @click.option("--bounds", metavar="LO:HI", callback=bounds_pair, help="Public bounds of the values.")
 @click.option("--buckets", metavar="T", help="Number of buckets; with --bounds, this sets the width.")
 @click.option(
@@ -33,12 +34,16 @@ __all__ = ["plan"]
     type=click.Choice(["integer", "number", "text", "date", "datetime"]),
     help="Type of the column; default: number, or as the public sample declares it.",
 )
+@click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable.")
+@click.option("--groups", metavar="G,G,…", callback=comma_separated, help="Groups that are declared, as in a release.")
+@click.option("--groups-about", metavar="N", help="Approximate number of groups that are not known.")
 @click.option(
     "--max-buckets-per-unit", metavar="K", help="Protect a person: maximum number of buckets one person may count in."
 )
 @click.option("--releases", default="1", show_default=True, metavar="M", help="Number of releases that share ε and δ.")
 @click.option("--simulate", metavar="LAW", help="Simulated data: normal, normal:50,15, lognormal:median=30,sigma=1, …")
 @click.option("--ask", multiple=True, metavar="S", help="Statistic to answer directly: max, q0.99, …; repeatable.")
+@click.option("--stat", "-s", "stats", multiple=True, metavar="S", help="Statistic to read off buckets; repeatable.")
 @click.option("--seed", default="0", show_default=True, metavar="S", help="Seed of the trials on simulated data.")
 @click.option("--public-sample", nargs=2, metavar="FILE COLUMN", help="Public data, to show what to expect.")
 @AS_JSON
@@ -50,13 +55,18 @@ def plan(
     public_sample: tuple[str, str] | None,
     kind: Any,
     ask: tuple[str, ...],
+    stats: tuple[str, ...],
+    by: tuple[str, ...],
+    groups: list[str] | None,
     **options: Any,
 ) -> int:
     """Choose ε, δ and buckets, and see what will be lost. Reads no private data and spends nothing."""
     sample = None
     if public_sample is not None:
         sample, kind = _sample(*public_sample, kind, options)
-    advice: Advice = advice_for(kind=kind or "number", public_sample=sample, ask=list(ask) or None, **options)
+    labels = group_options(by, None, groups)
+    options |= {"by": labels["by"], "groups": labels["groups"], "stats": list(stats) or None, "ask": list(ask) or None}
+    advice: Advice = advice_for(kind=kind or "number", public_sample=sample, **options)
     text = advice.to_json(indent=2) if as_json else visible_lines(advice.text((run or Run()).spell))
     click.echo(text)
     return 0
@@ -69,7 +79,7 @@ def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -
 
     if is_database(file):
         raise InputError("public_sample", "must be a file, not a database", remedy="Write the column to a file first.")
-    numbers = any(options[name] is not None for name in ("width", "relative", "bounds", "buckets"))
+    numbers = any(options[name] is not None for name in ("width", "relative", "edges", "bounds", "buckets"))
     ways: list[dict[str, Any]] = [{"kind": kind}, {"kind": kind, "zone": "UTC"}]  # where days begin matters little here
     if kind is None and numbers:
         ways.append({"kind": "number"})

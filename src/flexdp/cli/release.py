@@ -119,8 +119,10 @@ def publish(
             raise
         unwritten = True
     _tell_cost(published, payer, payment)
+    if output is not None and not unwritten:
+        click.echo(f"Wrote {visible(output)}.", err=True)
     each = list(published.values()) if request.separately else [published]
-    if not told or not all(one.survived for one in each):
+    if not told or not all(one.survived and (one.auto is None or one.auto.chosen) for one in each):  # nothing, or few
         for line in how_it_was_read(request):
             click.echo(visible(spelled(line, run.spell)), err=True)
     if unwritten and not as_json:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from flexdp._core.text import safe_repr
+from flexdp._core.text import safe_repr, visible
 from flexdp._release.api import Release, Releases
 from flexdp._release.json import SCHEMA_OF_SEVERAL, parse
 from flexdp.cli.output import AtomicFile, json_answer
@@ -41,7 +41,7 @@ def report(source: str, output: str | None, column: str | None, as_json: bool) -
         contents = [_content(each) for each in (json.loads(text)["releases"] if several else [json.loads(text)])]
     except (InputError, TypeError, AttributeError) as refusal:
         remedy = str(refusal) if isinstance(refusal, InputError) else _REMEDY
-        raise InputError("source", f": {safe_repr(source)} is no valid release", remedy=remedy) from None
+        raise InputError("source", f": {safe_repr(source)} is not a valid release", remedy=remedy) from None
     if output is not None or not as_json:
         html = _page(contents, several=several)
         try:
@@ -51,6 +51,8 @@ def report(source: str, output: str | None, column: str | None, as_json: bool) -
             raise InputError("output", f": could not write {safe_repr(output)}", remedy="Is the disk full?") from None
         if output is None:
             click.echo(html, nl=False)
+        else:
+            click.echo(f"Wrote {visible(output)}.", err=True)
     if as_json:
         documents = [_with_answers(content, released) for content, released in contents]
         whole = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if several else documents[0]

@@ -30,7 +30,7 @@ _MEASURED = (
         "mechanisms",
         multiple=True,
         metavar="NAME",
-        help="Mechanism to run; repeatable; default: all nine.",
+        help="Mechanism to run; repeatable; default: all ten. With compare, also module:function.",
     ),
     click.option("--epsilon", "-e", metavar="E,E,…", help="Values of ε; default: twelve from 0.05 to 2."),
     click.option("--delta", "-d", default="1/1048576", show_default=True, metavar="D", help="δ of every mechanism."),

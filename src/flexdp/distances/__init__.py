@@ -9,16 +9,37 @@ decides whether enough mass is transported.
 
 from __future__ import annotations
 
-from flexdp.distances.coupling import Coupling, Transport
+from flexdp.distances.coupling import Completed, Coupling, Transport
 from flexdp.distances.inputs import Weighted
 from flexdp.distances.lossy import lossy_w1, lossy_winf, total_variation
+from flexdp.distances.metrics import (
+    Chebyshev,
+    Cyclic,
+    Discrete,
+    EditDistance,
+    Euclidean,
+    GroundMetric,
+    Manhattan,
+    Product,
+    Spherical,
+)
 from flexdp.distances.problem import Metric
 from flexdp.distances.sets import Farthest, hausdorff
 
 __all__ = [
+    "Chebyshev",
+    "Completed",
     "Coupling",
+    "Cyclic",
+    "Discrete",
+    "EditDistance",
+    "Euclidean",
     "Farthest",
+    "GroundMetric",
+    "Manhattan",
     "Metric",
+    "Product",
+    "Spherical",
     "Transport",
     "Weighted",
     "hausdorff",

@@ -3,17 +3,94 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_INT64", "Coupling", "Transport", "total"]
+from flexdp._core.domains import choice
+from flexdp.errors import InputError
+
+__all__ = ["LARGEST_INT64", "Completed", "Coupling", "Side", "Transport", "total"]
 
 LARGEST_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Side:
+    """One of two distributions that were coupled: points, their masses, and the caller's index of each."""
+
+    points: Sequence[Any]
+    masses: Sequence[int]
+    index: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Completed(Sequence[tuple[Any, Any, Fraction]]):
+    """A lossy coupling as a joint distribution: triples (x, y, mass) of points whose masses sum to one.
+
+    It is a member of Φ^γ(P, Q), the γ-lossy couplings of the paper, for every γ of at least ``loss``.
+
+    Parameters
+    ----------
+    triples
+        The pairs of points and their masses.
+    loss
+        Δ(φ₁, P) + Δ(φ₂, Q): total variation between the marginals and the distributions that were coupled.
+
+    Examples
+    --------
+    >>> from flexdp.distances import lossy_winf
+    >>> joint = lossy_winf([0, 1, 2, 100], [0, 1, 2, 3], gamma="1/4").coupling.completed()
+    >>> joint[-1], joint.loss
+    ((100, 100, Fraction(1, 4)), Fraction(1, 4))
+    >>> joint.marginals()[1]
+    {0: Fraction(1, 4), 1: Fraction(1, 4), 2: Fraction(1, 4), 100: Fraction(1, 4)}
+    """
+
+    triples: tuple[tuple[Any, Any, Fraction], ...]
+    loss: Fraction
+
+    def __len__(self) -> int:
+        return len(self.triples)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[Any, Any, Fraction]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[tuple[Any, Any, Fraction], ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Any:
+        """Return one triple, or those of a slice.
+
+        Parameters
+        ----------
+        place
+            Index or slice.
+
+        Returns
+        -------
+        tuple
+            Two points and their mass, or several such.
+        """
+        return self.triples[place]
+
+    def marginals(self) -> tuple[dict[Hashable, Fraction], dict[Hashable, Fraction]]:
+        """Return both marginal distributions.
+
+        Returns
+        -------
+        tuple of (dict, dict)
+            Masses by point.
+        """
+        both: tuple[dict[Hashable, Fraction], dict[Hashable, Fraction]] = ({}, {})
+        for x, y, mass in self.triples:
+            for marginal, point in zip(both, (x, y), strict=True):
+                marginal[point] = marginal.get(point, Fraction(0)) + mass
+        return both
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +107,8 @@ class Coupling(Sequence[tuple[int, int, Fraction]]):
         Mass of each triple in units of 1/``denominator``.
     denominator
         Total mass of each distribution in the same units.
+    sides
+        The two distributions, where they have points in common, for :meth:`completed`.
 
     Examples
     --------
@@ -43,6 +122,7 @@ class Coupling(Sequence[tuple[int, int, Fraction]]):
     targets: NDArray[np.int64]
     numerators: NDArray[Any]
     denominator: int
+    sides: Callable[[], tuple[Side, Side]] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.numerators)
@@ -82,6 +162,54 @@ class Coupling(Sequence[tuple[int, int, Fraction]]):
     def mass(self) -> Fraction:
         """Fraction of each distribution that is transported."""
         return Fraction(total(self.numerators), self.denominator)
+
+    def completed(self, side: Literal["p", "q"] = "p") -> Completed:
+        """Return a joint distribution: what is not transported stays where it is, on the diagonal.
+
+        The marginal on ``side`` is then that distribution itself, and the whole loss lies on the other one.
+
+        Parameters
+        ----------
+        side
+            "p" if what is left of the first distribution stays, "q" if that of the second.
+
+        Returns
+        -------
+        Completed
+            A member of Φ^γ, within the same distance, for the γ of the coupling.
+
+        Raises
+        ------
+        InputError
+            The points are known only by a matrix of distances, and have no diagonal.
+
+        Examples
+        --------
+        >>> from flexdp.distances import Weighted, lossy_winf
+        >>> lossy_winf(["a", "b"], ["b", "c"], gamma="1/2", metric=lambda x, y: float(x != y)).coupling.completed("q")
+        Completed(triples=(('b', 'b', Fraction(1, 2)), ('c', 'c', Fraction(1, 2))), loss=Fraction(1, 2))
+        """
+        keep = ("p", "q").index(choice("side", side, ("p", "q")))
+        if self.sides is None:
+            raise InputError("metric", "gives the points no diagonal: they are known by a matrix of distances alone")
+        sides = self.sides()
+        points = [dict(zip(each.index, map(_hashable, each.points), strict=True)) for each in sides]
+        triples = [(points[0][i], points[1][j], mass) for i, j, mass in self]
+        left = dict(zip(sides[keep].index, sides[keep].masses, strict=True))
+        used = (self.sources, self.targets)[keep]
+        for i, mass in zip(used.tolist(), self.numerators.tolist(), strict=True):
+            left[i] -= mass
+        triples += [(points[keep][i],) * 2 + (Fraction(m, self.denominator),) for i, m in left.items() if m]
+        found = Completed(tuple(triples), Fraction(0))
+        excess = dict(found.marginals()[1 - keep])
+        for point, mass in zip(sides[1 - keep].points, sides[1 - keep].masses, strict=True):
+            key = _hashable(point)
+            excess[key] = excess.get(key, Fraction(0)) - Fraction(mass, self.denominator)
+        return Completed(tuple(triples), sum(map(abs, excess.values()), Fraction(0)) / 2)
+
+
+def _hashable(point: Any) -> Any:
+    return tuple(point.tolist()) if isinstance(point, np.ndarray) else point
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
-from flexdp.distances.inputs import are_dates, line_coordinates
+from flexdp.distances.axioms import Amount
+from flexdp.distances.ground import called, ranked
+from flexdp.distances.inputs import Measure, are_dates, line_coordinates
 from flexdp.errors import InputError, P
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
@@ -69,13 +71,16 @@ def _sides(x: Histogram, y: Histogram) -> _Sides:
     return _Sides(*line_coordinates(x.keys, y.keys, ("x", "y")), x.counts.astype(kind), y.counts.astype(kind))
 
 
-def least_radius(x: Histogram, y: Histogram) -> Fraction | None:
+def least_radius(x: Histogram, y: Histogram, metric: Any = None) -> Fraction | None:
     """Return the least b within which every record of y can be matched to one of x; None if x has too few."""
     check_histograms(x, y)
     if y.size > x.size:
         return None
     if not y.size:
         return Fraction(0)
+    if metric is not None:
+        found, levels = _embed_by(x, y, metric)
+        return Fraction(levels[int(found.value)])
     if x.keys.ndim == 2:
         return Fraction(_embed_points(x, y).value)
     s = _sides(x, y)
@@ -97,14 +102,29 @@ def _embed_points(x: Histogram, y: Histogram) -> _transport.Threshold:
     return _transport.least_threshold(cost, x.counts.astype(kind), y.counts.astype(kind), y.size)
 
 
-def embedding(x: Histogram, y: Histogram) -> tuple[Dropped, Moved] | None:
+def _embed_by(x: Histogram, y: Histogram, metric: Any) -> tuple[_transport.Threshold, list[Amount]]:
+    """Embed y in x within the least distance by a metric: its rank among all distances, and those distances."""
+    kind: Any = np.int64 if x.size <= LARGEST_COUNT else object
+    here, there = [key for key, _ in x.items()], [key for key, _ in y.items()]
+    _transport.check_pairs(len(here), len(there))
+    if callable(metric):
+        ranks, levels = ranked(called(metric, here, there, ("x", "y")))
+    else:
+        cost = _transport.cost_matrix(Measure(x.keys, None, None), Measure(y.keys, None, None), metric)
+        ranks, levels = ranked(cost.tolist())
+    return _transport.least_threshold(ranks, x.counts.astype(kind), y.counts.astype(kind), y.size), levels
+
+
+def embedding(x: Histogram, y: Histogram, metric: Any = None) -> tuple[Dropped, Moved] | None:
     """Choose the records of x that become those of y, within the least distance: those dropped, and those moved."""
     check_histograms(x, y)
     if y.size > x.size:
         return None
     if not y.size:
         return tuple(x.items()), ()
-    if x.keys.ndim == 2:
+    if metric is not None:
+        pieces = _embed_by(x, y, metric)[0].pieces
+    elif x.keys.ndim == 2:
         pieces = _embed_points(x, y).pieces
     else:
         s = _sides(x, y)

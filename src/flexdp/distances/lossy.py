@@ -30,7 +30,7 @@ def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: Metric = None) -> Tran
 
     It is the least b such that all but a fraction γ of the mass can be moved from P to Q by at most b (paper, Def.
     infty-delta-wass-dist). W∞_γ ≤ b if and only if mass 1 − γ can be transported within distance b (Strassen), so the
-    value is 0 or the distance between two of the points. On the line it is sup |F⁻¹ − G⁻¹| for γ = 0, and otherwise
+    value is 0 or the distance between two of the points. On the line it is sup ``|F⁻¹ − G⁻¹|`` for γ = 0, and otherwise
     found by a search with a linear-time matching; under any other metric, by maximum flows.
 
     Parameters

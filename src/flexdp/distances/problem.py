@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances import transport as _transport
-from flexdp.distances.coupling import Coupling
+from flexdp.distances.coupling import Coupling, Side
+from flexdp.distances.ground import checked_costs
 from flexdp.distances.inputs import Measure, are_dates, line_coordinates, read, read_weights
 from flexdp.distances.line import Pieces
 from flexdp.errors import InputError, P
@@ -45,7 +46,16 @@ class Problem:
 
     def plan(self, pieces: Pieces, total: int) -> Callable[[], Coupling]:
         """Return a function that makes the coupling, over the points as they were passed."""
-        return lambda: Coupling(self.p.given(pieces.sources), self.q.given(pieces.targets), pieces.masses, total)
+        sides = None if isinstance(self.metric, np.ndarray) else lambda: (side(self.p, total), side(self.q, total))
+        return lambda: Coupling(self.p.given(pieces.sources), self.q.given(pieces.targets), pieces.masses, total, sides)
+
+
+def side(measure: Measure, total: int) -> Side:
+    """A distribution with masses that sum to ``total``, as a coupling completes itself by it."""
+    points = list(measure.points) if measure.points.ndim == 2 else measure.points.tolist()
+    masses = [1] * len(points) if measure.masses is None else measure.masses.tolist()
+    factor = total // measure.total
+    return Side(points, [mass * factor for mass in masses], measure.given(np.arange(len(points))).tolist())
 
 
 def make_problem(
@@ -68,7 +78,7 @@ def make_problem(
                     ".",
                 ),
             )
-        costs = _transport.checked_costs(metric.astype(np.float64))
+        costs = checked_costs(metric.astype(np.float64))
         first, second = (read_weights(name, z, size) for name, z, size in zip(names, (p, q), costs.shape, strict=True))
         return Problem(first, second, costs, None)
     first, second = read(names[0], p), read(names[1], q)

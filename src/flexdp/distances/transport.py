@@ -16,17 +16,21 @@ from numpy.typing import NDArray
 
 from flexdp._core.extras import extra
 from flexdp._core.text import thousands
+from flexdp.distances.axioms import check_axioms, labels_of, sample
+from flexdp.distances.ground import called, checked_costs
 from flexdp.distances.inputs import Measure, line_coordinates
 from flexdp.distances.line import Pieces
 from flexdp.errors import InputError, P
 
-__all__ = ["METRIC", "Edges", "Threshold", "cheapest", "check_pairs", "checked_costs", "cost_matrix", "least_threshold"]
+__all__ = ["METRIC", "Edges", "Threshold", "cheapest", "check_pairs", "cost_matrix", "least_threshold"]
 
 _USE = "a distance in several dimensions or with a metric"
 METRIC = "must be a name, a function of two points or a two-dimensional array of distances"
+_METRICS = ("euclidean", "cityblock", "chebyshev")
+_MOST_CHECKED = 60  # points on which the axioms of another metric are checked
 _LARGEST_FLOW = 2**31 - 1  # scipy's maximum flow uses 32-bit integers, which wrap
 _MOST_PAIRS = 50_000_000  # entries of a cost matrix
-_MOST_VARIABLES = 4_000_000  # variables of a linear programme
+_MOST_VARIABLES = 4_000_000  # variables of a linear program
 
 
 def check_pairs(rows: int, columns: int, most: int = _MOST_PAIRS) -> None:
@@ -43,44 +47,37 @@ def cost_matrix(p: Measure, q: Measure, metric: Any) -> NDArray[np.float64]:
     """Return all pairwise distances under a metric named as for scipy's ``cdist``, or a function of two points."""
     check_pairs(len(p), len(q))
     if callable(metric):
-        return _called(p.points, q.points, metric)
+        here, there = (list(z.points) if z.points.ndim == 2 else z.points.tolist() for z in (p, q))
+        return np.array([[float(cell) for cell in row] for row in called(metric, here, there, ("p", "q"))])
     if not isinstance(metric, str):
         raise InputError("metric", METRIC)
+    pair = (p.points, q.points) if p.points.ndim == 2 else line_coordinates(p.points, q.points)
+    x, y = (np.asarray(z, dtype=np.float64).reshape(len(z), -1) for z in pair)
+    cost = checked_costs(_named(x, y, metric))
+    if metric not in _METRICS:  # some of scipy's are none
+        both = np.concatenate((x, y))
+        places = sample(len(both), _MOST_CHECKED)
+        labels = labels_of("p", len(x), quoted=False), labels_of("q", len(y), quoted=False)
+        check_axioms(
+            "metric",
+            _named(both[places], both[places], metric),
+            lambda k: labels[0](places[k]) if places[k] < len(x) else labels[1](places[k] - len(x)),
+            symmetric=True,
+            infinite=False,
+        )
+    return cost
+
+
+def _named(x: NDArray[np.float64], y: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     with extra("lab", "scipy", _USE):
         from scipy.spatial.distance import cdist
 
-    x, y = (p.points, q.points) if p.points.ndim == 2 else line_coordinates(p.points, q.points)
     try:
-        cost: NDArray[np.float64] = cdist(
-            *(np.asarray(z, dtype=np.float64).reshape(len(z), -1) for z in (x, y)), metric
-        )
+        cost: NDArray[np.float64] = cdist(x, y, metric)
     except (ValueError, TypeError):
         raise InputError(
             "metric", "must be a name known to scipy.spatial.distance.cdist, such as 'cityblock'"
         ) from None
-    return checked_costs(cost)
-
-
-def checked_costs(cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distances if all are finite and non-negative, else raise an error."""
-    if not np.isfinite(cost).all() or (cost < 0).any():
-        raise InputError("metric", "must give finite, non-negative distances between these points")
-    return cost
-
-
-def _called(x: NDArray[Any], y: NDArray[Any], metric: Any) -> NDArray[np.float64]:
-    here, there = list(x) if x.ndim == 2 else x.tolist(), list(y) if y.ndim == 2 else y.tolist()
-    try:
-        cost = np.array([[float(metric(u, v)) for v in there] for u in here])
-        back = np.array([[float(metric(v, u)) for v in there] for u in here])
-        own = [float(metric(u, u)) for u in (*here, *there)]
-    except (TypeError, ValueError):
-        raise InputError("metric", "must accept two points and return a number") from None
-    checked_costs(cost)
-    if any(own):
-        raise InputError("metric", "must be 0 from each point to itself")
-    if not np.allclose(cost, back, rtol=1e-9, atol=0):  # the order of summation may change the last digits
-        raise InputError("metric", "must be symmetric on these points")
     return cost
 
 
@@ -301,7 +298,7 @@ def _vertex(
     if not solved.success:
         raise InputError(
             "p",
-            ("and ", P("q"), " must have weights of similar magnitude for the linear programme"),
+            ("and ", P("q"), " must have weights of similar magnitude for the linear program"),
             remedy="Round the weights.",
         )
     mass: NDArray[np.float64] = solved.x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,17 @@ class Errors(NamedTuple):
 
     actual: NDArray[np.float64]
     flexible: NDArray[np.float64]
+
+
+class Measured(Protocol):
+    """A data set whose errors can be measured."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of records in each bucket."""
+
+    def errors(self, outputs: Any) -> Errors:
+        """Return the errors of outputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +64,6 @@ def case(counts: NDArray[np.int64], statistic: Readable, alpha: Fraction, ties: 
     return Case(counts, truth.astype(np.float64), explained.astype(np.float64))
 
 
-def blind_error(case: Case) -> float:
+def blind_error(case: Measured) -> float:
     """Return the mean error of a random guess, in percent of B."""
     return float(case.errors(np.arange(len(case.counts), dtype=np.float64)).actual.mean())

@@ -26,8 +26,10 @@ from flexdp.baselines.base import Empty, Ties
 from flexdp.errors import InputError
 from flexdp.experiments.cases import Case, case
 from flexdp.experiments.paper import ALPHA, DELTA, Experiment
+from flexdp.experiments.reading import AnyCase, any_case, is_plain, read_outputs
 from flexdp.simulation.laws import Binning, StepNoise
 from flexdp.simulation.streams import Generator, stream
+from flexdp.statistics import Max, MaxAtLeast, Mode, Support
 
 __all__ = [
     "QUANTILES",
@@ -163,7 +165,9 @@ class Contender(Protocol):
     def refuse(self, epsilon: Fraction, settings: Settings) -> None:
         """Raise an error if the mechanism does not support these parameters."""
 
-    def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
+    def outputs(
+        self, case: Case | AnyCase, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator
+    ) -> Any:
         """Return one output per run, as a place among the buckets."""
 
 
@@ -190,7 +194,12 @@ class _Named:
                 remedy=(*remedy, f" Change it, or leave out {shown}."),
             ) from None
 
-    def outputs(self, case: Case, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator) -> Any:
+    def outputs(
+        self, case: Case | AnyCase, experiment: Experiment, epsilon: Fraction, settings: Settings, rng: Generator
+    ) -> Any:
+        if not is_plain(experiment.statistic):
+            budget: dict[str, Any] = {"epsilon": epsilon, "delta": settings.delta, "empty": settings.empty}
+            return read_outputs(self.baseline, case, experiment.statistic, settings.runs, rng, **budget)
         run: Callable[..., Any] = self.baseline.run
         ties = {} if settings.ties == "smallest" else {"ties": settings.ties}
         return run(
@@ -248,11 +257,14 @@ class Cell:
 
 
 @lru_cache(maxsize=16)  # the experiments of a study and of one variant
-def cases(experiment: Experiment, settings: Settings) -> tuple[Case, ...]:
+def cases(experiment: Experiment, settings: Settings) -> tuple[Case | AnyCase, ...]:
     """Return all data sets of an experiment, which are the same for every mechanism."""
     law = experiment.switched(binning=settings.binning, noise=settings.step_noise).law
     rows = (law.counts(stream(settings.seed, "data", experiment.name, i)) for i in range(settings.datasets))
-    return tuple(case(row, experiment.statistic, settings.alpha, settings.ties) for row in rows)
+    asked = experiment.statistic
+    if isinstance(asked, Max | MaxAtLeast | Mode):
+        return tuple(case(row, asked, settings.alpha, settings.ties) for row in rows)
+    return tuple(any_case(row, asked, settings.alpha) for row in rows)
 
 
 def measure(experiment: Experiment, mechanism: Contender, epsilon: Fraction, settings: Settings) -> Cell:
@@ -261,7 +273,9 @@ def measure(experiment: Experiment, mechanism: Contender, epsilon: Fraction, set
     everything = np.empty((settings.datasets, settings.runs))
     for place, each in enumerate(cases(experiment, settings)):
         rng = stream(settings.seed, "run", experiment.name, place, mechanism.name, epsilon)
-        outputs = _checked(mechanism.outputs(each, experiment, epsilon, settings, rng), mechanism.name, settings.runs)
+        given = mechanism.outputs(each, experiment, epsilon, settings, rng)
+        outputs: Any = _checked_sets if isinstance(experiment.statistic, Support) else _checked
+        outputs = outputs(given, mechanism.name, settings.runs)
         actual, flexible = each.errors(outputs)
         percent_actual.append(round(float(actual.mean()), _DECIMALS))
         percent_flexible.append(round(float(flexible.mean()), _DECIMALS))
@@ -312,6 +326,21 @@ def _checked(outputs: Any, name: str, runs: int) -> NDArray[np.float64]:
     if not np.isfinite(numbers).all():
         raise InputError("mechanism", f"{safe_repr(name)} returned an output that is not a finite number")
     return numbers
+
+
+def _checked_sets(outputs: Any, name: str, runs: int) -> list[Any]:
+    """Return one set of buckets per run."""
+    listed = elements(outputs)
+    sets = None if listed is None else [elements(each) for each in listed]
+    if sets is None or any(each is None for each in sets):
+        raise InputError("mechanism", f"{safe_repr(name)} must return a set of buckets for each run")
+    if len(sets) != runs:
+        raise InputError(
+            "mechanism",
+            f"{safe_repr(name)} must return one output for each of the {runs} runs",
+            given=f"{len(sets)} outputs",
+        )
+    return sets
 
 
 def _step_noise(value: object) -> StepNoise | None:

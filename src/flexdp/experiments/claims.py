@@ -25,8 +25,8 @@ class Judgement:
     ----------
     claim
         The statement.
-    ours, bns
-        The reading: the mechanism and calibration meant, or None if the statement does not depend on it.
+    ours, bns, sanpoints
+        The reading: the mechanism, calibration and rules meant, or None if the statement does not depend on it.
     outcomes
         "holds", "fails" or "undecided" at each ε.
     failing
@@ -49,6 +49,7 @@ class Judgement:
     claim: Claim
     ours: str | None
     bns: str | None
+    sanpoints: str | None
     outcomes: dict[Fraction, Outcome]
     failing: dict[str, list[Fraction]]
     closest: dict[Fraction, Check]
@@ -98,7 +99,7 @@ class Judgement:
     @property
     def reading(self) -> str:
         """The reading in words; empty if there is only one."""
-        return ", ".join(word for word in (self.ours, self.bns) if word)
+        return ", ".join(word for word in (self.ours, self.bns, self.sanpoints) if word)
 
 
 def verdict(outcomes: dict[Fraction, Outcome]) -> str:
@@ -182,6 +183,7 @@ def _judged(claim: Claim, study: Study, reading: Reading) -> Judgement:
         claim=claim,
         ours=reading.ours if claim.of_ours else None,
         bns=reading.bns if claim.of_bns else None,
+        sanpoints=reading.sanpoints if claim.of_sanpoints else None,
         outcomes=outcomes,
         failing=failing,
         closest=closest,

@@ -14,18 +14,20 @@ from numpy.typing import NDArray
 from flexdp._core.domains import array, function, integer, path_text, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import is_short, plain_scalar, safe_repr
-from flexdp.baselines.base import Empty, Readable, Ties
+from flexdp.baselines.base import Empty, Ties
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Settings, epsilon_grid
 from flexdp.experiments.contenders import contenders, is_a, labelled
 from flexdp.experiments.figure import png, svg
 from flexdp.experiments.files import write_whole
 from flexdp.experiments.paper import ALPHA, DELTA, EPSILONS, Experiment
+from flexdp.experiments.reading import Asked
 from flexdp.experiments.results import Row, results_csv, rows, short_table
 from flexdp.experiments.runner import Progress, Study, run
 from flexdp.histogram import Histogram
 from flexdp.simulation.laws import Fixed, Law, parse_law
-from flexdp.statistics import Max, MaxAtLeast, Mode, parse
+from flexdp.statistics import parse
+from flexdp.statistics.base import statistic_given
 
 __all__ = ["Comparison", "compare", "parse_statistic"]
 
@@ -130,7 +132,7 @@ class Comparison:
 def compare(
     mechanisms: Any,
     data: Any,
-    statistic: Readable | str,
+    statistic: Asked | str,
     *,
     epsilon: Any = EPSILONS,
     delta: Number = DELTA,
@@ -148,13 +150,15 @@ def compare(
     Parameters
     ----------
     mechanisms
-        A name, a baseline or a function ``mechanism(counts, rng)`` (see :mod:`flexdp.experiments.contenders`), a list
-        of these, or a mapping from names to them.
+        A name, a baseline, a :class:`~flexdp.mechanisms.Mechanism`, a function ``mechanism(counts, rng)`` or its name
+        "module:function" (see :mod:`flexdp.experiments.contenders`), a list of these, or a mapping from names to them.
     data
         A law or its text ("cauchy:45,4"), an array of counts, a Histogram with keys 0, …, B − 1, or a list or mapping
         of these, each of which becomes a panel. A law is drawn ``datasets`` times; fixed counts are reused as they are.
     statistic
-        ``Max()``, ``MaxAtLeast(k)``, ``Mode()``, or "max", "max_at_least:k", "mode".
+        ``Max()``, ``MaxAtLeast(k)``, ``Mode()``, or any other with values on the scale of the buckets, such as
+        ``Median()``, ``Quantile("0.9")``, ``Range()`` or ``Support()`` (Hausdorff distance); or its word on the command
+        line, as "q0.9". Others than the first three are read off what histogram mechanisms publish; "em" takes numbers.
     epsilon
         One or several values of ε.
     delta
@@ -187,6 +191,10 @@ def compare(
     >>> found = compare(["dropping", blind], [5, 0, 900], "max", epsilon=[1], runs=50, datasets=4)
     >>> [(row.mechanism, row.flexible) for row in found.rows][0]
     ('dropping', 0.0)
+    >>> from flexdp.mechanisms import Dropping
+    >>> found = compare({"mine": Dropping(1, "1e-6")}, [500, 0, 900], "median", epsilon=[1], runs=5, datasets=2)
+    >>> found.rows[0].actual
+    0.0
     """
     asked = parse_statistic(statistic)
     settings = Settings.checked(
@@ -202,18 +210,14 @@ def compare(
     return Comparison(study=study)
 
 
-def parse_statistic(statistic: Readable | str) -> Readable:
-    """Parse a statistic as written on the command line.
+def parse_statistic(statistic: Asked | str) -> Asked:
+    """Parse a statistic as written on the command line; a plain object is taken as it is.
 
     >>> parse_statistic("max_at_least:500")
     MaxAtLeast(count=500)
     """
     asked: object = plain_scalar(statistic)
-    if isinstance(asked, str) and (asked in ("max", "mode") or asked.startswith("max_at_least:")):
-        asked = parse.parse_statistic(asked)
-    if isinstance(asked, Max | MaxAtLeast | Mode):
-        return asked
-    raise InputError("statistic", "must be max, max_at_least:k or mode", given=safe_repr(statistic))
+    return statistic_given(parse.parse_statistic(asked) if isinstance(asked, str) else asked)
 
 
 def _laws(data: Any, bars: int | None) -> dict[str, Law]:
@@ -250,7 +254,7 @@ def _law(data: Any, label: str, bars: int | None) -> Law:
     if row is None or row.ndim != 1 or row.dtype.kind not in "iu" or not len(row) or int(row.min()) < 0:
         raise InputError(
             "data",
-            "must be a law, an array of non-negative integers, a Histogram, or a list of these",
+            "must be a distribution, an array of non-negative integers, a Histogram, or a list of these",
             given=safe_repr(data),
         )
     return Fixed(row.astype(np.int64), label)

@@ -33,6 +33,7 @@ STYLES: dict[str, tuple[str, str]] = {  # colour, marker
     "ptr": ("#009E73", "P"),
     "ss": ("#CC79A7", "*"),
     "sanpoints": ("#B8A800", "h"),  # their yellow, darkened to be visible on white
+    "sanpoints_halting": ("#7A6A00", "p"),
 }
 _SPARE = (("#000000", "1"), ("#0072B2", "2"), ("#D55E00", "3"), ("#009E73", "4"), ("#CC79A7", "+"))
 _BROADEST, _THINNEST = 4.2, 1.2

@@ -84,6 +84,7 @@ class Finished:
                     "means": each.claim.means,
                     "ours": each.ours,
                     "bns": each.bns,
+                    "sanpoints": each.sanpoints,
                     "verdict": each.verdict,
                     "outcomes": {number_text(epsilon): outcome for epsilon, outcome in each.outcomes.items()},
                     "why": each.why,
@@ -117,6 +118,7 @@ class Finished:
                 each.claim.name,
                 each.ours or "",
                 each.bns or "",
+                each.sanpoints or "",
                 number_text(epsilon),
                 outcome,
                 *_told(each.closest[epsilon]),
@@ -124,18 +126,18 @@ class Finished:
             for each in self.judged
             for epsilon, outcome in each.outcomes.items()
         ]
-        head = ["claim", "ours", "bns", "epsilon", "outcome", "comparison", "mean", "se", "bound"]
+        head = ["claim", "ours", "bns", "sanpoints", "epsilon", "outcome", "comparison", "mean", "se", "bound"]
         return _csv([head, *lines])
 
     def _sensitivity_csv(self, turned: Sequence[Flip]) -> str:
         lines = [
-            [it.claim.name, it.ours or "", it.bns or "", each.variant, number_text(e), now]
+            [it.claim.name, it.ours or "", it.bns or "", it.sanpoints or "", each.variant, number_text(e), now]
             for each in turned
             for it in [each.judgement]
             for now, found in (("holds", each.now_holds), ("fails", each.now_fails))
             for e in found
         ]
-        return _csv([["claim", "ours", "bns", "switch", "epsilon", "now"], *lines])
+        return _csv([["claim", "ours", "bns", "sanpoints", "switch", "epsilon", "now"], *lines])
 
 
 def _told(check: Check) -> list[str]:

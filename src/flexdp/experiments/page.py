@@ -222,7 +222,7 @@ def _definitions(study: Study) -> str:
         ("close to uniform", f"within {CLOSE:.0%} of the error of a random guess"),
         ("far beyond", f"at least {MUCH:g}% of the buckets"),
         ("holds, fails, undecided", f"significantly within the bound, beyond it, or neither (t-test, level {LEVEL:g})"),
-        ("reading", "the mechanism meant (dropping, or the paper's stlap) and the calibration of BNS"),
+        ("reading", "the mechanism meant (dropping, or the paper's stlap), BNS's calibration, and SanPoints' rules"),
         *((f"{name}: {study.settings.texts()[name]}", text) for name, text in _SWITCHES.items()),
     ]  # fmt: skip
     return (

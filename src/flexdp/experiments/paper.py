@@ -17,7 +17,8 @@ from flexdp._core.text import is_short, safe_repr
 from flexdp.baselines.base import Readable
 from flexdp.errors import InputError
 from flexdp.simulation.laws import Binning, Law, PoissonBars, Sampled, StepNoise, Steps
-from flexdp.statistics import Max, MaxAtLeast, Mode
+from flexdp.statistics import Max, MaxAtLeast, Mode, Statistic
+from flexdp.statistics.base import statistic_given
 
 __all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "WORST", "Experiment", "chosen", "statistic_text"]
 
@@ -36,7 +37,7 @@ class Experiment:
     name
         Name in files and on the command line.
     statistic
-        ``Max()``, ``MaxAtLeast(k)`` or ``Mode()``.
+        ``Max()``, ``MaxAtLeast(k)`` or ``Mode()``; in a comparison, any other.
     law
         Distribution of the data sets.
     about
@@ -51,7 +52,7 @@ class Experiment:
     """
 
     name: str
-    statistic: Readable
+    statistic: Readable | Statistic
     law: Law
     about: str
 
@@ -89,15 +90,17 @@ class Experiment:
         return replace(self, law=law)
 
 
-def statistic_text(statistic: Readable) -> str:
-    """Return the paper's name for a statistic.
+def statistic_text(statistic: Readable | Statistic) -> str:
+    """Return the paper's name for a statistic, or its own.
 
     >>> statistic_text(MaxAtLeast(500))
     'max_500'
     """
     if isinstance(statistic, MaxAtLeast):
         return f"max_{statistic.count}"
-    return "mode" if isinstance(statistic, Mode) else "max"
+    if isinstance(statistic, Max | Mode):
+        return "mode" if isinstance(statistic, Mode) else "max"
+    return statistic_given(statistic).name
 
 
 _CAUCHY = Sampled(family="cauchy", parameters=(45.0, 4.0), records=10_000, bars=100)

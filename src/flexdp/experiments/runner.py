@@ -19,6 +19,7 @@ from itertools import product
 from flexdp._core.domains import elements, integer
 from flexdp._core.text import safe_repr
 from flexdp.baselines import BASELINES, baseline
+from flexdp.baselines.registry import VARIANTS
 from flexdp.errors import InputError
 from flexdp.experiments.cells import Cell, Contender, Settings, cases, measure, named
 from flexdp.experiments.journal import Journal
@@ -109,7 +110,7 @@ def chosen_mechanisms(names: Sequence[str]) -> tuple[Contender, ...]:
     if listed is None:
         raise InputError("names", "must be a list of mechanisms", given=safe_repr(names))
     asked = {baseline(name).name for name in listed} or set(BASELINES)
-    return tuple(named(each) for each in BASELINES.values() if each.name in asked)
+    return tuple(named(each) for each in (*BASELINES.values(), *VARIANTS.values()) if each.name in asked)
 
 
 def run(

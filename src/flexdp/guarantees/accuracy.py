@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from flexdp._core.display import card, facts, sentence
-from flexdp._core.domains import ALPHA, BETA, GAMMA, Domain, flag, integer, text
+from flexdp._core.domains import ALPHA, BETA, ETA, GAMMA, Domain, flag, integer, text
 from flexdp._core.exact import Number, float_up, said, upper_text
 from flexdp._core.text import plain_scalar, plural
 from flexdp.errors import InputError, P
@@ -27,7 +28,7 @@ __all__ = ["Accuracy", "percent_text"]
 
 @dataclass(frozen=True, init=False, slots=True)
 class Accuracy:
-    """(α, β, γ)-accuracy: exact after distorting the input by α and moving the answer by β, except with chance γ.
+    """(α, β, γ)-accuracy: exact after distorting the input by α and moving the answer by β, except with probability γ.
 
     Guarantees combine only where their distortions and metrics agree.
 
@@ -37,7 +38,7 @@ class Accuracy:
         Distortion of the input: by default, the fraction of records left out. None where no fraction can be certified
         from public knowledge; what is promised then is ``max_drop``.
     beta
-        Error of the output.
+        Error of the output; 0 if it is exact for the distorted input.
     gamma
         Chance that the promise fails.
     relative
@@ -50,9 +51,12 @@ class Accuracy:
     unit
         Unit of β, such as "days".
     distortion
-        Measure of α: ``DROP``, ``MOVE``, ``DROP_MOVE``, one of :mod:`flexdp.distortions`, or your own.
+        Measure of α: ``DROP``, ``MOVE``, ``DROP_MOVE``, one of :mod:`flexdp.distortions`, or your own: a
+        :class:`~flexdp.guarantees.Distortion`, or a function of two data sets that is known by its name. Only one with
+        an attribute ``fraction`` that is True is read as a fraction of the records; others have any α of at least 0.
     metric
-        Measure of β: ``DIFFERENCE``, ``HAUSDORFF``, ``HISTOGRAM_DISTANCE``, ``EQUALITY``, or your own.
+        Measure of β: ``DIFFERENCE``, ``HAUSDORFF``, ``HISTOGRAM_DISTANCE``, ``EQUALITY``, or your own: a
+        :class:`~flexdp.guarantees.Metric`, one of :mod:`flexdp.distances`, or a function that has a name.
     counted
         Word for what counts as one: "record", or a privacy unit.
     place
@@ -71,6 +75,12 @@ class Accuracy:
     Exact after leaving out at most 27 records from each bucket, to within 2.5.
     >>> print(Accuracy(alpha=3, beta=0, distortion=Distortion("swap", fraction=False)))
     Exact after a distortion (swap) of at most 3.
+    >>> def swaps(x, y):
+    ...     return sum(a != b for a, b in zip(x, y))
+    >>> print(Accuracy(alpha=3, distortion=swaps))
+    Exact after a distortion (swaps) of at most 3.
+    >>> print(Accuracy(alpha="0.02", beta=0, moved="2.5", distortion=DROP_MOVE).priced("0.1"))
+    Exact after a distortion (drop-move (η = 0.1)) of at most 0.27.
     >>> print(Accuracy(alpha=.02, beta=2.5).but(alpha=.01, beta=0).of("patient", "each bucket"))
     Exact after leaving out at most 1% of the patients.
     """
@@ -91,14 +101,14 @@ class Accuracy:
         self,
         *,
         alpha: Number | None,
-        beta: Number,
+        beta: Number = 0,
         gamma: Number = 0,
         relative: bool = False,
         max_drop: int | None = None,
         moved: Number = 0,
         unit: str = "",
         distortion: Measured = DROP,
-        metric: Metric = DIFFERENCE,
+        metric: Metric | Callable[[Any, Any], float] = DIFFERENCE,
         counted: str = "record",
         place: str = "each bucket",
     ) -> None:
@@ -138,6 +148,33 @@ class Accuracy:
         if relative is not None:
             changed["relative"] = relative
         return replace(self, **changed)
+
+    def priced(self, eta: Number) -> Accuracy:
+        """Return the distortion as one number, α + η·moved, with respect to drop-move at the price η of moving by one.
+
+        Parameters
+        ----------
+        eta
+            η, the price of moving by one; positive, taken exactly.
+
+        Returns
+        -------
+        Accuracy
+            The same promise, which ``max_drop`` no longer tells apart.
+
+        Raises
+        ------
+        InputError
+            α is not known, the distance moved is a fraction of the values, or the distortion is another one.
+        """
+        price = ETA.check(eta)
+        if self.alpha is None or (self.relative and self.moved) or self.distortion not in (DROP, MOVE, DROP_MOVE):
+            raise InputError(
+                "eta", "needs a known fraction left out and an absolute distance moved", remedy="Leave it out."
+            )
+        dropped, moved = (0.0, self.alpha) if self.distortion == MOVE else (self.alpha, self.moved)
+        total = float_up(said(dropped) + price * said(moved))
+        return replace(self, alpha=total, moved=0, max_drop=None, distortion=Distortion("drop-move", eta=price))
 
     def of(self, counted: str, place: str) -> Accuracy:
         """Return a copy worded for ``counted`` instead of records and ``place`` instead of buckets.

@@ -25,6 +25,7 @@ __all__ = [
     "Metric",
     "distortion_given",
     "metric_given",
+    "name_of",
 ]
 
 
@@ -40,8 +41,8 @@ class Distortion:
     name
         Name of the distortion. Two distortions are the same if their names and η are.
     eta
-        For "drop-move" alone: the price of moving by one. Without it a guarantee tells what is dropped and what is
-        moved apart, and so holds for every η.
+        For "drop-move" (also "drop-move by" some metric) alone: the price of moving by one. Without it a guarantee
+        tells what is dropped and what is moved apart, and so holds for every η.
     fraction
         True if α is a fraction of the records, at most 1; False if it is a distance.
     measure
@@ -75,7 +76,7 @@ class Distortion:
         measure: Callable[[Any, Any], float] | None = None,
     ) -> None:
         object.__setattr__(self, "name", named("name", name, "'swap'"))
-        if eta is not None and self.name != "drop-move":
+        if eta is not None and not (self.name == "drop-move" or self.name.startswith("drop-move by ")):
             raise InputError("eta", "is for the distortion 'drop-move' alone", remedy="Leave it out.")
         object.__setattr__(self, "eta", None if eta is None else ETA.check(eta))
         object.__setattr__(self, "fraction", flag("fraction", fraction) and eta is None)
@@ -183,15 +184,35 @@ class _Computing(Protocol):
     def named(self) -> Distortion: ...
 
 
-Measured: TypeAlias = Distortion | _Computing
+Measured: TypeAlias = Distortion | _Computing | Callable[[Any, Any], float]
 
 
 def distortion_given(name: str, value: object) -> Distortion:
-    """A parameter that must be a distortion, or an object of flexdp.distortions that computes one."""
+    """A parameter that must be a distortion, an object of flexdp.distortions that computes one, or a function."""
     found = value if isinstance(value, Distortion) else attribute(value, "named")
+    if found is None and callable(value) and not isinstance(value, type):
+        share = attribute(value, "fraction")
+        return Distortion(name_of(name, value), fraction=share is True, measure=value)
     return instance(name, value if found is None else found, Distortion, "a Distortion, for example DROP")
 
 
 def metric_given(name: str, value: object) -> Metric:
-    """A parameter that must be a metric."""
+    """A parameter that must be a metric, or a function with a name that computes one."""
+    if not isinstance(value, Metric) and callable(value) and not isinstance(value, type):
+        return Metric(name_of(name, value), distance=value)
     return instance(name, value, Metric, "a Metric, for example DIFFERENCE or Metric('angle')")
+
+
+def name_of(parameter: str, value: object) -> str:
+    """The name by which a function is known in a guarantee: its own, or that of its class."""
+    own = attribute(value, "name")
+    found = own if isinstance(own, str) else attribute(value, "__name__")
+    found = found if isinstance(found, str) else type(value).__name__
+    if found == "<lambda>":
+        raise InputError(
+            parameter,
+            "must have a name, by which guarantees are compared",
+            given="a lambda",
+            remedy="Define it with def, or wrap it: Distortion('swap', measure=…), Metric('angle', distance=…).",
+        )
+    return found

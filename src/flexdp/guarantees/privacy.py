@@ -129,7 +129,7 @@ class Privacy:
 
     def __str__(self) -> str:
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
-        exception = f", except with chance {delta}" if self.delta else ""
+        exception = f", except with probability {delta}" if self.delta else ""
         condition = "" if self.given is None else f" {self.given}"
         if self.delta_real is not None and self.delta_real < self.delta:
             delta = f"{delta} (in fact at most {upper_text(self.delta_real)})"

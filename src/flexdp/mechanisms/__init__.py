@@ -9,6 +9,7 @@ from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.bucket_histogram import BucketHistogram
 from flexdp.mechanisms.bucketing import Bucketing
 from flexdp.mechanisms.chain import Chain, compose
+from flexdp.mechanisms.declared import Checked, Claim, check_declared
 from flexdp.mechanisms.dropping import Dropping, Thinned
 from flexdp.mechanisms.emptiness import Emptiness
 from flexdp.mechanisms.laplace import Laplace
@@ -24,6 +25,8 @@ __all__ = [
     "BucketHistogram",
     "Bucketing",
     "Chain",
+    "Checked",
+    "Claim",
     "Dropping",
     "Emptiness",
     "Known",
@@ -33,5 +36,6 @@ __all__ = [
     "STLap",
     "Space",
     "Thinned",
+    "check_declared",
     "compose",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass
@@ -58,6 +59,8 @@ class Mechanism(ABC):
     [3.5, 7.5]
     >>> Shift(2.5).tau(Known()).bound(1.0), Shift(2.5).records_left(Known())
     (3.5, None)
+    >>> Shift(2.5).metric_sensitivity(1.0)
+    inf
     >>> print(Shift(2.5).accuracy_in(Known()))
     Exact after leaving out at most 0% of the records, to within 2.5.
     """
@@ -130,6 +133,23 @@ class Mechanism(ABC):
     def sigma(self) -> DistortionSensitivity:
         """Distortion sensitivity σ of the function."""
         return only_at_zero()
+
+    def metric_sensitivity(self, beta: float) -> float:
+        """Return Δ_f(β) of the function: how far its values are apart for inputs within β, of any number of records.
+
+        It is needed after a step whose σ is relaxed, and only then.
+
+        Parameters
+        ----------
+        beta
+            Distance of two inputs.
+
+        Returns
+        -------
+        float
+            The bound; by default β for the identity, and else infinite.
+        """
+        return beta if self.identity else math.inf
 
     @property
     def bars(self) -> int | None:

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 from flexdp._core.domains import elements, flag, instance
 from flexdp._core.text import safe_repr
-from flexdp.calculus.accuracy import compose_accuracy, compose_error, drop_move_accuracy, jumps
-from flexdp.calculus.powers import gamma_share
-from flexdp.calculus.privacy import Relation, post_process, pre_process
+from flexdp.calculus.accuracy import compose_error
+from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
 from flexdp.errors import InputError
-from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Privacy
+from flexdp.guarantees import Accuracy, Privacy
 from flexdp.guarantees.relations import neighbours_given
 from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.derived import (
+    Parts,
+    accuracy_of,
+    bars_of,
+    moved_by,
+    privacy_of,
+    relation_of,
+    seen_after,
+    settings_of,
+    sigma_of,
+)
 from flexdp.mechanisms.spaces import Known, Space
 
 __all__ = ["Chain", "compose"]
-
-Parts = tuple[Mechanism, ...]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -42,7 +50,7 @@ class Chain(Mechanism):
     Raises
     ------
     InputError
-        A part is no mechanism, or does not take what the one before it gives.
+        A part is not a mechanism, or does not take what the one before it gives.
 
     Examples
     --------
@@ -63,6 +71,8 @@ class Chain(Mechanism):
     >>> known = Known(records_at_least=5400)
     >>> public.accuracy_in(known).alpha, public.tau(known).bound(1.0), public.records_left(known)
     (0.01, 3.5, 5346)
+    >>> public.metric_sensitivity(1.0)
+    1.0
     """
 
     steps: Parts
@@ -88,18 +98,12 @@ class Chain(Mechanism):
                     f"must fit: {two.name} takes {two.source}, and {one.name} gives {one.target}; they must be the same"
                 )
                 raise InputError("parts", rule)
-        if len(steps) > 1 and any(step.sigma.theta or step.sigma.omega for step in steps):
-            raise InputError(
-                "parts",
-                "must have distortion sensitivities that are not relaxed",
-                remedy="Use calculus.compose_accuracy for those.",
-            )
         object.__setattr__(self, "steps", steps)
         self._check_bars()
 
     def _check_bars(self) -> None:
         for i, part in enumerate(self.steps):
-            allowed, given = part.most_bars, _bars(self.steps[:i])
+            allowed, given = part.most_bars, bars_of(self.steps[:i])
             if allowed is not None and given is not None and given > allowed:
                 raise InputError(
                     "parts",
@@ -151,7 +155,7 @@ class Chain(Mechanism):
     @property
     def sigma(self) -> DistortionSensitivity:
         """Distortion sensitivity of the composed function."""
-        return _sigma(self.steps)
+        return sigma_of(self.steps)
 
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity of the chain.
@@ -166,10 +170,12 @@ class Chain(Mechanism):
         ErrorSensitivity
             Composed step by step.
         """
-        settings = _settings(self.steps, known)
+        settings = settings_of(self.steps, known)
         found = self.steps[0].tau(settings[0])
         for i in range(1, len(self.steps)):
-            found = compose_error(found, self.steps[i].tau(settings[i]), sigma=_sigma(self.steps[:i]))
+            step = self.steps[i]
+            moves, sigma = step.metric_sensitivity, sigma_of(self.steps[:i])
+            found = compose_error(found, step.tau(settings[i]), sigma=sigma, sensitivity=moves)
         return found
 
     def accuracy_in(self, known: Known) -> Accuracy:
@@ -185,22 +191,22 @@ class Chain(Mechanism):
         Accuracy
             Composed step by step.
         """
-        return _accuracy(self.steps, known)
+        return accuracy_of(self.steps, known)
 
     @property
     def privacy(self) -> Privacy | None:
         """Privacy that follows for the table, or None."""
-        return _privacy(self.steps)
+        return privacy_of(self.steps)
 
     @property
     def relation(self) -> Relation | None:
         """Neighbours that all steps together map to neighbours."""
-        return _relation(self.steps)
+        return relation_of(self.steps)
 
     @property
     def bars(self) -> int | None:
         """Largest number of buckets of the output, if public."""
-        return _bars(self.steps)
+        return bars_of(self.steps)
 
     @property
     def most_bars(self) -> int | None:
@@ -242,6 +248,21 @@ class Chain(Mechanism):
         """True if every step approximates the identity."""
         return all(part.identity for part in self.steps)
 
+    def metric_sensitivity(self, beta: float) -> float:
+        """Return the metric sensitivity of the composed function: that of each step of what the one before gives.
+
+        Parameters
+        ----------
+        beta
+            Distance of two inputs.
+
+        Returns
+        -------
+        float
+            The bound; infinite where there is none.
+        """
+        return moved_by(self.steps, beta)
+
     def records_left(self, known: Known) -> int | None:
         """Return the smallest number of records after the last step.
 
@@ -255,7 +276,7 @@ class Chain(Mechanism):
         int or None
             The number, or None if nothing is known.
         """
-        return _seen(self.steps, known).records_at_least
+        return seen_after(self.steps, known).records_at_least
 
     def parameters(self) -> dict[str, Any]:
         """Return the steps.
@@ -302,89 +323,3 @@ def _check_declared(part: Mechanism) -> None:
         instance(name, getattr(part, name), Space, "a Space, for example HISTOGRAMS")
     for neighbours in part.relation or ():
         neighbours_given("relation", neighbours)
-
-
-def _sigma(parts: Parts) -> DistortionSensitivity:
-    return DistortionSensitivity(bound=lambda alpha: reduce(lambda a, part: part.sigma.bound(a), parts[::-1], alpha))
-
-
-def _bars(parts: Parts) -> int | None:
-    """The most buckets that steps in a row can give, if public."""
-    bars: int | None = None
-    for part in parts:
-        bars = part.bars if part.bars is not None else None if part.adds_bars else bars
-    return bars
-
-
-def _relation(parts: Parts) -> Relation | None:
-    """The neighbours that steps in a row map to neighbours."""
-    found = parts[0].relation
-    for part in parts[1:]:
-        if found is None or part.relation is None or not part.relation[0].covers(found[1]):
-            return None
-        found = (found[0], part.relation[1])
-    return found
-
-
-def _privacy(parts: Parts) -> Privacy | None:
-    if parts[0].privacy is not None:
-        return post_process(parts[0].privacy)
-    for i, part in enumerate(parts[1:], 1):
-        relation = _relation(parts[:i])
-        if relation is None:
-            return None
-        fits = part.privacy is not None and part.privacy.neighbours.covers(relation[1])
-        if part.privacy is not None and fits and (part.privacy.given is None or _keeps_condition(parts[:i], part)):
-            return post_process(pre_process(part.privacy, relation=relation, keeps_condition=True))
-    return None
-
-
-def _keeps_condition(steps: Parts, private: Mechanism) -> bool:
-    """Return True if what is known of the records and buckets of a table is true of what the steps make of it."""
-    bars = _bars(steps)
-    few = bars is not None and private.most_bars is not None and bars <= private.most_bars
-    return all(step.keeps_records for step in steps) and (few or not any(step.adds_bars for step in steps))
-
-
-def _after(part: Mechanism, known: Known) -> Known:
-    """Public knowledge of the input of the mechanism that follows."""
-    records = known.records_at_least if part.keeps_records else part.records_left(known)
-    bars = part.bars if part.bars is not None else None if part.adds_bars else known.bars
-    return replace(known, records_at_least=records or None, bars=bars)
-
-
-def _seen(parts: Parts, known: Known) -> Known:
-    return reduce(lambda before, part: _after(part, before), parts, known)
-
-
-def _settings(parts: Parts, known: Known) -> list[Known]:
-    """Public knowledge of each step's input; those that spend γ have equal shares of it."""
-    spending = sum(part.lossy for part in parts)
-    if spending > 1:
-        known = replace(known, gamma=gamma_share(known.gamma, spending))
-    return [_seen(parts[:i], known) for i in range(len(parts))]
-
-
-def _accuracy(parts: Parts, known: Known) -> Accuracy:
-    """The composition theorem, step by step.
-
-    Where a step's error is unbounded, the error of the last histogram before it becomes a distortion of the input
-    (drop-move), and the steps since then are derived anew.
-    """
-    settings = _settings(parts, known)
-    found = [parts[0].accuracy_in(settings[0])]
-    while len(found) < len(parts):
-        i = len(found)
-        error = parts[i].tau(settings[i])
-        if not jumps(found[-1], error):
-            found.append(compose_accuracy(found[-1], error, sigma=_sigma(parts[:i])))
-            continue
-        last = max((j for j in range(i) if found[j].metric == HISTOGRAM_DISTANCE), default=None)
-        if last is None or not found[last].beta or not all(part.identity for part in parts[: last + 1]):
-            raise InputError(
-                "parts",
-                f"have no accuracy in a row: {parts[i].name} has no bounded error after {parts[i - 1].name}, and "
-                "drop-move holds only for the error of a histogram whose records were moved",
-            )
-        found = [*found[:last], drop_move_accuracy(found[last], metric=found[last].metric)]
-    return found[-1]

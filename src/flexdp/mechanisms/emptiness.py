@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,16 +13,15 @@ import numpy as np
 from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.exact import Number
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
-from flexdp.guarantees import DIFFERENCE, EQUALITY, Privacy
+from flexdp.guarantees import EQUALITY, AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.documents import plain
-from flexdp.mechanisms.dropping import keeps_errors
-from flexdp.mechanisms.spaces import MOST_RECORDS, Known, Space
+from flexdp.mechanisms.spaces import MOST_RECORDS, NUMBERS, Known, Space
 from flexdp.noise.drop import DropNoise
 
 __all__ = ["Emptiness"]
 
-SIZES, ANSWERS = Space("set sizes", DIFFERENCE), Space("answers", EQUALITY)
+ANSWERS = Space("answers", EQUALITY)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -29,7 +29,9 @@ class Emptiness(Mechanism):
     """The optimal private test for emptiness among those that never call an empty set non-empty.
 
     A set of k elements is reported with p_k = Pr[J < k] (``DropNoise.survival``), so sets of at least q always are.
-    Paper, the Boolean task before Thm. hist-priv-accu; here with the smallest q of either parity.
+    Paper, the Boolean task before Thm. hist-priv-accu; here with the smallest q of either parity. It takes a number,
+    and is private for numbers that differ by one; after ``ReadOff(Count())`` it is so for one record, and an answer for
+    a table of fewer than q records is exact for the empty table: α = 1.
 
     Parameters
     ----------
@@ -41,6 +43,12 @@ class Emptiness(Mechanism):
     >>> test = Emptiness(epsilon=1, delta="1e-3")
     >>> test(0), test(100)
     (False, True)
+    >>> from flexdp.mechanisms import ReadOff
+    >>> from flexdp.statistics import Count
+    >>> chain = ReadOff(Count()) >> test
+    >>> print(chain.privacy.neighbours), chain.accuracy(records_at_least=100).alpha
+    add or remove one record
+    (None, 0.0)
     >>> test.run(0), test.tau(Known(records_at_least=100)).alpha, test.parameters()
     (False, 0.0, {'epsilon': 1, 'delta': '0.001'})
     """
@@ -61,7 +69,7 @@ class Emptiness(Mechanism):
     @property
     def source(self) -> Space:
         """Sizes of sets."""
-        return SIZES
+        return NUMBERS
 
     @property
     def target(self) -> Space:
@@ -87,6 +95,8 @@ class Emptiness(Mechanism):
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity: from q elements on the answer is exact; before, all may be left out.
 
+        Sizes that differ by less than one are equal; a larger error of the size may change the answer.
+
         Parameters
         ----------
         known
@@ -98,12 +108,19 @@ class Emptiness(Mechanism):
             For the exact test.
         """
         sure = known.records_at_least is not None and known.records_at_least >= self.noise.q
-        return keeps_errors(Fraction(0 if sure else 1), self.noise.max_drop, ANSWERS)
+        return ErrorSensitivity(
+            alpha=0.0 if sure else 1.0,
+            gamma=0.0,
+            bound=lambda beta: 0.0 if beta < 1 else math.inf,
+            metric=ANSWERS.metric,
+            takes=NUMBERS.metric,
+        )
 
     @property
     def privacy(self) -> Privacy:
-        """(ε, δ), with the real δ of the table beside the one asked for."""
-        return Privacy(epsilon=self.epsilon, delta=self.delta, delta_real=self.noise.delta_real)
+        """(ε, δ) for sizes that differ by one, with the real δ of the table beside the one asked for."""
+        real = self.noise.delta_real
+        return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AnswersWithin(1), delta_real=real)
 
     @property
     def sigma(self) -> DistortionSensitivity:

@@ -52,7 +52,7 @@ class Laplace(Mechanism):
     Raises
     ------
     InputError
-        The statistic is no number, or a parameter is out of range.
+        The statistic is not a number, or a parameter is out of range.
 
     Examples
     --------
@@ -63,8 +63,8 @@ class Laplace(Mechanism):
     1.4978661367769956
     >>> isinstance(noisy.run(10), float), noisy.parameters()
     (True, {'sensitivity': 1, 'epsilon': 2})
-    >>> noisy.tau(Known(gamma="0.05")).bound(1.0)
-    2.4978661367769956
+    >>> noisy.tau(Known(gamma="0.05")).bound(1.0), noisy.metric_sensitivity(1.0)
+    (2.4978661367769956, 1.0)
     """
 
     statistic: Statistic | None
@@ -140,6 +140,21 @@ class Laplace(Mechanism):
 
     def _moves(self, beta: float) -> float:
         return beta if self.statistic is None else equal_size_sensitivity(self.statistic, beta)
+
+    def metric_sensitivity(self, beta: float) -> float:
+        """Return Δ_f(β) of the statistic, or β of the identity where there is none.
+
+        Parameters
+        ----------
+        beta
+            Distance of two inputs.
+
+        Returns
+        -------
+        float
+            The bound; infinite where there is none.
+        """
+        return beta if self.statistic is None else self.statistic.sensitivity(beta)
 
     @property
     def privacy(self) -> Privacy:

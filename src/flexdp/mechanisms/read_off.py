@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
+from flexdp._core.domains import attribute
 from flexdp.calculus.accuracy import apply_error
-from flexdp.calculus.sensitivities import ErrorSensitivity, deterministic_error, identity
-from flexdp.guarantees import DIFFERENCE, Accuracy
+from flexdp.calculus.privacy import Relation
+from flexdp.calculus.sensitivities import (
+    DistortionSensitivity,
+    ErrorSensitivity,
+    deterministic_error,
+    identity,
+    only_at_zero,
+)
+from flexdp.guarantees import DIFFERENCE, ONE_RECORD, Accuracy, AnswersWithin, Metric
+from flexdp.guarantees.measures import metric_given
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.documents import plain
@@ -24,6 +34,7 @@ from flexdp.mechanisms.spaces import (
     histograms,
 )
 from flexdp.statistics import (
+    Count,
     Max,
     MaxAtLeast,
     Median,
@@ -35,9 +46,14 @@ from flexdp.statistics import (
     Top,
     equal_size_sensitivity,
 )
-from flexdp.statistics.base import statistic_given
+from flexdp.statistics.base import jump, statistic_given
 
-__all__ = ["ReadOff", "function_accuracy", "read_accuracy", "space_of", "written"]
+__all__ = ["Read", "ReadOff", "function_accuracy", "read_accuracy", "space_of", "written"]
+
+Measure: TypeAlias = Metric | Callable[[Any, Any], float]
+Read: TypeAlias = Statistic | Callable[[Histogram], Any]
+
+_SPACES = {space.metric: space for space in (NUMBERS, SETS, VALUES)}
 
 _SCALING = (Max, Min, Quantile, Median, Support)  # single keys: an error relative to each is relative to the answer
 
@@ -49,10 +65,10 @@ def space_of(statistic: Statistic) -> Space:
     return VALUES if isinstance(statistic, Mode | MaxAtLeast | Top) else NUMBERS
 
 
-def _error(statistic: Statistic) -> ErrorSensitivity:
+def _error(statistic: Statistic, metric: Metric | None = None) -> ErrorSensitivity:
     return deterministic_error(
         lambda beta: equal_size_sensitivity(statistic, beta),
-        metric=space_of(statistic).metric,
+        metric=space_of(statistic).metric if metric is None else metric,
         takes=HISTOGRAMS.metric,
         scales=isinstance(statistic, _SCALING),
     )
@@ -64,14 +80,19 @@ class ReadOff(Mechanism):
 
     Δ_f is taken between histograms of one size, because what is read off, and what it is compared with, hold equally
     many records: bucketing moves them and loses none. Where Δ_f is unbounded all the same, or the error is relative and
-    the statistic mixes values, a chain carries the drop-move guarantee instead (Thm. bucketing-general-drmv).
+    the statistic mixes values, a chain carries the drop-move guarantee instead (Thm. bucketing-general-drmv). So it
+    does for a plain function, of which no Δ_f is known.
 
     Parameters
     ----------
     statistic
-        A statistic of :mod:`flexdp.statistics`, or your own.
+        A statistic of :mod:`flexdp.statistics`, your own, or any function of a histogram.
     dimensions
         Number of coordinates of a key.
+    metric
+        Metric of the values, and of Δ_f, or a function that computes one. By default it is that of the built-in
+        statistic, the difference of numbers for a statistic of your own, and equality for a plain function, whose value
+        may be anything.
 
     Examples
     --------
@@ -81,21 +102,30 @@ class ReadOff(Mechanism):
     8
     >>> ReadOff(Max()).run(Histogram.from_values([3, 8, 5])), ReadOff(Max()).tau(Known()).bound(2.5)
     (8, 2.5)
+    >>> ReadOff(Max()).metric_sensitivity(2.5)
+    2.5
     >>> ReadOff(Max()).parameters()
     {'statistic': Max()}
+    >>> from flexdp.mechanisms import Bucketing, Dropping
+    >>> def gaps(histogram):
+    ...     return [int(gap) for gap in histogram.keys[1:] - histogram.keys[:-1]]
+    >>> print((Bucketing(width=5, bounds=(0, 120)) >> Dropping(1, "1e-6") >> ReadOff(gaps)).accuracy())
+    Exact after leaving out at most 27 records from each bucket and moving every value by at most 2.5.
     """
 
-    statistic: Statistic
+    statistic: Read
     dimensions: int
+    metric: Metric | None
 
-    def __init__(self, statistic: Statistic, *, dimensions: int = 1) -> None:
-        object.__setattr__(self, "statistic", statistic_given(statistic))
+    def __init__(self, statistic: Read, *, dimensions: int = 1, metric: Measure | None = None) -> None:
+        object.__setattr__(self, "statistic", _read_given(statistic))
         object.__setattr__(self, "dimensions", dimensions_given(dimensions))
+        object.__setattr__(self, "metric", None if metric is None else metric_given("metric", metric))
 
     @property
     def name(self) -> str:
         """Name in messages."""
-        return f"ReadOff({self.statistic.name})"
+        return f"ReadOff({_name(self.statistic)})"
 
     @property
     def source(self) -> Space:
@@ -105,7 +135,9 @@ class ReadOff(Mechanism):
     @property
     def target(self) -> Space:
         """Values of the statistic."""
-        return space_of(self.statistic)
+        if self.metric is not None:
+            return _SPACES.get(self.metric, Space("values", self.metric))
+        return space_of(self.statistic) if _declares(self.statistic) else VALUES
 
     def run(self, value: Histogram) -> Any:
         """Compute the statistic.
@@ -135,7 +167,39 @@ class ReadOff(Mechanism):
         ErrorSensitivity
             For the statistic.
         """
-        return _error(self.statistic)
+        if not _declares(self.statistic):
+            return deterministic_error(jump, metric=self.target.metric, takes=HISTOGRAMS.metric)
+        return _error(self.statistic, self.metric)
+
+    @property
+    def relation(self) -> Relation | None:
+        """For the number of records: neighbours by one record have numbers that differ by one."""
+        return (ONE_RECORD, AnswersWithin(1)) if isinstance(self.statistic, Count) else None
+
+    @property
+    def sigma(self) -> DistortionSensitivity:
+        """For the number of records that of the identity: a smaller number is that of a part of the records."""
+        return identity() if isinstance(self.statistic, Count) else only_at_zero()
+
+    @property
+    def keeps_records(self) -> bool:
+        """True for the number of records, which stands for as many."""
+        return isinstance(self.statistic, Count)
+
+    def metric_sensitivity(self, beta: float) -> float:
+        """Return Δ_f(β) between histograms of any size.
+
+        Parameters
+        ----------
+        beta
+            Distance of the normalised histograms.
+
+        Returns
+        -------
+        float
+            The bound of the statistic; infinite for a plain function, at β = 0 too: x and 2x are at distance 0.
+        """
+        return self.statistic.sensitivity(beta) if _declares(self.statistic) else math.inf
 
     def parameters(self) -> dict[str, Any]:
         """Return the arguments that make an equal mechanism.
@@ -145,15 +209,39 @@ class ReadOff(Mechanism):
         dict
             Arguments by name.
         """
-        return {"statistic": self.statistic} | ({} if self.dimensions == 1 else {"dimensions": self.dimensions})
+        given: dict[str, Any] = {"statistic": self.statistic}
+        if self.dimensions > 1:
+            given["dimensions"] = self.dimensions
+        if self.metric is not None:
+            given["metric"] = self.metric
+        return given
 
     def __repr__(self) -> str:
         more = "" if self.dimensions == 1 else f", dimensions={self.dimensions}"
-        return f"ReadOff({written(self.statistic)}{more})"
+        metric = "" if self.metric is None else f", metric={self.metric!r}"
+        return f"ReadOff({written(self.statistic)}{more}{metric})"
 
 
-def written(statistic: Statistic) -> str:
+def _declares(statistic: Read) -> TypeGuard[Statistic]:
+    """Return True for a statistic, which knows its name and its sensitivity, and False for a plain function."""
+    return attribute(statistic, "sensitivity") is not None
+
+
+def _read_given(statistic: object) -> Read:
+    if callable(statistic) and not isinstance(statistic, type) and attribute(statistic, "sensitivity") is None:
+        return statistic
+    return statistic_given(statistic)
+
+
+def _name(statistic: Read) -> str:
+    told = statistic.name if _declares(statistic) else attribute(statistic, "__name__")
+    return told if isinstance(told, str) else type(statistic).__name__
+
+
+def written(statistic: Read) -> str:
     """A statistic as the expression that makes it, with numbers as a person writes them."""
+    if not _declares(statistic):
+        return _name(statistic)
     if not is_dataclass(statistic):
         return repr(statistic)
     values = {field.name: getattr(statistic, field.name) for field in fields(statistic) if field.init}
@@ -166,7 +254,9 @@ def read_accuracy(histogram: Accuracy, statistic: Statistic) -> Accuracy:
     return apply_error(histogram, _error(statistic), sigma=identity())
 
 
-def function_accuracy(histogram: Accuracy, sensitivity: Callable[[float], float]) -> Accuracy:
+def function_accuracy(
+    histogram: Accuracy, sensitivity: Callable[[float], float], metric: Metric = DIFFERENCE
+) -> Accuracy:
     """The same for any function, given how far it moves when every record moves by at most β."""
-    error = deterministic_error(sensitivity, metric=DIFFERENCE, takes=HISTOGRAMS.metric)
+    error = deterministic_error(sensitivity, metric=metric, takes=HISTOGRAMS.metric)
     return apply_error(histogram, error, sigma=identity())

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdp._core.domains import EPSILON, TAU, integer
 from flexdp._core.exact import Number
+from flexdp.calculus.powers import any_of
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import Condition, Privacy
@@ -20,19 +21,33 @@ from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.documents import plain
 from flexdp.mechanisms.dropping import keeps_errors
-from flexdp.mechanisms.spaces import HISTOGRAMS, MOST_RECORDS, Known, Space, histogram_given
+from flexdp.mechanisms.spaces import MOST_RECORDS, Known, Space, dimensions_given, histogram_given, histograms
 from flexdp.noise.continuous import shifted_truncated_laplace
 
-__all__ = ["STLap"]
+__all__ = ["Directions", "STLap"]
+
+_UP, _DOWN = Context(prec=60, rounding=ROUND_CEILING), Context(prec=60, rounding=ROUND_FLOOR)
+_SLACK = Fraction(1, 10**50)  # Decimal's exponential and logarithm are right to their last digit, whatever the rounding
+_FAR = 500
+
+
+class Directions(NamedTuple):
+    """The two halves of a guarantee under which records are added or removed."""
+
+    removed: Privacy
+    added: Privacy
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class STLap(Mechanism):
     """Shifted, truncated Laplace noise on [−q, 0] with q = τ|x|, rounded to the nearest integer, as in the paper.
 
-    Its stated privacy is false from three buckets on (docs/errata.md). What is reported is the corrected guarantee: on
-    inputs of at least n records and at most t buckets, with α = tτ, it is (ε[1 + (α/2)(1 + 1/(e^{ετn/2} − 1))],
-    (1 + α)·a(τn))-private, where a(q) = (e^ε − 1)/(2(e^{εq/2} − 1)). Without n and t, or with τn < 4, nothing is
+    Its stated privacy is false from two buckets on (docs/errata.md). What is reported is the corrected guarantee, on
+    inputs of at least n records and at most t buckets. With q = τ(n + 1), q′ = τn, a(q) = (e^ε − 1)/(2(e^{εq/2} − 1)),
+    λ = ln[(1 − e^{−εq/2})/(1 − e^{−εq′/2})] and b = (e^{ετ} − 1)/(2(e^{εq/2} − 1)), a record that is removed is
+    protected by (ε(1 + (t−2)τ/2) − tλ, 1 − (1 − a(q))(1 − b)^{t−1}), and one that is added by (ε(1 + (t−2)τ/2) + tλ,
+    (e^{ε(1−τ)} − 1)/(2(e^{εq′/2} − 1))): these are ``directions``, and ``privacy`` covers both. With one bucket the
+    paper's own (ε, a(τn)) stands, and is reported where its ε is smaller. Without n and t, or with τn < 4, nothing is
     claimed. Its noise is made of doubles: for study, not for release.
 
     Parameters
@@ -45,11 +60,16 @@ class STLap(Mechanism):
         Public number n of records that the table has at least.
     bars
         Public number t of buckets that the table has at most.
+    dimensions
+        Number of coordinates of a key.
 
     Examples
     --------
     >>> print(STLap("0.05", "0.5", records_at_least=2001, bars=3).privacy.given)
     in tables of at least 2001 records and at most 3 buckets
+    >>> alone = STLap("0.09", "0.2", records_at_least=51, bars=1)
+    >>> float(alone.privacy.epsilon), [round(float(each.epsilon), 4) for each in alone.directions]
+    (0.2, [0.1757, 0.2063])
     >>> plain = STLap("0.05", "0.5")
     >>> plain.privacy is None, plain.parameters()
     (True, {'tau': '0.05', 'epsilon': '0.5'})
@@ -64,25 +84,33 @@ class STLap(Mechanism):
     epsilon: Fraction
     records: int | None
     buckets: int | None
+    dimensions: int
 
     def __init__(
-        self, tau: Number, epsilon: Number, *, records_at_least: int | None = None, bars: int | None = None
+        self,
+        tau: Number,
+        epsilon: Number,
+        *,
+        records_at_least: int | None = None,
+        bars: int | None = None,
+        dimensions: int = 1,
     ) -> None:
         object.__setattr__(self, "fraction", TAU.check(tau))
         object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
         limits = {"records": ("records_at_least", records_at_least), "buckets": ("bars", bars)}
         for field, (name, value) in limits.items():
             object.__setattr__(self, field, None if value is None else integer(name, value, at_most=MOST_RECORDS))
+        object.__setattr__(self, "dimensions", dimensions_given(dimensions))
 
     @property
     def source(self) -> Space:
-        """Histograms."""
-        return HISTOGRAMS
+        """Histograms of so many dimensions."""
+        return histograms(self.dimensions)
 
     @property
     def target(self) -> Space:
-        """Histograms."""
-        return HISTOGRAMS
+        """Histograms of so many dimensions."""
+        return histograms(self.dimensions)
 
     def run(self, value: Histogram) -> Histogram:
         """Add the noise to a histogram.
@@ -126,7 +154,7 @@ class STLap(Mechanism):
             raise InputError("bars", "is missing: the number of buckets decides how many records are left out")
         # A bucket loses at most ⌈q − ½⌉ ≤ q + ½ records, so rounding costs half a record a bucket.
         rounding = Fraction(most, 2 * least) if least else Fraction(most, 2)
-        return keeps_errors(min(most * self.fraction + rounding, Fraction(1)), None, HISTOGRAMS)
+        return keeps_errors(min(most * self.fraction + rounding, Fraction(1)), None, self.target)
 
     def records_left(self, known: Known) -> int | None:
         """Return n(1 − tτ) − t/2, if n and t are known.
@@ -146,13 +174,25 @@ class STLap(Mechanism):
         return max(0, math.floor(known.records_at_least * (1 - known.bars * self.fraction) - Fraction(known.bars, 2)))
 
     @cached_property
-    def _corrected(self) -> Privacy | None:
-        return _corrected(self.fraction, self.epsilon, self.records, self.buckets)
+    def _directions(self) -> Directions | None:
+        return _directions(self.fraction, self.epsilon, self.records, self.buckets)
+
+    @property
+    def directions(self) -> Directions | None:
+        """Privacy of a record that is removed and of one that is added, apart; None where nothing is claimed."""
+        return self._directions
 
     @property
     def privacy(self) -> Privacy | None:
-        """The corrected guarantee, on its condition; None where nothing is claimed."""
-        return self._corrected
+        """The corrected guarantee in both directions, on its condition; None where nothing is claimed."""
+        both = self._directions
+        if both is None:
+            return None
+        loss, chance = (max(getattr(each, name) for each in both) for name in ("epsilon", "delta"))
+        if self.buckets == 1 and loss > self.epsilon:
+            assert self.records is not None
+            loss, chance = self.epsilon, _shorter(_of_one(self.epsilon, self.fraction * self.records))
+        return Privacy(epsilon=loss, delta=chance, given=both.removed.given) if chance < 1 else None
 
     @property
     def sigma(self) -> DistortionSensitivity:
@@ -188,24 +228,66 @@ class STLap(Mechanism):
             Arguments by name, numbers without loss.
         """
         limits = {"records_at_least": self.records, "bars": self.buckets}
+        limits["dimensions"] = None if self.dimensions == 1 else self.dimensions
         known = {name: value for name, value in limits.items() if value is not None}
         return {"tau": plain(self.fraction), "epsilon": plain(self.epsilon), **known}
 
 
-def _corrected(tau: Fraction, epsilon: Fraction, records: int | None, bars: int | None) -> Privacy | None:
+def _directions(tau: Fraction, epsilon: Fraction, records: int | None, bars: int | None) -> Directions | None:
     if records is None or bars is None or tau * records < 4:
         return None
-    alpha = bars * tau
-    up, down = Context(prec=60, rounding=ROUND_CEILING), Context(prec=60, rounding=ROUND_FLOOR)
-    slack = Fraction(1, 10**50)  # Decimal's exponential is right to its last digit, whatever the rounding
-    growth = Fraction(up.exp(_decimal(epsilon, up))) * (1 + slack)
-    decay = Fraction(down.exp(_decimal(epsilon * tau * records / 2, down))) * (1 - slack) - 1
-    loss = epsilon * (1 + alpha / 2 * (1 + 1 / decay))
-    chance = (1 + alpha) * (growth - 1) / (2 * decay)
-    if chance >= 1:
+    more, less = (_tall(epsilon, tau * size) for size in (records + 1, records))
+    drift = (  # λ, from below and from above
+        max(Fraction(0), _log_down((1 - 1 / more.low) / (1 - 1 / less.high))),
+        _log_up((1 - 1 / more.high) / (1 - 1 / less.low)),
+    )
+    middle = epsilon * (1 + (bars - 2) * tau / 2)
+    others = any_of(_shorter((_exp_up(epsilon * tau) - 1) / (2 * (more.low - 1))), bars - 1) if bars > 1 else 0
+    shown = (_exp_up(epsilon) - 1) / (2 * (more.low - 1))
+    chances = 1 - (1 - shown) * (1 - others), (_exp_up(epsilon * (1 - tau)) - 1) / (2 * (less.low - 1))
+    if max(chances) >= 1:
         return None
+    losses = max(_SLACK, middle - bars * drift[0]), middle + bars * drift[1]
     given = Condition(records_at_least=records, buckets_at_most=bars)
-    return Privacy(epsilon=_shorter(loss), delta=_shorter(chance), given=given)
+    removed, added = (
+        Privacy(epsilon=_shorter(loss), delta=_shorter(chance), given=given)
+        for loss, chance in zip(losses, chances, strict=True)
+    )
+    return Directions(removed, added)
+
+
+class _Between(NamedTuple):
+    low: Fraction
+    high: Fraction
+
+
+def _tall(epsilon: Fraction, reach: Fraction) -> _Between:
+    """e^{εq/2} from below and from above; beyond e^{ε + 500} it is not told from infinity."""
+    rate = epsilon * reach / 2
+    if rate > epsilon + _FAR:
+        return _Between(_exp_down(epsilon + _FAR), _exp_up(epsilon + _FAR) * 10**100)
+    return _Between(_exp_down(rate), _exp_up(rate))
+
+
+def _of_one(epsilon: Fraction, reach: Fraction) -> Fraction:
+    """a(q), rounded up."""
+    return (_exp_up(epsilon) - 1) / (2 * (_tall(epsilon, reach).low - 1))
+
+
+def _exp_up(exponent: Fraction) -> Fraction:
+    return Fraction(_UP.exp(_decimal(exponent, _UP))) * (1 + _SLACK)
+
+
+def _exp_down(exponent: Fraction) -> Fraction:
+    return Fraction(_DOWN.exp(_decimal(exponent, _DOWN))) * (1 - _SLACK)
+
+
+def _log_up(number: Fraction) -> Fraction:
+    return Fraction(_UP.ln(_decimal(number, _UP))) + _SLACK
+
+
+def _log_down(number: Fraction) -> Fraction:
+    return Fraction(_DOWN.ln(_decimal(number, _DOWN))) - _SLACK
 
 
 def _decimal(number: Fraction, context: Context) -> Decimal:

@@ -79,5 +79,8 @@ class Wrapper(Mechanism):
     def identity(self) -> bool:
         return self.inner.identity
 
+    def metric_sensitivity(self, beta: float) -> float:
+        return self.inner.metric_sensitivity(beta)
+
     def records_left(self, known: Known) -> int | None:
         return self.inner.records_left(known)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from numpy.typing import NDArray
+
+from flexdp.noise.sampler import system_bytes
 
 __all__ = ["laplace", "shifted_truncated_laplace", "truncated_laplace_quantile"]
 
@@ -39,5 +39,5 @@ def truncated_laplace_quantile(uniform: NDArray[np.float64], *, reach: float, ep
 
 def _uniform(size: int) -> NDArray[np.float64]:
     """Draw doubles strictly between 0 and 1."""
-    bits = np.frombuffer(os.urandom(8 * size), dtype="<u8") >> np.uint64(11)
+    bits = np.frombuffer(system_bytes(8 * size), dtype="<u8") >> np.uint64(11)
     return (bits.astype(np.float64) + 0.5) * 2.0**-53

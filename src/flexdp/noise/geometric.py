@@ -6,12 +6,13 @@ section 5. Rates are rational; no exponential is ever computed, so none is round
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from flexdp.errors import InputError
 from flexdp.noise.bits import Bits
 
-__all__ = ["bernoulli_exp", "geometric", "two_sided_geometric"]
+__all__ = ["bernoulli_exp", "bernoulli_exp_of", "geometric", "two_sided_geometric"]
 
 
 def bernoulli_exp(exponent: Fraction, bits: Bits) -> bool:
@@ -41,8 +42,35 @@ def bernoulli_exp(exponent: Fraction, bits: Bits) -> bool:
     """
     if exponent < 0:
         raise InputError("exponent", "must be at least 0")
-    whole, rest = divmod(exponent.numerator, exponent.denominator)
-    return all(_up_to_one(1, 1, bits) for _ in range(whole)) and _up_to_one(rest, exponent.denominator, bits)
+    return bernoulli_exp_of(exponent.numerator, exponent.denominator, bits)
+
+
+def bernoulli_exp_of(numerator: int, denominator: int, bits: Bits) -> bool:
+    """Return True with probability e^−(numerator/denominator), as :func:`bernoulli_exp` does, from the same bits.
+
+    Parameters
+    ----------
+    numerator, denominator : int
+        At least 0, and at least 1; they may have common factors.
+    bits : Bits
+        The source of randomness.
+
+    Returns
+    -------
+    bool
+        The outcome.
+
+    Examples
+    --------
+    >>> bernoulli_exp_of(0, 4, Bits())
+    True
+    """
+    whole, rest = divmod(numerator, denominator)
+    for _ in range(whole):
+        if not _up_to_one(1, 1, bits):
+            return False
+    common = math.gcd(rest, denominator)
+    return _up_to_one(rest // common, denominator // common, bits)
 
 
 def _up_to_one(numerator: int, denominator: int, bits: Bits) -> bool:

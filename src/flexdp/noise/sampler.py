@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
+
+from flexdp.errors import UnavailableError
 
 __all__ = ["RandomBytes", "Sampler", "fresh_salt", "system_bytes"]
 
@@ -19,8 +22,23 @@ RandomBytes = Callable[[int], bytes]
 
 
 def system_bytes(size: int) -> bytes:
-    """Return ``size`` bytes from the operating system's generator."""
-    return os.urandom(size)
+    """Return ``size`` bytes from the operating system's generator.
+
+    Raises
+    ------
+    UnavailableError
+        If the generator fails or returns another number of bytes: fewer would make a draw biased without notice.
+    """
+    drawn = b""
+    with suppress(OSError, NotImplementedError):  # refused below, in our words
+        drawn = os.urandom(size)
+    if len(drawn) != size:
+        raise UnavailableError(
+            "randomness",
+            ": the operating system's generator failed or returned too few bytes",
+            remedy="Nothing is released without it; try again once the system provides random bytes.",
+        )
+    return drawn
 
 
 def fresh_salt() -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,8 +19,10 @@ from flexdp.errors import P, Phrase, spelled
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.drop import DropNoise
 from flexdp.planning.cautions import MOST_EXPECTED, cautions
+from flexdp.planning.command import bucket_words, command_of
 from flexdp.planning.declared import Declared, declared_of
 from flexdp.planning.expected import Counts, Expected, expected
+from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import FAR, Option, Setting, digits_up
 from flexdp.planning.target import Target
 
@@ -59,6 +59,10 @@ class Advice:
         Simulated or public counts to compute expectations from.
     sharp
         The plan of asked answers, or of automatic buckets; None where buckets are given.
+    groups, stats
+        The groups, and the statistics that the command reads off the release.
+    instead, instead_because
+        The plan whose command is to be run because this one would leave nothing, and the reason.
 
     Examples
     --------
@@ -84,6 +88,10 @@ class Advice:
     options: tuple[Option, ...]
     counts: Counts | None
     sharp: AskedOutlook | AutomaticOutlook | None = None
+    groups: Groups = NO_GROUPS
+    stats: tuple[str, ...] = ()
+    instead: Advice | None = None
+    instead_because: Phrase | None = None
 
     @property
     def delta(self) -> Fraction:
@@ -130,32 +138,21 @@ class Advice:
     @cached_property
     def cautions(self) -> tuple[Phrase, ...]:
         """The warnings in parts, so that a command line or a page can spell the parameters its own way."""
-        if self.sharp is not None and self.sharp.pure:
-            return tuple(self.sharp.cautions(self.epsilon))
-        if self.sharp is not None and self.epsilon is not None and self.chosen is None:
-            return tuple(self.sharp.cautions(self.epsilon))
+        last = () if self.instead_because is None else (self.instead_because,)
+        if self.sharp is not None and (self.sharp.pure or (self.epsilon is not None and self.chosen is None)):
+            return (*self.sharp.cautions(self.epsilon), *last)
         unexpected = self.counts is not None and self.expected is None
-        public = self.partition is not None and self.partition.count is not None
-        return tuple(cautions(self.setting, self.options, self.chosen, unexpected=unexpected, public=public))
+        found = cautions(self.setting, self.options, self.chosen, self.partition, self.groups, unexpected=unexpected)
+        return (*found, *(() if self.sharp is None else self.sharp.cautions(self.epsilon)), *last)
 
     @property
     def command(self) -> str:
-        """The command to run; replace FILE and COLUMN, and E if no ε is chosen."""
-        each = self.setting.each(Fraction(1) if self.epsilon is None else self.epsilon)
-        epsilon = "E" if self.epsilon is None else exact_text(each.epsilon)
-        words = ["flexdp release FILE COLUMN --epsilon", epsilon, "--delta", exact_text(each.delta)]
-        if self.sharp is not None:
-            words += self.sharp.words
-        elif self.partition is not None:
-            said, kind = bucket_parameters(self.partition), self.partition.kind
-            given: dict[str, str] = {n: _point(said[n], kind) for n in ("width", "relative") if n in said}
-            if "bounds" in said:
-                given["bounds"] = ":".join(_point(bound, kind) for bound in said["bounds"])
-            words += [f"--{name} {shlex.quote(text)}" for name, text in given.items()]
-            words += [f"--kind {self.partition.kind}"] if self.partition.kind not in ("number", "boolean") else []
-        if self.by_unit:
-            words.append(f"--unit UNIT_COLUMN --max-buckets-per-unit {self.setting.buckets_per_unit}")
-        return " ".join(words)
+        """The command to run, of ``instead`` if there is one; replace FILE and COLUMN, and E if no ε is chosen."""
+        if self.instead is not None:
+            return self.instead.command
+        column = [] if self.partition is None else bucket_words(self.partition)
+        column = column if self.sharp is None else self.sharp.words
+        return command_of(self.setting, self.epsilon, column, self.groups, self.stats, by_unit=self.by_unit)
 
     @cached_property
     def declared(self) -> Declared | None:
@@ -209,6 +206,8 @@ class Advice:
             "declared_beforehand": None if self.declared is None else self.declared.document(),
             "records_about": setting.records_about,
             "buckets": setting.buckets,
+            "groups": self.groups.document(),
+            "stats": list(self.stats),
             "bucketing": {} if self.partition is None else bucket_parameters(self.partition),
             "target": {
                 "lose_per_bucket": self.target.per_bucket,
@@ -290,9 +289,11 @@ class Advice:
         ]
         if self.sharp is not None and self.sharp.pure:
             unit = unit.replace("in at most", "with at most").replace("bucket", "value")
-            return f"For {records}; {self.sharp.heading}; δ = 0{shared}; protects {unit}."
+            delta = upper_text(setting.delta) + origin if setting.delta else "0"
+            return f"For {records}{self.groups}; {self.sharp.heading}; δ = {delta}{shared}; protects {unit}."
         many = many if self.sharp is None else self.sharp.heading
-        return f"For {records} in {many}{spec}; δ = {upper_text(setting.delta)}{origin}{shared}; protects {unit}."
+        among = f"{many}{spec}{self.groups}"
+        return f"For {records} in {among}; δ = {upper_text(setting.delta)}{origin}{shared}; protects {unit}."
 
     def __str__(self) -> str:
         return self.text()
@@ -325,9 +326,9 @@ class Advice:
         for note in self.notes:
             lines += ["", note]
         lines += ["", *(f"Warning: {spelled(caution, name)}" for caution in self.cautions)] if self.cautions else []
-        return "\n".join(
-            [*lines, *([] if self.declared is None else ["", str(self.declared)]), "", "Run:", f"  {self.command}"]
-        )
+        lines += [] if self.declared is None else ["", str(self.declared)]
+        often = "" if self.setting.releases == 1 else f", for each of the {self.setting.releases} releases"
+        return "\n".join([*lines, "", f"Run{often}:", f"  {self.command}"])
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -341,7 +342,7 @@ class Advice:
         """ε as odds, for the unit that is protected."""
         if self.privacy is None:
             return ""
-        return f"{self.privacy.odds}{f', except with chance {upper_text(self.delta)}' if self.delta else ''}"
+        return f"{self.privacy.odds}{f', except with probability {upper_text(self.delta)}' if self.delta else ''}"
 
     def __repr__(self) -> str:
         if self.sharp is not None and self.sharp.pure:
@@ -355,7 +356,6 @@ class Advice:
 
     def _repr_html_(self) -> str:
         headings, rows = self.table()
-        name = f"fd{zlib.crc32(str(self).encode()):x}"  # for unique ids: a notebook may show several plans
         marked = next((place for place, row in enumerate(rows) if row[0]), None)
         said = [self.heading, *([f"Target: {self.target}."] if str(self.target) else [])]
         after = [f"{self.odds[0].upper()}{self.odds[1:]}."] if self.odds else []
@@ -365,7 +365,7 @@ class Advice:
         return card(
             "Plan",
             *map(sentence, said),
-            *([from_report("html.notebook.plan_picture")(self.document(), name=name)] if drawn else []),
+            *([from_report("html.notebook.plan_picture")(self.document())] if drawn else []),
             table(headings, rows, marked=marked),
             *map(sentence, after),
             code(self.command),
@@ -377,11 +377,6 @@ def _two_lines(heading: str) -> tuple[str, str]:
     words = heading.split(" ")
     breaks = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(len(words))]
     return min(breaks, key=lambda lines: max(map(len, lines)))
-
-
-def _point(text: str, kind: str) -> str:
-    """A width or a bound as people write it: as a decimal if that is exact."""
-    return exact_text(Fraction(text)) if kind in ("integer", "number") else text
 
 
 def _percent_up(share: Fraction) -> str:

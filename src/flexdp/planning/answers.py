@@ -26,6 +26,7 @@ from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P, Phrase
 from flexdp.guarantees import Privacy
 from flexdp.planning.bounds import AnswerBound, AskedOption, ExpectedAnswer
+from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import LADDER
 from flexdp.planning.trials import Sample, column_words, trial_bits
 from flexdp.sharp.mean import steps_between
@@ -59,13 +60,17 @@ class AskedOutlook:
         Values for trials; None without.
     seed
         Seed of the trials.
+    groups
+        The groups, each of which is answered by itself.
+    delta
+        δ of everything planned, which only listing groups that are not known needs.
 
     Examples
     --------
     >>> from flexdp import plan
     >>> advice = plan(epsilon=1, ask=["max", "q0.99"], records_about=10_000)
     >>> [(each.stat, each.kind, each.bound) for each in advice.sharp.option(advice.epsilon).bounds]
-    [('max', 'above', 63), ('q0.99', 'between', 124)]
+    [('max', 'above', 59), ('q0.99', 'between', 124)]
     >>> advice.command
     'flexdp release FILE COLUMN --epsilon 1 --delta 0 --ask max --ask q0.99'
     """
@@ -77,7 +82,9 @@ class AskedOutlook:
     releases: int = 1
     sample: Sample | None = None
     seed: int = 0
-    pure: ClassVar[bool] = True  # whether it needs no δ
+    groups: Groups = NO_GROUPS
+    delta: Fraction = Fraction(0)
+    pure: ClassVar[bool] = True  # whether it has no buckets
 
     @classmethod
     def checked(cls, ask: object, buckets: Exact, **options: Any) -> AskedOutlook:
@@ -105,7 +112,13 @@ class AskedOutlook:
 
     def budget(self, epsilon: Fraction) -> AskedBudget:
         """Return the budget of one release."""
-        return AskedBudget(of_each_release(Privacy(epsilon=epsilon, delta=0), self.releases).epsilon, self.most)
+        each = of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
+        return AskedBudget(each.epsilon, self.most, each.delta)
+
+    def lists_none(self, epsilon: Fraction) -> bool:
+        """Tell whether no group of as many records as the others is certain to be listed."""
+        listing = self.budget(epsilon).listing
+        return listing is not None and self.records <= listing.noise.max_drop
 
     def option(self, epsilon: Fraction) -> AskedOption:
         """Return the bounds at one ε; refuse an ε that is too small for exact answers."""
@@ -134,7 +147,8 @@ class AskedOutlook:
             found.append(
                 AnswerBound(stat="mean", kind="share", share=share, needs=int(needs), enough=share is not None)
             )
-        return AskedOption(epsilon=epsilon, bounds=tuple(found), certainty=Privacy(epsilon=epsilon, delta=0).certainty)
+        certainty = Privacy(epsilon=epsilon, delta=self.delta).certainty
+        return AskedOption(epsilon=epsilon, bounds=tuple(found), certainty=certainty)
 
     def options(self, chosen: Fraction | None) -> tuple[AskedOption, ...]:
         """Return the options of the usual ε, with the chosen one in its place."""
@@ -168,8 +182,15 @@ class AskedOutlook:
             cells = steps_between(low, high).cells
             mean = Outcomes(anchor=anchor, ends=(low, high), sums=(cells * self.records // 2,) * 2)
         levels = Outcomes(anchor=anchor, values=dict.fromkeys(self.asked.levels, largest))
+        listed = None if budget.listing is None else max(1, self.records - budget.listing.noise.max_drop // 2)
         return rebuilt(
-            self.asked, budget.parts(self.asked), self.column, records_about=self.records, levels=levels, mean=mean
+            self.asked,
+            budget.parts(self.asked),
+            self.column,
+            records_about=self.records if listed is None or self.asked.counts else None,
+            levels=levels,
+            mean=mean,
+            listed=listed,
         )
 
     def _exact(self, level: Fraction) -> int:
@@ -191,9 +212,12 @@ class AskedOutlook:
     def _tried_at(self, epsilon: Fraction) -> tuple[ExpectedAnswer, ...]:
         if self.sample is None:
             return ()
-        parts, ranks = self.budget(epsilon).parts(self.asked), self.sample.column
+        parts, ranks, listing = self.budget(epsilon).parts(self.asked), self.sample.column, self.budget(epsilon).listing
+        listed = None if listing is None else max(1, self.records - listing.noise.max_drop // 2)
         results = [
-            answer(self.asked, parts, self.column, ranks, trial_bits(self.seed, exact_text(epsilon), run))
+            answer(
+                self.asked, parts, self.column, ranks, trial_bits(self.seed, exact_text(epsilon), run), listed=listed
+            )
             for run in range(RUNS)
         ]
         return tuple(self._tried(stat, results) for stat in self.stats)
@@ -244,7 +268,16 @@ class AskedOutlook:
 
     def notes(self, chosen: Fraction | None) -> list[str]:
         """Return the conditions of the bounds, and the result of the trials at the chosen ε."""
-        return [self._condition, *([self._trials(chosen)] if self.sample is not None and chosen is not None else [])]
+        told = [self._condition, *([self._trials(chosen)] if self.sample is not None and chosen is not None else [])]
+        if not self.groups.by:
+            return told
+        size = f"Bounds and trials are for one group of about {plural(self.records, 'record', thousands)}."
+        listing = None if chosen is None else self.budget(chosen).listing
+        if listing is None:
+            return [size, *told]
+        least = thousands(listing.noise.max_drop + 1)
+        size += f" A quarter of ε lists the groups: one with {least} records or more is certain to be listed."
+        return [size, *told]
 
     @property
     def _condition(self) -> str:
@@ -287,6 +320,13 @@ class AskedOutlook:
         if chosen is None:
             return [("no ε is chosen. Give ", P("epsilon"), ".")]
         few = [bound for bound in self.option(chosen).bounds if not bound.enough]
+        listing = self.budget(chosen).listing
+        if listing is not None and self.lists_none(chosen):
+            return [
+                f"groups of {plural(self.records, 'record', thousands)} may all be missing: "
+                f"{thousands(listing.noise.max_drop + 1)} are needed to be certain to be listed. Declare the groups, "
+                "or choose a larger ε."
+            ]
         if not few:
             return []
         needed, names = max(bound.needs for bound in few), ", ".join(_name(bound.stat) for bound in few)

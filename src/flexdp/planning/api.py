@@ -7,8 +7,9 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, integer
+from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, integer, sequence
 from flexdp._core.exact import Number
+from flexdp._core.text import plain_scalar
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
@@ -16,14 +17,18 @@ from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
 from flexdp.planning.advice import Advice
 from flexdp.planning.expected import UNORDERED, Counts, law_counts, not_numbers, refuse_both, sample_counts
+from flexdp.planning.groups import Groups
 from flexdp.planning.options import Setting, smallest_delta_for
 from flexdp.planning.target import Affordable, Target, partition_for, proposed_delta
+from flexdp.planning.working import with_working
 from flexdp.simulation.distributions import parse_distribution
 from flexdp.statistics import Statistic
+from flexdp.statistics.parse import parse_statistic
 
 __all__ = ["plan"]
 
 _MOST_RECORDS = 10**18
+_READ_OFF = ("counts",)  # beside those that the grammar of statistics names
 _OPTIONS = {"per_bucket": "lose_per_bucket", "in_all": "lose_in_all", "share": "lose_share"}
 
 
@@ -37,20 +42,25 @@ def plan(
     lose_share: Number | None = None,
     width: Number | None = None,
     relative: Number | None = None,
+    edges: Sequence[Any] | None = None,
     bounds: Any = None,
     buckets: Number | None = None,
     kind: Kind = "number",
+    by: str | Sequence[str] | None = None,
+    groups: Sequence[Any] | None = None,
+    groups_about: Number | None = None,
     max_buckets_per_unit: Number | None = None,
     releases: Number = 1,
     simulate: str | None = None,
     public_sample: Any = None,
     ask: str | Statistic | Sequence[str | Statistic] | None = None,
+    stats: str | Sequence[str] | None = None,
     seed: int = 0,
 ) -> Advice:
     """Choose the parameters of a release before any data is read: give what you know, get the rest.
 
     Without buckets and without a target, the plan is that of automatic buckets; with ``ask``, that of asked answers.
-    Both need ``records_about``.
+    Both need ``records_about``. A plan that would leave nothing ends in the command of another one, and says so.
 
     Parameters
     ----------
@@ -61,9 +71,12 @@ def plan(
         Approximate number of records, from public knowledge; it is never read from data.
     lose_per_bucket, lose_in_all, lose_share
         The target: the most records that may be lost from each bucket, in total, or as a share of all.
-    width, relative, bounds, buckets, kind
+    width, relative, edges, bounds, buckets, kind
         As in :func:`flexdp.release`. Bounds and ``buckets`` determine the width; bounds, ε and the total that may
         be lost determine the largest number of buckets.
+    by, groups, groups_about
+        Names of the columns of groups, and the groups themselves if they are declared, as in :func:`flexdp.release`;
+        otherwise their approximate number, from public knowledge. Records are taken to be spread evenly over groups.
     max_buckets_per_unit
         Most buckets that one person may count in, if a person may have several records.
     releases
@@ -74,6 +87,8 @@ def plan(
         they are measured in seeded trials.
     ask
         Statistics to answer by themselves, as in :func:`flexdp.release`.
+    stats
+        Statistics to read off the buckets, for the command.
     seed
         Seed of the trials.
 
@@ -97,8 +112,42 @@ def plan(
     >>> plan(delta="1e-6", lose_per_bucket=30).epsilon
     Fraction(861, 1000)
     >>> plan(epsilon=1, ask="max", records_about=10_000).table()[1][4]
-    ['→', '1', '≤ 31 above', '≤ 73.2%']
+    ['→', '1', '≤ 29 above', '≤ 73.2%']
+    >>> plan(epsilon=1, ask="max", records_about=10_000, by="ward", groups=["A", "B"]).command
+    'flexdp release FILE COLUMN --epsilon 1 --delta 0 --ask max --by ward --groups A,B'
+    >>> plan(epsilon=1, delta="1e-6", relative="0.05", bounds=(0, 1000), records_about=50_000).command
+    'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --bounds 0:1000 --kind number'
     """
+    given = dict(locals())
+    return with_working(_planned(**given), _planned, given)
+
+
+def _planned(
+    *,
+    epsilon: Number | None,
+    delta: Number | None,
+    records_about: Number | None,
+    lose_per_bucket: Number | None,
+    lose_in_all: Number | None,
+    lose_share: Number | None,
+    width: Number | None,
+    relative: Number | None,
+    edges: Sequence[Any] | None,
+    bounds: Any,
+    buckets: Number | None,
+    kind: Kind,
+    by: str | Sequence[str] | None,
+    groups: Sequence[Any] | None,
+    groups_about: Number | None,
+    max_buckets_per_unit: Number | None,
+    releases: Number,
+    simulate: str | None,
+    public_sample: Any,
+    ask: str | Statistic | Sequence[str | Statistic] | None,
+    stats: str | Sequence[str] | None,
+    seed: int,
+) -> Advice:
+    """Return the plan of just these parameters, whether or not it leaves anything."""
     read_as: Any = choice("kind", kind, get_args(Kind))
     loss = None if epsilon is None else EPSILON.check(epsilon)
     chance = None if delta is None else (DELTA if ask is None else PURE_DELTA).check(delta)
@@ -107,7 +156,8 @@ def plan(
     parts, units = integer("releases", releases), 1
     if max_buckets_per_unit is not None:
         units = integer("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
-    given = {"width": width, "relative": relative, "buckets": buckets, **asdict(target)}
+    grouped, read_off = Groups.checked(by, groups, groups_about), _statistics(stats)
+    given = {"width": width, "relative": relative, "edges": edges, "buckets": buckets, **asdict(target)}
     unbucketed = not any(value is not None for value in given.values())
     trials = integer("seed", seed, at_least=0)
     if ask is not None:
@@ -118,27 +168,31 @@ def plan(
             )
         from flexdp.planning.sharp import SharpColumn
 
-        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials)
+        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off)
         return column.asked(ask, loss, chance, by_unit=max_buckets_per_unit is not None)
     if unbucketed and records is not None and units == 1 and read_as not in UNORDERED:
         from flexdp.planning.sharp import SharpColumn
 
-        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials)
+        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off)
         return column.automatic(loss, chance, target, by_unit=max_buckets_per_unit is not None)
     affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
         read_as,
         width=width,
         relative=relative,
+        edges=edges,
         bounds=bounds,
         buckets=None if buckets is None else integer("buckets", buckets, at_most=_MOST_RECORDS),
         affordable=affordable,
     )
     many = partition.count if partition is not None else None
-    many = integer("buckets", buckets) if many is None and buckets is not None else many
+    own = integer("buckets", buckets) if many is None and buckets is not None else many
+    many = grouped.times(own)
     limit = target.limit(records, many)
     origin = "given"
-    afforded = buckets is None and width is None and relative is None and affordable.buckets() is not None
+    afforded = (
+        buckets is None and all(each is None for each in (width, relative, edges)) and affordable.buckets() is not None
+    )
     if chance is None and loss is not None and limit is not None and not afforded:
         chance, origin = smallest_delta_for(loss, limit + 1, releases=parts, buckets_per_unit=units), "solved"
     elif chance is None:
@@ -156,8 +210,24 @@ def plan(
         partition=partition,
         target=target,
         options=setting.options(chosen),
-        counts=_counts(simulate, public_sample, records, partition, many),
+        counts=_counts(simulate, public_sample, None if records is None else grouped.of_each(records), partition, own),
+        groups=grouped,
+        stats=read_off,
     )
+
+
+def _statistics(stats: object) -> tuple[str, ...]:
+    """Return the words of statistics that can be read off buckets."""
+    listed = [stats] if isinstance(stats, str) else sequence(stats) if stats is not None else []
+    if listed is None:
+        raise InputError(
+            "stats", "must be names of statistics", remedy=("For example ", P("stats", ["max", "mean"]), ".")
+        )
+    words = [plain_scalar(word) for word in listed]
+    for word in words:
+        if not isinstance(word, str) or word not in _READ_OFF:
+            parse_statistic(word, parameter="stats", also=_READ_OFF)
+    return tuple(str(word) for word in words)
 
 
 def _counts(

@@ -20,6 +20,7 @@ from flexdp.buckets.exact import Exact
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import Phrase
 from flexdp.guarantees import Privacy
+from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import FAR, LADDER, Option, curve_steps
 from flexdp.planning.trials import Sample, column_words, trial_bits
 from flexdp.sharp.automatic import Automatic, automatic_buckets
@@ -94,6 +95,8 @@ class AutomaticOutlook:
         Values for trials; None without.
     seed
         Seed of the trials.
+    groups
+        The groups, which share the edges.
 
     Examples
     --------
@@ -103,7 +106,7 @@ class AutomaticOutlook:
     >>> float(divided.share), divided.levels, divided.reach, divided.most_buckets
     (0.16, 5, 32, 50)
     >>> round(advice.sharp.lost(divided), 5), advice.command
-    (0.00775, 'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06')
+    (0.00775, 'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --kind number')
     """
 
     buckets: Exact
@@ -112,6 +115,7 @@ class AutomaticOutlook:
     releases: int = 1
     sample: Sample | None = None
     seed: int = 0
+    groups: Groups = NO_GROUPS
     pure: ClassVar[bool] = False  # whether it needs no δ
 
     def _each(self, epsilon: Fraction) -> Privacy:
@@ -125,8 +129,13 @@ class AutomaticOutlook:
         return shares(self.records, each.epsilon, each.delta)
 
     def lost(self, divided: Shares) -> float:
-        """Return the share of the records that is left out where all B buckets are full: B·(q − 1)/2n."""
-        return divided.most_buckets * (divided.reach - 1) / 2 / self.records
+        """Return the share of the records that is left out where all B buckets of G groups are full: GB·(q − 1)/2n."""
+        full = divided.most_buckets * (self.groups.about or 1)
+        return min(1.0, full * (divided.reach - 1) / 2 / self.records)
+
+    def answers_none(self, epsilon: Fraction, margin: int = 1) -> bool:
+        """Tell whether there are too few records even for answers in the place of buckets."""
+        return self.records * self._each(epsilon).epsilon < margin * _FEW
 
     def options(self, chosen: Fraction | None) -> tuple[Option, ...]:
         """Return the usual ε with buckets, and the chosen one, each with the most that a bucket loses."""
@@ -140,7 +149,7 @@ class AutomaticOutlook:
                         epsilon=epsilon,
                         max_drop=drop,
                         survives_from=divided.reach,
-                        total=drop * divided.most_buckets,
+                        total=drop * divided.most_buckets * (self.groups.about or 1),
                         alpha=None,
                         certainty=Privacy(epsilon=epsilon, delta=self.delta).certainty,
                         meets=None,
@@ -201,11 +210,23 @@ class AutomaticOutlook:
 
     def cautions(self, chosen: Fraction | None) -> list[Phrase]:
         """Return warnings about the chosen ε."""
-        if chosen is None or self.shares(chosen) is not None:
+        if chosen is None:
             return []
+        divided = self.shares(chosen)
+        if divided is not None:
+            group = self.groups.of_each(self.records)
+            if not self.groups.by or group >= divided.most_buckets * divided.reach:
+                return []
+            return [
+                f"groups share their buckets. {plural(group, 'record', thousands)} of a group in up to "
+                f"{divided.most_buckets} buckets are few: a bucket of a group needs {divided.reach} to be certain to "
+                "survive. Ask for answers instead, or choose a larger ε."
+            ]
         about = plural(self.records, "record", thousands)
         each = self._each(chosen).epsilon
         needed = thousands(math.ceil(_FEW_FOR_BARS / each))
+        if self.groups.by:
+            return [f"{about} are too few for buckets at this ε: about {needed} are needed."]
         if self.records * each < _FEW:
             least = thousands(math.ceil(_FEW / each))
             return [
@@ -216,7 +237,7 @@ class AutomaticOutlook:
     @property
     def words(self) -> list[str]:
         """The options of the command."""
-        return column_words(self.buckets)
+        return column_words(self.buckets, told=True)
 
     def document(self, chosen: Fraction | None) -> dict[str, Any]:
         """Return the plan as plain JSON values."""

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import plural, thousands
+from flexdp.buckets.partition import Buckets
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.errors import InputError, P, Phrase
+from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import FAR, Option, Setting, plain_number
 from flexdp.planning.target import proposed_delta
 
 __all__ = ["MOST_EXPECTED", "cautions"]
 
+_MANY = 1000  # relative buckets
 MOST_EXPECTED = 50_000  # records that a bucket may lose: beyond it, no expected losses are computed
 
 
 def cautions(
-    setting: Setting, options: Sequence[Option], chosen: Option | None, *, unexpected: bool, public: bool
+    setting: Setting,
+    options: Sequence[Option],
+    chosen: Option | None,
+    partition: Buckets | None = None,
+    groups: Groups = NO_GROUPS,
+    *,
+    unexpected: bool,
 ) -> list[Phrase]:
     """Return the warnings about a plan, in parts.
 
-    ``unexpected`` is true if expected losses were asked for and not computed, ``public`` if the buckets are public.
+    ``unexpected`` is true if expected losses were asked for and not computed.
     """
-    found: list[Phrase] = []
+    public = partition is not None and partition.count is not None
+    found: list[Phrase] = _about_zero(partition)
     records = setting.records_about
     if records is not None and setting.delta * records >= 1:
         found.append(
@@ -49,7 +61,29 @@ def cautions(
     if chosen is None:
         found.append(("no ε is chosen. Give ", P("epsilon"), ", or a target such as ", P("lose_per_bucket"), "."))
         return found
-    return found + _about_chosen(setting, chosen, unexpected=unexpected, public=public)
+    found += _about_chosen(setting, chosen, unexpected=unexpected, public=public)
+    if not groups.public and setting.buckets is not None and public:
+        found.append(("a release certifies a share only if its groups are public, too. Declare ", P("groups"), "."))
+    return found
+
+
+def _about_zero(partition: Buckets | None) -> list[Phrase]:
+    """Warn of relative buckets between bounds that reach zero, towards which they become ever narrower."""
+    if not isinstance(partition, RelativeWidth) or partition.count is None or partition.count <= _MANY:
+        return []
+    low, high = partition.bounds or (Fraction(0), Fraction(0))
+    if not low <= 0 <= high or not high:
+        return []
+    least = Fraction(1) if high > 1 else high / 1000
+    fewer = RelativeWidth(partition.kind, partition.rho, (least, high)).count
+    shown = (plain_number(least), plain_number(high))
+    return [
+        (
+            P("relative"), f" makes {thousands(partition.count)} buckets between bounds that reach 0, because they "
+            "become ever narrower towards it. Begin at the smallest value that matters: ", P("bounds", shown),
+            f" would leave {plural(fewer or 1, 'bucket', thousands)}. Or give neither, and flexdp chooses them.",
+        )
+    ]  # fmt: skip
 
 
 def _about_chosen(setting: Setting, chosen: Option, *, unexpected: bool, public: bool) -> list[Phrase]:

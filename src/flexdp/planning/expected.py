@@ -181,7 +181,7 @@ def _indices(law: Distribution, records: int, partition: Width | RelativeWidth |
         if len(found) < 2:
             raise InputError(
                 "simulate",
-                "must be a law whose values the buckets can hold",
+                "must be a distribution whose values the buckets can hold",
                 remedy=("Give ", P("bounds"), " or other arguments."),
             )
         first, last = (int(place) for place in found)

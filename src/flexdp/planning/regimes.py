@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
-from flexdp._core.domains import TAU, Domain, choice, integer
+from flexdp._core.domains import POSITIVE_BETA, SPAN, TAU, Domain, choice, integer
 from flexdp._core.exact import Number
 from flexdp.errors import InputError, P
 from flexdp.noise.calibration import DIGITS, smallest_delta
@@ -20,7 +20,7 @@ _EXPONENT = Domain(
     name="exponent", low=Fraction(0), high=Fraction(1), remedy="A bucket may lose a share n^-exponent of the records."
 )
 
-Regime: TypeAlias = Literal["inverse-root", "polylog", "constant"]
+Regime: TypeAlias = Literal["inverse-root", "polylog", "constant", "root-dropped", "log-dropped"]
 REGIMES: tuple[Regime, ...] = get_args(Regime)
 
 
@@ -34,7 +34,7 @@ def regime(
     tau: Number | None = None,
     exponent: Number | None = None,
 ) -> Plan:
-    """Plan with one of the paper's families of parameters (Rem. hist-params and Sec. choosing-params).
+    """Plan with one of the paper's families of parameters (Introduction, Rem. hist-params, Sec. choosing-params).
 
     The paper writes q = τ|x|, for which its privacy theorem fails (docs/errata.md); here q is fixed by the public
     number n = ``records_at_least``, δ is the smallest for (ε, q), and buckets are counted or T = ⌈B / 2β⌉.
@@ -45,6 +45,10 @@ def regime(
       text has the fraction upside down, (1/ε²)·2β/B.
     - ``"constant"``: ε = 0.1 and q = ⌊n^{1−c}⌋, with c = ``exponent``, 1/2 without one. At most n^{1−c}·T records are
       left out; the paper has B/2β for T, which must be rounded up to a whole number.
+    - ``"root-dropped"``, the introduction's first example for max: ε = n^{−1/4} and α = 1/√n, so that at most √n
+      records are left out in all, by T buckets that lose at most √n/T each. δ is e^{−Ω(n^{1/4})} for a fixed T.
+    - ``"log-dropped"``, its second: ε = 0.1 and α = ln²n/n, at most ln²n records in all. δ is n^{−Ω(ln n)}, with 0.05/T
+      in the exponent: below 1/n it comes only where ln n is about 20·T.
 
     δ is never below 1e-30, the smallest that the noise takes; if a regime would allow a smaller one, q is smaller
     instead.
@@ -52,7 +56,7 @@ def regime(
     Parameters
     ----------
     name
-        The family: "inverse-root", "polylog" or "constant".
+        The family: "inverse-root", "polylog", "constant", "root-dropped" or "log-dropped".
     records_at_least
         n, the public number of records.
     buckets, beta, span
@@ -78,6 +82,9 @@ def regime(
     >>> plan = regime("constant", records_at_least=10**6, span=100, beta=1)
     >>> float(plan.epsilon), plan.q, plan.buckets, float(plan.alpha)
     (0.1, 1000, 50, 0.04995)
+    >>> plan = regime("root-dropped", records_at_least=10**12, buckets=10)
+    >>> float(plan.epsilon), plan.max_drop * plan.buckets, float(plan.delta) < 1e-20
+    (0.001, 1000000, True)
     """
     records = integer("records_at_least", records_at_least, at_least=2, at_most=10**18)
     choice("name", name, REGIMES)
@@ -93,8 +100,16 @@ def regime(
         context = Context(prec=60)
         square = context.power(context.ln(Decimal(records)), 2)
         loss, reach = _digits_up(square), int(context.multiply(square, square))
-    else:
+    elif name == "constant":
         loss, reach = Fraction(1, 10), _floor_power(records, 1 - _exponent(exponent))
+    else:
+        several = _bucket_count(buckets, beta, span)
+        if name == "root-dropped":
+            context = Context(prec=60)
+            loss, lost = _digits_up(context.sqrt(context.sqrt(Decimal(records)))), math.isqrt(records)
+        else:
+            loss, lost = Fraction(1, 10), int(Context(prec=60).power(Context(prec=60).ln(Decimal(records)), 2))
+        reach = lost // several + 1
     if reach < 2:
         raise InputError("records_at_least", "is too small: q would be below 2", given=str(records), remedy="Raise it.")
     reach = min(reach, LARGEST_REACH)
@@ -106,6 +121,15 @@ def regime(
         beta=beta,
         span=span,
     )
+
+
+def _bucket_count(buckets: Number | None, beta: Number | None, span: Number | None) -> int:
+    """T, which decides how many records each bucket may lose."""
+    if buckets is not None:
+        return integer("buckets", buckets)
+    if beta is None or span is None:
+        raise InputError("buckets", ("must be given, or ", P("beta"), " and ", P("span")))
+    return math.ceil(SPAN.check(span) / (2 * POSITIVE_BETA.check(beta)))
 
 
 def _exponent(exponent: Number | None) -> Fraction:

@@ -14,6 +14,7 @@ from flexdp.planning.advice import Advice
 from flexdp.planning.answers import AskedOutlook
 from flexdp.planning.automatic import AutomaticOutlook
 from flexdp.planning.expected import UNORDERED, not_numbers, refuse_both
+from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import Option, Setting
 from flexdp.planning.target import Target, proposed_delta
 from flexdp.planning.trials import Sample, law_sample
@@ -41,6 +42,8 @@ class SharpColumn:
         A law, or public values, for trials.
     seed
         Seed of the trials.
+    groups, stats
+        The groups, and statistics that are read off buckets.
     """
 
     kind: Kind
@@ -51,28 +54,50 @@ class SharpColumn:
     simulate: object
     sample: Any
     seed: int
+    groups: Groups = NO_GROUPS
+    stats: tuple[str, ...] = ()
 
     def asked(self, ask: object, epsilon: Fraction | None, delta: Fraction | None, *, by_unit: bool) -> Advice:
         """Return the plan of asked answers."""
-        if delta:
+        lists = not self.groups.public
+        if delta and not lists:
             raise InputError("delta", ("does not fit ", P("ask"), ": the answers need none"), remedy="Leave it out.")
+        if lists and delta is not None and not delta:
+            remedy = ("Declare them with ", P("groups"), ", or leave it out.")
+            raise InputError("delta", "must be positive to list groups that are not known", given="0", remedy=remedy)
+        if self.stats:
+            raise InputError("stats", ("does not fit ", P("ask")), remedy=("Name them in ", P("ask"), "."))
+        if self.groups.by and self.groups.about is None:
+            raise InputError(
+                "ask", "needs the number of groups", remedy=("Give ", P("groups"), " or ", P("groups_about"), ".")
+            )
         if self.records is None:
             raise InputError("ask", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
         if self.kind in UNORDERED:
             raise InputError("ask", ("needs a column of numbers or dates, not ", P("kind", self.kind)))
+        chance = (delta or proposed_delta(self.records)) if lists else Fraction(0)
+        group = self.groups.of_each(self.records)
         outlook = AskedOutlook.checked(
             ask,
             self.buckets,
-            records=self.records,
+            records=group,
             most=self.units,
             releases=self.releases,
-            sample=self.trial_sample(),
+            sample=self.trial_sample(group),
             seed=self.seed,
+            groups=self.groups,
+            delta=chance,
         )
         if epsilon is not None:
             outlook.option(epsilon)  # refused where it is too small for exact answers
         return self.advice(
-            outlook, epsilon, Fraction(0), "given", (), Target.checked(None, None, None), by_unit=by_unit
+            outlook,
+            epsilon,
+            chance,
+            "proposed" if chance and not delta else "given",
+            (),
+            Target.checked(None, None, None),
+            by_unit=by_unit,
         )
 
     def automatic(self, epsilon: Fraction | None, delta: Fraction | None, target: Target, *, by_unit: bool) -> Advice:
@@ -84,8 +109,9 @@ class SharpColumn:
             delta=chance,
             records=self.records,
             releases=self.releases,
-            sample=self.trial_sample(),
+            sample=self.trial_sample(self.records),
             seed=self.seed,
+            groups=self.groups,
         )
         origin = "given" if delta else "proposed"
         return self.advice(outlook, epsilon, chance, origin, outlook.options(epsilon), target, by_unit=by_unit)
@@ -121,6 +147,8 @@ class SharpColumn:
             options=options,
             counts=None,
             sharp=outlook,
+            groups=self.groups,
+            stats=self.stats,
         )
 
     @property
@@ -130,16 +158,15 @@ class SharpColumn:
         assert isinstance(found, Exact)
         return found
 
-    def trial_sample(self) -> Sample | None:
+    def trial_sample(self, records: int) -> Sample | None:
         """Values for trials, from a law or a public sample."""
         if self.simulate is None and self.sample is None:
             return None
         refuse_both(self.simulate, self.sample)
         if self.simulate is None:
-            return public_values(self.sample, self.records, self.buckets)
+            return public_values(self.sample, records, self.buckets)
         if self.kind not in ("integer", "number"):
             raise not_numbers(self.kind)
-        assert self.records is not None
         low, high = self.buckets.bounds or (Fraction(0), Fraction(100))
         law = parse_distribution(self.simulate, low=low, span=high - low, buckets=None)
-        return law_sample(law, self.records, self.buckets)
+        return law_sample(law, records, self.buckets)

@@ -119,7 +119,7 @@ class Plan:
             f"With ε = {upper_text(self.epsilon, 6)} and δ = {upper_text(self.delta)}{unit}, each of "
             f"{plural(self.buckets, 'bucket')}{width} loses at most {plural(self.max_drop, 'record')}, "
             f"together at most {most_lost(self.max_drop, self.buckets)}, {share}.{within} {odds[0].upper()}{odds[1:]}, "
-            f"except with chance {upper_text(self.delta)}."
+            f"except with probability {upper_text(self.delta)}."
         )
 
     def _repr_html_(self) -> str:
@@ -184,7 +184,7 @@ def solve(
     >>> print(solve(epsilon=1, delta="1e-6", span=120, beta="2.5", records_at_least=50_000))
     With ε = 1 and δ = 1e-06, each of 24 buckets of width 5 loses at most 27 records, together at most 648, at most \
 1.296% of the records where there are at least 50000. Values move by at most 2.5. An observer who was 50% sure that a \
-given record is in the data is at most 73.2% sure afterwards, except with chance 1e-06.
+given record is in the data is at most 73.2% sure afterwards, except with probability 1e-06.
     >>> solve(epsilon=1, delta="1e-6", span=120, beta="2.5", alpha="0.01").records_at_least
     64800
     """

@@ -68,7 +68,8 @@ class Target:
                     "needs the number of buckets",
                     remedy=(
                         "Give ", P("bounds"), " with ", P("width"), ", ", P("relative"), " or ", P("epsilon"),
-                        ", or give ", P("buckets"), ".",
+                        ", or give ", P("edges"), " or ", P("buckets"), "; with groups, ", P("groups"), " or ",
+                        P("groups_about"), ".",
                     ),
                 )  # fmt: skip
             if total < buckets:
@@ -106,6 +107,7 @@ def partition_for(
     *,
     width: Number | None,
     relative: Number | None,
+    edges: Any = None,
     bounds: Any,
     buckets: int | None,
     affordable: Affordable,
@@ -115,10 +117,10 @@ def partition_for(
     Bounds and a number of buckets determine the width. So do bounds, ε and a total that may be lost: there are then as
     many buckets as the total affords.
     """
-    if width is not None or relative is not None:
-        found = make_buckets(kind, width=width, relative=relative, bounds=bounds)
+    if width is not None or relative is not None or edges is not None:
+        found = make_buckets(kind, width=width, relative=relative, edges=edges, bounds=bounds)
         if buckets is not None and found.count is not None and found.count != buckets:
-            named = "width" if width is not None else "relative"
+            named = "width" if width is not None else "relative" if relative is not None else "edges"
             raise InputError(
                 "buckets",
                 ("contradicts ", P(named), f": there are {found.count} such buckets between ", P("bounds")),

@@ -77,15 +77,15 @@ def _of_kind(values: NDArray[np.float64], kind: Kind) -> NDArray[Any]:
     return np.clip(np.floor(values), -(2.0**62), 2.0**62).astype(np.int64)
 
 
-def column_words(buckets: Exact) -> list[str]:
-    """Return the options of a command that describe a column: its bounds and its kind."""
+def column_words(buckets: Exact, *, told: bool = False) -> list[str]:
+    """Return the options of a command that describe a column: bounds and kind, if ``told`` also that of numbers."""
     said = bucket_parameters(buckets)
     out = []
     if "bounds" in said:
         numbers = buckets.kind in ("integer", "number")
         ends = [exact_text(Fraction(end)) if numbers else str(end) for end in said["bounds"]]
         out.append(f"--bounds {shlex.quote(':'.join(ends))}")
-    return out + ([f"--kind {buckets.kind}"] if buckets.kind != "number" else [])
+    return out + ([f"--kind {buckets.kind}"] if told or buckets.kind != "number" else [])
 
 
 def trial_bits(seed: int, *name: object) -> Bits:

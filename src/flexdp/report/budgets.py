@@ -24,7 +24,7 @@ from flexdp.report.html.parts import figure, head, section
 
 __all__ = ["ledger_page", "spending", "write_pages"]
 
-_WIDTH, _HEIGHT = 720, 260
+_WIDTH, _NARROW, _HEIGHT = 720, 350, 260
 _MOST_ROWS = 200  # of a table; the export has them all
 _MOST_DOTS = 400
 _PROMISES = (
@@ -42,6 +42,7 @@ def spending(
     name: str = "s",
     links: dict[int, str] | None = None,
     alone: bool = True,
+    width: int = _WIDTH,
 ) -> str:
     """Draw what was spent of ε over time as SVG, with the budget as a line above.
 
@@ -57,6 +58,8 @@ def spending(
         Addresses of reports, by the number of the charge.
     alone
         Include the style; False inside a page that has it.
+    width
+        Width in pixels.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def spending(
     """
     charges = [row for row in history if row.kind == "charge"]
     budget = float(account.epsilon)
-    left, right, top, bottom = 58.0, _WIDTH - 18.0, 28.0, _HEIGHT - 44.0
+    left, right, top, bottom = 58.0, width - 18.0, 28.0, _HEIGHT - 44.0
     up = Scale(0, budget * 1.08, bottom, top)
     moments = [dt.datetime.fromisoformat(row.at).timestamp() for row in history]
     timed = len(moments) > 1 and moments == sorted(moments) and moments[-1] - moments[0] >= 1
@@ -106,7 +109,7 @@ def spending(
         f"{plural(len(charges), 'charge')} have spent ε = {number_text(account.spent_epsilon)} "
         f"of {number_text(account.epsilon)}."
     )
-    return picture(_WIDTH, _HEIGHT, f"Spending of {account.name}", words, body, name=name, alone=alone)
+    return picture(width, _HEIGHT, f"Spending of {account.name}", words, body, name=name, alone=alone)
 
 
 def _some(places: Sequence[float]) -> list[float]:
@@ -144,10 +147,13 @@ def ledger_page(ledger: Ledger, names: Sequence[str], links: dict[str, dict[int,
             f"ε = {number_text(account.remaining_epsilon)} of {number_text(account.epsilon)}, "
             f"δ = {number_text(account.remaining_delta)} of {number_text(account.delta)}."
         )
-        drawn = spending(account, history, name=f"s{place}", links=own, alone=False)
+        drawn, narrow = (
+            spending(account, history, name=f"s{place}{end}", links=own, alone=False, width=width)
+            for end, width in (("", _WIDTH), ("n", _NARROW))
+        )
         parts += [
             f'<section><h2 class="long">{markup(name)}</h2>',
-            figure(drawn, caption),
+            figure(drawn, caption, narrow),
             _table(history, own),
             "</section>",
         ]

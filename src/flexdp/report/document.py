@@ -146,7 +146,7 @@ class Document:
         if len(self.axes) > 1 or self.groups is not None or not axis.ordered or (axis.bucketed and not self.index):
             return None
         try:
-            noise = bars_budget(read_asked(read_auto(dict(self.content))[0])[0]).bars
+            noise = bars_budget(read_auto(read_asked(dict(self.content))[0])[0]).bars
             keys: Any = self.index if axis.bucketed else exact_index(axis.kind, self.keys)
             index = Histogram(canonical_keys(keys), self.counts)
             centres = Histogram(axis.buckets.centres(index.keys), index.counts)

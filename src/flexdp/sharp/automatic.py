@@ -7,11 +7,12 @@ spent in the bars alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -315,6 +316,11 @@ def edges_from(leaves: Sequence[Span], counts: Sequence[int], divided: Shares, s
     tuple of int
         In units.
     """
+    return _edges(tuple(leaves), tuple(counts), divided, cast(Hashable, steps))
+
+
+@lru_cache(maxsize=8)  # a release chooses them and checks them: all of it is public
+def _edges(leaves: tuple[Span, ...], counts: tuple[int, ...], divided: Shares, steps: Any) -> tuple[int, ...]:
     return edges_of(
         leaves,
         counts,

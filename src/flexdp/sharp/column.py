@@ -13,7 +13,7 @@ from flexdp.histogram import Histogram
 from flexdp.sharp.ranks import Near, Reply, Request, Tally, Window
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
-__all__ = ["Column"]
+__all__ = ["Column", "native", "tallied"]
 
 _LARGEST = 2**63 - 1
 _SAFE_TOTAL = 2**56  # beyond it ranks in finer units would leave 64 bits
@@ -51,8 +51,8 @@ class Column:
         -------
         Column
         """
-        scale, native = _native(values)
-        ordered = np.sort(native)
+        scale, given = native(values)
+        ordered = np.sort(given)
         if scale is NUMBERS:
             ordered = _readable(ordered)
         elif ordered.dtype == object and len(ordered):
@@ -72,9 +72,28 @@ class Column:
         -------
         Column
         """
-        scale, keys = _native(histogram.keys)
-        counts: NDArray[Any] = histogram.counts
-        if scale is NUMBERS:
+        return cls.from_counts(histogram.keys, histogram.counts)
+
+    @classmethod
+    def from_counts(cls, values: Iterable[Any] | NDArray[Any], counts: NDArray[Any]) -> Column:
+        """Take different values with how often each occurs.
+
+        Parameters
+        ----------
+        values : array or iterable
+            As for :meth:`from_values`, each once.
+        counts : array of int
+            How often each occurs.
+
+        Returns
+        -------
+        Column
+        """
+        scale, keys = native(values)
+        if scale is not NUMBERS:
+            order = np.argsort(keys, kind="stable")
+            keys, counts = keys[order], counts[order]
+        else:
             kept = np.isfinite(keys)
             keys, counts = keys[kept], counts[kept]
             order = np.argsort(keys, kind="stable")
@@ -181,9 +200,9 @@ class Column:
         return Window(self._scale, self._values[first:last][start:stop], below[start:stop], upto[start:stop], total)
 
     def _tally(self, wanted: Tally) -> int:
-        places = _places_on(self._values, wanted, self._scale)
         if self._upto is None:
-            return int(places.sum()) if len(places) else 0
+            return tallied(self._values, wanted, self._scale)
+        places = _places_on(self._values, wanted, self._scale)
         counts = np.diff(self._upto, prepend=0)
         return sum(place * count for place, count in zip(places.tolist(), counts.tolist(), strict=True))
 
@@ -191,8 +210,8 @@ class Column:
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-def _native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
-    """The scale and an array of doubles, 64-bit integers, or Python integers where those are too short."""
+def native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
+    """Return the scale and an array of doubles, 64-bit integers, or Python integers where those are too short."""
     given = values if isinstance(values, np.ndarray) else _array(values)
     if given.ndim != 1:
         raise InputError("values", "must be a flat array or list")
@@ -210,6 +229,11 @@ def _native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
     if kind == "O" and all(type(value) is int for value in given):
         return INTEGERS, given
     raise InputError("values", "must be numbers, integers or dates")
+
+
+def tallied(values: NDArray[Any], wanted: Tally, scale: Scale) -> int:
+    """Return the sum of the places of readable values, in any order."""
+    return int(_places_on(values, wanted, scale).sum()) if len(values) else 0
 
 
 def _places_on(values: NDArray[Any], wanted: Tally, scale: Scale) -> NDArray[Any]:

@@ -24,7 +24,7 @@ _CAP, _WIDEST, _NARROWEST = 140, 180, 60
 _EMPTY, _THIN_REST, _THIN_START, _LAST_PART = 15, 40, 30, 5
 _GAP_PART = 12
 _TIDY_PART = 20
-_TAIL = Fraction(2, 5)
+_TAIL = (2, 5)  # a part of what lies beyond
 
 
 def edges_of(
@@ -155,10 +155,10 @@ class _Plan:
         return self._profile.upto(high) - self._profile.upto(low)
 
     def _limit(self, low: int, high: int) -> int:
-        """The planned size of a bucket: the target, and in the tails 40 % of what lies beyond, but never under 3q."""
+        """The planned size of a bucket: the target, and in the tails 40% of what lies beyond, but never under 3q."""
         profile = self._profile
         beyond = min(profile.upto(high), profile.total - profile.upto(low))
-        return max(self._floor, min(self._target, math.floor(_TAIL * beyond)))
+        return max(self._floor, min(self._target, _TAIL[0] * beyond // _TAIL[1]))
 
     def _fits(self, low: int, high: int, hundredths: int) -> bool:
         return _PER_LIMIT * self._planned(low, high) <= hundredths * self._limit(low, high)

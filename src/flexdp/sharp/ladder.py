@@ -7,20 +7,31 @@ The answer is the rung.
 **Why it is private.** One more record raises b by one on the rungs before it. "Stop at k" maps, from the larger data
 set to the smaller one, by E_T + 1 and, where rung k is not before the record, E_k + 1: e^(ε/2)·e^(ε/2); in the other
 direction by E_k + 1 at most. Each shift by one costs e^(ε/2) and stays in the support. The target is public.
+
+**Counts are limited.** Beyond a public limit all counts count as the limit. Adding one record still raises each of them
+by 0 or 1, which is all that the argument above needs, so the ladder is private as it is: the limited counts *are* its
+counts, in memory and on every engine, and :meth:`Ladder.law` is its exact law. An engine may therefore return any
+number from the limit on, and need not compare its records with the many rungs below the tail. Nor is anything lost:
+with 140/ε records more than the target, e^−x is drawn as 70 or more draws of e^−1 that must all succeed, limited or
+not. As long as one of them fails, the same bits give the same answer without a limit; the two laws differ by less than
+e^−70 a rung.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flexdp.noise.bits import Bits
-from flexdp.noise.geometric import bernoulli_exp, geometric
+from flexdp.noise.geometric import bernoulli_exp_of, geometric
 from flexdp.sharp.exponentials import exp_minus
 from flexdp.sharp.ranks import Ranks, Reply, Request
 
 __all__ = ["Ladder"]
+
+_NATS = 140  # over 140/ε records the chance to stop falls by a factor of e^70
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +48,20 @@ class Ladder:
         How many records may lie beyond, a public number.
     epsilon : Fraction
         ε under adding or removing one record beyond the first rung.
+    depth : int, optional
+        By how many records more than the target counts are told apart; the default is ⌈140/ε⌉.
     """
 
     rungs: tuple[int, ...]
     side: int
     target: int
     epsilon: Fraction
+    depth: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """The count from which on all counts are alike."""
+        return self.target + (math.ceil(_NATS / self.epsilon) if self.depth is None else self.depth)
 
     @property
     def cuts(self) -> tuple[int, ...]:
@@ -50,8 +69,9 @@ class Ladder:
         return tuple(rung + 1 for rung in self.rungs) if self.side > 0 else self.rungs
 
     def beyond(self, total: int, before: Sequence[int]) -> list[int]:
-        """Return how many records lie strictly beyond each rung, from the counts before its cuts."""
-        return [total - count for count in before] if self.side > 0 else list(before)
+        """Return how many records lie strictly beyond each rung, up to the limit, from the counts before its cuts."""
+        limit = self.limit
+        return [min(total - count if self.side > 0 else count, limit) for count in before]
 
     def sample(self, ranks: Ranks, bits: Bits) -> int:
         """Count the records of a column beyond each rung and draw.
@@ -68,7 +88,7 @@ class Ladder:
         int
             The place of the chosen rung.
         """
-        reply: Reply = ranks.fetch(Request(cuts=self.cuts))
+        reply: Reply = ranks.fetch(Request(cuts=self.cuts, enough=self.limit))
         return self.draw(self.beyond(reply.total, reply.before), bits)
 
     def draw(self, beyond: Sequence[int], bits: Bits) -> int:
@@ -77,7 +97,7 @@ class Ladder:
         Parameters
         ----------
         beyond : sequence of int
-            How many records lie strictly beyond each rung.
+            How many records lie strictly beyond each rung, up to the limit.
         bits : Bits
             The source of randomness.
 
@@ -90,7 +110,7 @@ class Ladder:
         least = geometric(half, bits) - self.target
         for place, count in enumerate(beyond):
             need = count + least
-            if need <= 0 or bernoulli_exp(need * half, bits):
+            if need <= 0 or bernoulli_exp_of(need * half.numerator, half.denominator, bits):
                 return place
         return len(beyond) - 1
 

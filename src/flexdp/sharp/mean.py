@@ -220,14 +220,16 @@ def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | No
     budget = rest * _ENDS_SHARE
     ladders = [
         Ladder(
-            rungs=rules.rungs(scale, anchor, side, EVERYTHING),
+            rungs=tuple(dict.fromkeys(rules.rungs(scale, anchor, side, EVERYTHING))),  # each of them once
             side=side,
             target=math.ceil(1 / budget),
             epsilon=budget,
+            depth=rules.depth,
         )
         for side in (-1, 1)
     ]
-    reply = yield Request(cuts=tuple(cut for ladder in ladders for cut in ladder.cuts))
+    cuts = tuple(cut for ladder in ladders for cut in ladder.cuts)
+    reply = yield Request(cuts=cuts, enough=max(ladder.limit for ladder in ladders))
     ends, start = [], 0
     for ladder in ladders:
         beyond = ladder.beyond(reply.total, reply.before[start : start + len(ladder.cuts)])

@@ -55,7 +55,7 @@ class _Band:
         edge = min(cut, self.end)
         if edge <= self.start:
             return 0
-        return sum(weight * (-(-edge // grain) - first) for grain, weight, first in self.levels)
+        return sum([weight * (-(-edge // grain) - first) for grain, weight, first in self.levels])
 
 
 class Bands:
@@ -90,25 +90,19 @@ class Bands:
     def __init__(
         self, scale: Scale, anchor: int, *, first: int, last: int, low: int, high: int, levels: int, side: int = 0
     ) -> None:
-        low, high = max(low, scale.low_decade), min(high, TOP_DECADE)
-        plan = [
-            (k, start, stop, sign, *_shares(scale, k, first, last, levels, stop - start))
-            for k in range(low, high + 1)
-            for start, stop in _PARTS
-            for sign in (-1, 1)
-            if side * sign >= 0
-        ]
-        common = math.lcm(100, *{weight for *_, shares, weight in plan})
+        common, plan = _plan(scale, first, last, max(low, scale.low_decade), min(high, TOP_DECADE), levels)
+        limit = scale.limit
         bands = []
-        for k, start, stop, sign, shares, weight in plan:
-            near, far = start * scale.ten(k), stop * scale.ten(k)
-            begin, end = (anchor + near, anchor + far) if sign > 0 else (anchor - far + 1, anchor - near + 1)
-            begin, end = max(begin, -scale.limit), min(end, scale.limit + 1)
-            if begin >= end:
-                continue
-            # A level's weight is share/weight; the smallest of them is a multiple of 1/weight.
-            grains = ((scale.ten(k - j), common // weight * share) for j, share in shares)
-            bands.append(_Band(begin, end, tuple((grain, each, -(-begin // grain)) for grain, each in grains)))
+        for near, far, grains in plan:
+            for sign in (-1, 1):
+                if side * sign < 0:
+                    continue
+                begin, end = (anchor + near, anchor + far) if sign > 0 else (anchor - far + 1, anchor - near + 1)
+                begin, end = max(begin, -limit), min(end, limit + 1)
+                if begin < end:
+                    bands.append(
+                        _Band(begin, end, tuple([(grain, each, -(-begin // grain)) for grain, each in grains]))
+                    )
         self._bands = sorted(bands, key=lambda band: band.start)
         self._starts = [band.start for band in self._bands]
         self._before = [0, *accumulate(band.before(band.end) for band in self._bands)]
@@ -176,6 +170,28 @@ class Bands:
         for value, weight in self._atoms:
             if (low is None or low <= value) and (high is None or value < high):
                 yield (weight, value, 1, 1) if value else (weight, 1, 0, 1)
+
+
+@lru_cache(maxsize=256)
+def _plan(
+    scale: Scale, first: int, last: int, low: int, high: int, levels: int
+) -> tuple[int, tuple[tuple[int, int, tuple[tuple[int, int], ...]], ...]]:
+    """The bands at either side of any anchor: a common denominator, and the distances, grains and weights of each."""
+    parts = [
+        (k, start, stop, *_shares(scale, k, first, last, levels, stop - start))
+        for k in range(low, high + 1)
+        for start, stop in _PARTS
+    ]
+    common = math.lcm(100, *{weight for *_, weight in parts})
+    # A level's weight is share/weight; the smallest of them is a multiple of 1/weight.
+    return common, tuple(
+        (
+            start * scale.ten(k),
+            stop * scale.ten(k),
+            tuple((scale.ten(k - j), common // weight * share) for j, share in shares),
+        )
+        for k, start, stop, shares, weight in parts
+    )
 
 
 def _shares(

@@ -131,7 +131,7 @@ def _thinning(leaves: Sequence[Leaf], place: int, running: int, below: int, abov
 
 
 def _neighbour(leaves: Sequence[Leaf], place: int, side: int) -> Leaf | None:
-    """The next leaf that is no point, if it has records."""
+    """The next leaf that is not a point, if it has records."""
     place += side
     while 0 <= place < len(leaves) and leaves[place].point:
         place += side

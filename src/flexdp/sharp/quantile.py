@@ -2,9 +2,10 @@
 
 The loss of a candidate is how far its ranks lie from the goal (:class:`~flexdp.sharp.goal.Goal`). It is the same on
 all candidates between two neighbouring values, and grows away from the goal in both directions. So the candidates are
-cut into blocks, in which the weight g varies by at most about a factor of two: choose a block with probability
-∝ prior mass × its largest g, a candidate in it by the prior, and keep it with probability g / largest g, else begin
-again. The candidate that is kept follows the law prior × g exactly, whatever the number of values in the window.
+cut into blocks, in which the weight g varies by at most about a factor of two, or of sixteen far from the goal: choose
+a block with probability ∝ prior mass × its largest g, a candidate in it by the prior, and keep it with probability
+g / largest g, else begin again. The candidate that is kept follows the law prior × g exactly, whatever the blocks and
+the number of values in the window.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from flexdp.sharp.prior import Listed, Prior
 from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
 
 __all__ = ["ExponentialQuantile", "Segment"]
+
+_NEAR, _FAR = 8, 4  # so many short blocks, and then the length of the others in short ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class ExponentialQuantile:
         self._check(window)
         losses, table = self._losses(window), self.table
         capped = np.minimum(losses, table.depth)
-        blocks = capped // _block_length(self.epsilon, self.goal.sensitivity)
+        blocks = _blocks(capped, _block_length(self.epsilon, self.goal.sensitivity))
         starts = np.concatenate(([0], np.flatnonzero(blocks[1:] != blocks[:-1]) + 1))
         smallest = np.minimum.reduceat(capped, starts)
         largest = np.maximum.reduceat(capped, starts)
@@ -257,6 +260,12 @@ class ExponentialQuantile:
             return self.goal.loss(int(window.below[place]), int(window.upto[place]), target) + short
         rank = int(window.below[place]) if place < len(window) else int(window.upto[-1])
         return self.goal.loss(rank, rank, target) + short
+
+
+def _blocks(losses: np.ndarray, length: int) -> np.ndarray:
+    """Number the blocks of losses: short ones near the goal, and fewer, longer ones where candidates are unlikely."""
+    found = losses // length
+    return np.asarray(np.minimum(found, _NEAR) + np.maximum(found - _NEAR, 0) // _FAR)
 
 
 def _block_length(epsilon: Fraction, sensitivity: int) -> int:

@@ -135,11 +135,15 @@ class Request:
         The wanted windows.
     tallies : tuple of Tally
         The wanted sums.
+    enough : int, optional
+        Counts before cuts are needed exactly only where fewer records than this lie before the cut, or fewer from it
+        on. Elsewhere any count will do that leaves at least so many on both sides. Without it all are exact.
     """
 
     cuts: tuple[int, ...] = ()
     windows: tuple[Near, ...] = ()
     tallies: tuple[Tally, ...] = ()
+    enough: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

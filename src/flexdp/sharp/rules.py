@@ -32,7 +32,8 @@ class Rules:
     floor, back : int
         A ladder aims at max(k − ⌊back/ε⌋, ⌈floor/ε⌉) records beyond.
     many, refine_share
-        From n̂·ε of ``many`` on, this share of a ladder's budget refines its last step.
+        From n̂·ε of ``many`` on, this share of a ladder's budget refines its last step, unless that is exceptionally
+        round.
     universal, around, rungs, steps : callable
         The public candidates.
     depth : int, optional
@@ -44,10 +45,10 @@ class Rules:
     anchor_scale: Fraction = Fraction(30)
     anchor_least: Fraction = Fraction(1, 50)
     anchor_most: Fraction = Fraction(2, 5)
-    deep: int = 30
-    floor: Fraction = Fraction(3)
+    deep: int = 25
+    floor: Fraction = Fraction(1)
     back: Fraction = Fraction(1)
-    many: int = 10**5
+    many: int = 10**6
     refine_share: Fraction = Fraction(1, 16)
     universal: Callable[[Scale], Prior] = universal
     around: Callable[[Scale, int, int], Prior] = around

@@ -1,4 +1,9 @@
-"""The rungs of a ladder: an anchor, then nice numbers ever further from it, by 1 to 2.5 per cent of the distance."""
+"""The rungs of a ladder: an anchor, then round numbers ever further from it, about 1.5 per cent of the distance apart.
+
+Values often end at a round number: at 0, 1 or 1000. So every rung is the roundest number of its part of the way, and
+one that is exceptionally round, a multiple of a 1, 2 or 5 × 10^j of at least half its distance from the anchor, is
+there several times over: the climb then has several chances to stop at it.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,17 @@ from functools import lru_cache
 from flexdp.sharp.ranks import EVERYTHING, Span
 from flexdp.sharp.scale import TOP_DECADE, Scale
 
-__all__ = ["fine_steps", "ladder_rungs"]
+__all__ = ["fine_steps", "ladder_rungs", "single_rungs"]
 
 _MANTISSAS = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10))  # hundredths: 160 a decade
 _DECADES_BELOW = 8
+_TIMES = 8  # an exceptionally round rung, and the anchor, are there so many times
 _MOST_STEPS = 40
 
 
 @lru_cache(maxsize=64)
 def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) -> tuple[int, ...]:
-    """Return the anchor and the rungs on one side of it, in order of distance.
+    """Return the anchor and the rungs on one side of it, in order of distance; exceptionally round ones repeated.
 
     Parameters
     ----------
@@ -36,26 +42,74 @@ def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
     Examples
     --------
     >>> from flexdp.sharp.scale import INTEGERS
-    >>> ladder_rungs(INTEGERS, -3, 1)[:8], len(ladder_rungs(INTEGERS, -3, 1)), ladder_rungs(INTEGERS, 7, -1)[-1]
-    ((-3, -2, -1, 0, 1, 2, 3, 4), 6021, -1000000000000000000000000000000000000000)
+    >>> rungs = ladder_rungs(INTEGERS, 1617, -1)
+    >>> sorted(set(rungs[-3000:]), reverse=True)[-1], rungs.count(1000), rungs.count(1010), rungs.count(0)
+    (-1000000000000000000000000000000000000000, 8, 1, 8)
     """
     lowest = 0 if scale.integral else scale.decade(max(abs(anchor), scale.ten(-4))) - _DECADES_BELOW
-    found = set()
-    for k in range(lowest, TOP_DECADE + 1):
-        decade = scale.ten(k)
-        grain = max(decade // 100, 1)
-        for mantissa in _MANTISSAS:
-            # (A ± mantissa·10^k/100), rounded outwards to a multiple of the grain
-            found.add(-((-side * 100 * anchor - mantissa * decade) // (100 * grain)) * grain * side)
-    if anchor * side < 0:
-        found.add(0)
     last = scale.limit * side
     if side > 0 and ends.high is not None:
         last = min(last, ends.high - 1)
     if side < 0 and ends.low is not None:
         last = max(last, ends.low)
-    inside = (rung for rung in found if anchor * side < rung * side < last * side)
-    return (anchor, *sorted(inside, reverse=side < 0), *([last] if last * side > anchor * side else []))
+    start, stop = anchor * side, last * side
+    found = [anchor] * _TIMES
+    before = start
+    for k in range(lowest, TOP_DECADE + 1):
+        decade = scale.ten(k)
+        grain = max(decade // 100, 1)
+        for mantissa in _MANTISSAS if k < TOP_DECADE else (*_MANTISSAS, 1000):
+            edge = min(start + mantissa * decade // 100, stop - 1)
+            if edge > before:
+                rung, roundness = _roundest(before, edge, grain)
+                found += [rung * side] * (_TIMES if not rung or 2 * roundness >= rung - start else 1)
+                before = edge
+    return (*found, *([last] if stop > start else []))
+
+
+def single_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) -> tuple[int, ...]:
+    """Return the same rungs, each of them once.
+
+    Parameters
+    ----------
+    scale, anchor, side, ends
+        As in :func:`ladder_rungs`.
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> from flexdp.sharp.scale import INTEGERS
+    >>> single_rungs(INTEGERS, -3, 1)[:8], single_rungs(INTEGERS, 7, -1)[-1]
+    ((-3, -2, -1, 0, 1, 2, 3, 4), -1000000000000000000000000000000000000000)
+    """
+    return tuple(dict.fromkeys(ladder_rungs(scale, anchor, side, ends)))
+
+
+def _roundest(low: int, high: int, power: int = 1) -> tuple[int, int]:
+    """Return the roundest number above ``low`` and up to ``high``, and the largest 1, 2 or 5 × 10^j that divides it.
+
+    Of several that are equally round, the highest. Zero is divided by everything; its grain is told as 0. The search
+    begins at a power of ten.
+
+    Examples
+    --------
+    >>> _roundest(987, 1003), _roundest(1003, 1019, 10), _roundest(-7, 12), _roundest(1234, 1235, 1000)
+    ((1000, 1000), (1010, 10), (0, 0), (1235, 5))
+    """
+    if low < 0 <= high:
+        return 0, 0
+    while high // power * power <= low:
+        power //= 10
+    while high // (10 * power) * 10 * power > low:  # where no multiple of it is, none of a larger power is
+        power *= 10
+    for grain in (5 * power, 2 * power):
+        rung = high // grain * grain
+        if rung > low:
+            return rung, grain
+    return high // power * power, power
 
 
 def fine_steps(start: int, end: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ __all__ = ["INTEGERS", "NUMBERS", "TOP_DECADE", "Scale"]
 TOP_DECADE = 38  # magnitudes from 10^39 on count as 10^39
 _DIGITS = 15  # of an anchor: any decimal of so many digits survives a round trip through a double
 _POWERS: tuple[int, ...] = tuple(10**k for k in range(120))
+_SMALLEST, _LARGEST = 1e-30, 1e39  # magnitudes below count as 0, and beyond as 10^39
 _WIDE = Context(prec=200, Emin=-(10**6), Emax=10**6)
 
 
@@ -68,12 +69,17 @@ class Scale:
 
     def units(self, value: float | int) -> int:
         """Return a finite value in units, clamped to ±10^39."""
-        if self.integral:
+        if self.exponent == 0:
             return max(-self.limit, min(self.limit, int(value)))
-        decimal = Decimal(float.__repr__(float(value)))
-        if not decimal or decimal.adjusted() < self.low_decade:
+        double = float(value)
+        if -_SMALLEST < double < _SMALLEST:
             return 0
-        return max(-self.limit, min(self.limit, int(decimal.scaleb(-self.exponent, _WIDE))))
+        if not -_LARGEST < double < _LARGEST:
+            return self.limit if double > 0 else -self.limit
+        # Its shortest decimal has at most 17 digits, so the last of them is not below the unit.
+        mantissa, _, power = float.__repr__(double).partition("e")
+        whole, _, part = mantissa.partition(".")
+        return int(whole + part) * _POWERS[int(power or 0) - len(part) - self.exponent]
 
     def exactly(self, number: Fraction) -> int:
         """Return the nearest number of units, half-way cases to even; exact wherever the number is a candidate."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from flexdp._core.calendar import month_number, month_start
@@ -61,6 +62,7 @@ class DecimalStep:
         return larger.length >= self.length
 
 
+@lru_cache(maxsize=4)
 def decimal_steps(scale: Scale) -> Steps:
     """Return the steps 1, 2, 5 × 10^k of a scale, never below one unit.
 
@@ -135,6 +137,7 @@ class CalendarStep:
         return whole and (bool(larger.months) or (larger.offset - self.offset) % self.units == 0)
 
 
+@lru_cache(maxsize=4)
 def calendar_steps(day: int) -> Steps:
     """Return the steps of a calendar, for dates (a day is one unit) or datetimes (a day is 86 400 million units).
 

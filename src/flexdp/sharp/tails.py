@@ -76,16 +76,18 @@ class Climb:
         budget = self.epsilon * (1 - rules.refine_share) if self.refined else self.epsilon
         records = max(0, math.floor(min(self.level, 1 - self.level) * self.seen))
         rungs = rules.rungs(self.scale, self.anchor, self.side, self.ends)
-        return Ladder(rungs=rungs, side=self.side, target=rules.target(records, budget), epsilon=budget)
+        return Ladder(
+            rungs=rungs, side=self.side, target=rules.target(records, budget), epsilon=budget, depth=rules.depth
+        )
 
     def fine(self, coarse: Ladder, place: int) -> Ladder | None:
-        if not self.refined or not place:
-            return None
+        if not self.refined or not place or coarse.rungs.count(coarse.rungs[place]) > 1:
+            return None  # there is nothing below an anchor, and an exceptionally round rung is kept
         steps = self.rules.steps(coarse.rungs[place - 1], coarse.rungs[place])
         if len(steps) == 1:
             return None
         budget = self.epsilon * self.rules.refine_share
-        return Ladder(rungs=steps, side=self.side, target=coarse.target, epsilon=budget)
+        return Ladder(rungs=steps, side=self.side, target=coarse.target, epsilon=budget, depth=coarse.depth)
 
 
 def answer_tails(climbs: Sequence[Climb], deep: Sequence[Deep], anchor: int) -> Program[tuple[SharpAnswer, ...]]:
@@ -93,7 +95,9 @@ def answer_tails(climbs: Sequence[Climb], deep: Sequence[Deep], anchor: int) -> 
     ladders = [climb.coarse for climb in climbs]
     cuts = [ladder.cuts for ladder in ladders]
     reply: Reply = yield Request(
-        cuts=tuple(cut for each in cuts for cut in each), windows=tuple(each.mechanism.near for each in deep)
+        cuts=tuple(cut for each in cuts for cut in each),
+        windows=tuple(each.mechanism.near for each in deep),
+        enough=max((ladder.limit for ladder in ladders), default=None),
     )
     answers = []
     for each, window in zip(deep, reply.windows, strict=True):
@@ -114,7 +118,8 @@ def answer_tails(climbs: Sequence[Climb], deep: Sequence[Deep], anchor: int) -> 
     fine = [climb.fine(ladder, place) for climb, ladder, place in zip(climbs, ladders, places, strict=True)]
     wanted = [ladder.cuts if ladder is not None else () for ladder in fine]
     if any(wanted):
-        reply = yield Request(cuts=tuple(cut for each in wanted for cut in each))
+        limit = max(ladder.limit for ladder in fine if ladder is not None)
+        reply = yield Request(cuts=tuple(cut for each in wanted for cut in each), enough=limit)
     for climb, ladder, place, finer, before in zip(
         climbs, ladders, places, fine, _parts(reply.before, wanted), strict=True
     ):

@@ -21,7 +21,7 @@ from flexdp.sharp.prior import Prior, around, between, universal
 from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Span
-from flexdp.sharp.rungs import ladder_rungs
+from flexdp.sharp.rungs import single_rungs
 from flexdp.sharp.scale import Scale
 
 __all__ = ["TREE_RULES", "TreeRules", "grow", "node_prior"]
@@ -69,7 +69,7 @@ class TreeRules:
     """
 
     prior: Callable[[Scale, Span], Prior] = node_prior
-    rungs: Callable[[Scale, int, int, Span], tuple[int, ...]] = ladder_rungs
+    rungs: Callable[[Scale, int, int, Span], tuple[int, ...]] = single_rungs
     depth: int | None = None
 
 
@@ -115,7 +115,9 @@ def grow(
         cuts = [plan.cuts if isinstance(plan, Ladder) else () for plan in plans]
         if not windows and not any(cuts):
             break
-        reply: Reply = yield Request(cuts=tuple(cut for each in cuts for cut in each), windows=windows)
+        limit = max((plan.limit for plan in plans if isinstance(plan, Ladder)), default=None)
+        every = tuple(cut for each in cuts for cut in each)
+        reply: Reply = yield Request(cuts=every, windows=windows, enough=limit)
         found, counts = iter(reply.windows), iter(reply.before)
         grown: list[Span] = []
         for place, (node, plan) in enumerate(zip(nodes, plans, strict=True)):
@@ -144,7 +146,7 @@ def _plan(
         side, end = (1, node.low) if outer_high else (-1, node.high)
         assert end is not None
         rungs = rules.rungs(scale, end, side, root)
-        return Ladder(rungs=rungs, side=side, target=target, epsilon=epsilon)
+        return Ladder(rungs=rungs, side=side, target=target, epsilon=epsilon, depth=rules.depth)
     return ExponentialQuantile(
         goal=_HALF, epsilon=epsilon, prior=rules.prior(scale, node), span=node, depth=rules.depth
     )

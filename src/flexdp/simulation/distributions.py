@@ -88,7 +88,7 @@ def parse_distribution(text: object, *, low: Fraction, span: Fraction, buckets: 
     Examples
     --------
     >>> parse_distribution("normal", low=Fraction(0), span=Fraction(120), buckets=24).text
-    'a normal law with mean 60 and sd 20'
+    'a normal distribution with mean 60 and sd 20'
     """
     law = parse_law_text(text, parameter="simulate", families=OF_VALUES, example="normal:50,15")
     first, *more = law.arguments(low, span)
@@ -97,29 +97,31 @@ def parse_distribution(text: object, *, low: Fraction, span: Fraction, buckets: 
     if law.family == "normal":
         mean, sd = float(first), float(second)
         return Distribution(
-            f"a normal law with mean {one} and sd {two}", _normal(mean, sd), lambda p: mean + sd * _deviates(p)
+            f"a normal distribution with mean {one} and sd {two}", _normal(mean, sd), lambda p: mean + sd * _deviates(p)
         )
     if law.family == "cauchy":
         median, scale = float(first), float(second)
         return Distribution(
-            f"a Cauchy law with median {one} and scale {two}",
+            f"a Cauchy distribution with median {one} and scale {two}",
             _cauchy(median, scale),
             lambda p: median + scale * np.tan(math.pi * (p - 0.5)),
         )
     if law.family == "uniform":
         start, length = float(first), float(second - first)
-        return Distribution(f"a uniform law from {one} to {two}", _uniform(start, length), lambda p: start + length * p)
+        return Distribution(
+            f"a uniform distribution from {one} to {two}", _uniform(start, length), lambda p: start + length * p
+        )
     if law.family == "lognormal":
         centre = f"mu {one}" if "mu" in law.given else f"median {number_text(law.given.get('median', span / 20))}"
         mu, sigma = float(first), float(second)
         return Distribution(
-            f"a lognormal law with {centre} and sigma {two}",
+            f"a lognormal distribution with {centre} and sigma {two}",
             _lognormal(mu, sigma),
             lambda p: np.exp(mu + sigma * _deviates(p)),
         )
     running, step = zipf_shares(int(second), float(first)), float(span) / int(second)
     return Distribution(
-        f"a Zipf law over {two} values with exponent {one}",
+        f"a Zipf distribution over {two} values with exponent {one}",
         _zipf(int(second), float(first), float(low), float(span)),
         lambda p: float(low) + (np.searchsorted(running, p).astype(np.float64) - 0.5) * step,
     )

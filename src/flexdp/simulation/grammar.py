@@ -129,7 +129,7 @@ def parse_law_text(
     families
         The laws that the caller can use.
     example
-        A law for the message about something that is no text.
+        A law for the message about something that is not text.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def parse_law_text(
     True
     >>> parse_law_text("couchy:1,2", parameter="law")
     Traceback (most recent call last):
-    flexdp.errors.InputError: law: no law named 'couchy'. Did you mean cauchy?
+    flexdp.errors.InputError: law: no distribution named 'couchy'. Did you mean cauchy?
     """
     written = plain_scalar(text)
     if not isinstance(written, str):
@@ -170,7 +170,7 @@ def _unknown(name: str, parameter: str, families: Sequence[str]) -> InputError:
         )
     near = difflib.get_close_matches(name.lower(), families, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"Choose one of {', '.join(families)}."
-    return InputError(parameter, f": no law named {safe_repr(name)}", remedy=hint)
+    return InputError(parameter, f": no distribution named {safe_repr(name)}", remedy=hint)
 
 
 def _in_order(law: LawText, parts: Sequence[str]) -> dict[str, Fraction]:

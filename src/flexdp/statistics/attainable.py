@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from flexdp.statistics.base import BuiltIn, histogram_given, running, summable
 __all__ = [
     "LARGEST_SET",
     "Attainable",
+    "Reachable",
     "at_mode",
     "at_most_distinct",
     "at_quantile",
@@ -34,12 +35,21 @@ __all__ = [
     "between",
     "budget",
     "earlier_not_smaller",
+    "reachable",
+    "refuse_beyond",
     "supports",
 ]
 
 LARGEST_SET = 10**7  # most elements of an attainable set
 
 _Value = TypeVar("_Value", covariant=True)
+
+
+class Reachable(NamedTuple):
+    """Values that a statistic can take, ascending, and the fewest records to leave out for each."""
+
+    values: NDArray[Any]
+    drops: NDArray[Any]
 
 
 class Attainable(BuiltIn[_Value]):
@@ -67,10 +77,15 @@ class Attainable(BuiltIn[_Value]):
         InputError
             If the histogram is empty, or the set is too large to write out.
         """
-        return self._attainable(histogram, budget(histogram, alpha))
+        return self._reachable(histogram, budget(histogram, alpha)).values
 
     @abstractmethod
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]: ...
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable: ...
+
+
+def reachable(statistic: Attainable[Any], histogram: Histogram, allowed: int) -> Reachable:
+    """Return the attainable values with the fewest records to leave out for each, of at most ``allowed``."""
+    return statistic._reachable(histogram, allowed)
 
 
 def budget(histogram: Histogram, alpha: Number) -> int:
@@ -82,7 +97,7 @@ def budget(histogram: Histogram, alpha: Number) -> int:
     return min(math.floor(ALPHA.check(alpha) * size), size - 1)
 
 
-def at_quantile(histogram: Histogram, level: Fraction, allowed: int) -> NDArray[Any]:
+def at_quantile(histogram: Histogram, level: Fraction, allowed: int) -> Reachable:
     """Return the keys that can become the quantile.
 
     With b records below a key, e at it and c above, the key is the quantile at level p = s/t if and only if
@@ -102,32 +117,36 @@ def at_quantile(histogram: Histogram, level: Fraction, allowed: int) -> NDArray[
     kept_below = below if s == t else np.minimum(below, np.maximum(0, -(-(s * (here + above)) // (t - s)) - 1))
     kept_above = above if s == 0 else np.minimum(above, (t - s) * (below + here) // s)
     cost = (below - kept_below) + (above - kept_above)
-    return _affordable(histogram, cost <= allowed)
+    return _affordable(histogram, cost, cost <= allowed)
 
 
-def at_range(histogram: Histogram, allowed: int) -> NDArray[Any]:
+def at_range(histogram: Histogram, allowed: int) -> Reachable:
     """Return all differences of a largest and a smallest key that can occur together."""
     keys, up_to = histogram.keys, running(histogram)
     below, above = up_to - histogram.counts, up_to[-1] - up_to
     lows = np.flatnonzero((below <= allowed).astype(bool))
     affordable = np.searchsorted(above[::-1], allowed - below[lows], side="right")
     highs = np.maximum(len(keys) - affordable, lows)
-    _refuse_beyond(int((len(keys) - highs).sum()))
+    refuse_beyond(int((len(keys) - highs).sum()))
     if keys.dtype.kind == "b":
         keys = keys.astype(np.int64)
     elif keys.dtype.kind == "i" and int(keys[-1]) - int(keys[0]) > LARGEST_COUNT:
         keys = keys.astype(object)
-    return np.unique(np.concatenate([keys[high:] - keys[low] for low, high in zip(lows, highs, strict=True)]))
+    places = list(zip(lows, highs, strict=True))
+    values, which = np.unique(np.concatenate([keys[high:] - keys[low] for low, high in places]), return_inverse=True)
+    drops = np.full(len(values), allowed, dtype=above.dtype)
+    np.minimum.at(drops, which, np.concatenate([below[low] + above[high:] for low, high in places]))
+    return Reachable(values, drops)
 
 
-def at_mode(histogram: Histogram, allowed: int) -> NDArray[Any]:
+def at_mode(histogram: Histogram, allowed: int) -> Reachable:
     """Return the keys i with Σ_{j≠i} max(0, x(j) − x(i) + [j<i]) ≤ budget: cut taller keys, and equal earlier ones."""
     counts = summable(histogram)
     ascending = np.sort(counts)
     from_top = np.concatenate((np.cumsum(ascending[::-1])[::-1], [0]))
     taller = np.searchsorted(ascending, counts, side="right")
     cost = from_top[taller] - (len(counts) - taller) * counts + earlier_not_smaller(counts)
-    return _affordable(histogram, cost <= allowed)
+    return _affordable(histogram, cost, cost <= allowed)
 
 
 def earlier_not_smaller(counts: NDArray[Any]) -> NDArray[np.int64]:
@@ -147,52 +166,54 @@ def earlier_not_smaller(counts: NDArray[Any]) -> NDArray[np.int64]:
     return found
 
 
-def at_tall(histogram: Histogram, height: int, allowed: int) -> NDArray[Any]:
+def at_tall(histogram: Histogram, height: int, allowed: int) -> Reachable:
     """Return the keys i with x(i) ≥ k and Σ_{j>i} max(0, x(j) − k + 1) ≤ budget; last, None if all can fall below k."""
     counts = summable(histogram)
     excess = np.maximum(0, counts - (height - 1))
     beyond = np.cumsum(excess[::-1])[::-1]  # at the key or above it
-    keys = _affordable(histogram, (counts >= height) & (beyond - excess <= allowed))
+    found = _affordable(histogram, beyond - excess, (counts >= height) & (beyond - excess <= allowed))
     if beyond[0] > allowed:  # a height of 1 ends here: the budget never covers all records
-        return keys
-    out = np.empty(len(keys) + 1, dtype=object)
-    out[:-1] = keys.tolist()
-    return out
+        return found
+    out = np.empty(len(found.values) + 1, dtype=object)
+    out[:-1] = found.values.tolist()
+    return Reachable(out, np.append(found.drops, beyond[0]))
 
 
-def at_most_distinct(histogram: Histogram, allowed: int) -> NDArray[np.int64]:
+def at_most_distinct(histogram: Histogram, allowed: int) -> Reachable:
     """Return the numbers of distinct keys that can remain: the rarest go first."""
-    counts = summable(histogram)
-    removable = int(np.searchsorted(np.cumsum(np.sort(counts)), allowed, side="right"))
-    return np.arange(len(histogram) - removable, len(histogram) + 1)
+    spent = np.cumsum(np.sort(summable(histogram)))
+    removable = int(np.searchsorted(spent, allowed, side="right"))
+    costs = np.concatenate((spent[:removable][::-1], np.zeros(1, dtype=spent.dtype)))
+    return Reachable(np.arange(len(histogram) - removable, len(histogram) + 1), costs)
 
 
-def between(low: int, high: int) -> NDArray[Any]:
-    """Return all integers from low to high."""
-    _refuse_beyond(high - low + 1)
+def between(low: int, high: int) -> Reachable:
+    """Return all integers from low to high, each of which costs its distance from high."""
+    refuse_beyond(high - low + 1)
     whole = np.arange(high - low + 1)
-    return whole + low if high <= LARGEST_COUNT else whole.astype(object) + low
+    return Reachable(whole + low if high <= LARGEST_COUNT else whole.astype(object) + low, whole[::-1])
 
 
-def supports(histogram: Histogram, allowed: int) -> NDArray[Any]:
+def supports(histogram: Histogram, allowed: int) -> Reachable:
     """Return all supports that can remain, as tuples in ascending order; each removable key doubles their number."""
     kept: list[tuple[tuple[Any, ...], int]] = [((), 0)]
     for key, records in histogram.items():
         without = [(keys, lost + records) for keys, lost in kept if lost + records <= allowed]
         kept = [((*keys, key), lost) for keys, lost in kept] + without
-        _refuse_beyond(100 * len(kept))  # a tuple is larger than a number
-    found = sorted(keys for keys, _ in kept)
+        refuse_beyond(100 * len(kept))  # a tuple is larger than a number
+    found = sorted(kept)
     out = np.empty(len(found), dtype=object)
-    out[:] = found
-    return out
+    out[:] = [keys for keys, _ in found]
+    return Reachable(out, np.array([lost for _, lost in found], dtype=object))
 
 
-def _affordable(histogram: Histogram, chosen: NDArray[Any]) -> NDArray[Any]:
-    keys: NDArray[Any] = histogram.keys[chosen.astype(bool)]
-    return keys
+def _affordable(histogram: Histogram, cost: NDArray[Any], chosen: NDArray[Any]) -> Reachable:
+    wanted = chosen.astype(bool)
+    return Reachable(histogram.keys[wanted], cost[wanted])
 
 
-def _refuse_beyond(elements: int) -> None:
+def refuse_beyond(elements: int) -> None:
+    """Refuse a set that would be too large to write out."""
     if elements > LARGEST_SET:
         remedy = ("Choose a smaller ", P("alpha"), " or wider buckets.")
         raise InputError("alpha", ": the attainable set is too large to write out", remedy=remedy)

@@ -15,13 +15,22 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import elements, integer
 from flexdp._core.exact import Number, exact
-from flexdp._core.keys import canonical_keys
-from flexdp._core.nearest import nearest
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
-from flexdp.statistics.attainable import Attainable, at_mode, at_most_distinct, at_tall, between, budget, supports
+from flexdp.statistics.attainable import (
+    Attainable,
+    Reachable,
+    at_mode,
+    at_most_distinct,
+    at_tall,
+    between,
+    budget,
+    supports,
+)
 from flexdp.statistics.base import BuiltIn, jump, nonempty, running, to_python
+from flexdp.statistics.listed_errors import listed_errors
+from flexdp.statistics.support_errors import support_errors
 
 __all__ = ["Count", "CountAbove", "Distinct", "MaxAtLeast", "Mode", "Support", "Top"]
 
@@ -51,7 +60,7 @@ class Mode(Attainable[Any]):
     def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_mode(histogram, allowed)
 
 
@@ -92,7 +101,7 @@ class MaxAtLeast(Attainable[Any]):
     def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_tall(histogram, self.count, allowed)
 
 
@@ -119,7 +128,7 @@ class Support(Attainable[tuple[Any, ...]]):
     def _sensitivity(self, beta: float) -> float:
         return beta
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return supports(histogram, allowed)
 
     def flexible_error(
@@ -127,10 +136,8 @@ class Support(Attainable[tuple[Any, ...]]):
     ) -> NDArray[np.float64]:
         """Return the Hausdorff distance of each reported set from the nearest attainable support.
 
-        No support is enumerated. If any attainable support lies within b of a report Y, so does the support of all keys
-        within b of Y: it leaves out the fewest records and covers the most of Y. So b must reach from every point of Y
-        to some key, and at most ⌊αn⌋ records may lie further than b from Y. Keys without a distance (texts) are equal
-        or infinitely far apart.
+        No support is enumerated. Dates are compared in days, points by their Euclidean distance; keys without a
+        distance (texts) are equal or infinitely far apart.
 
         Parameters
         ----------
@@ -161,7 +168,7 @@ class Support(Attainable[tuple[Any, ...]]):
         runs = elements(outputs)
         if runs is None:
             raise InputError("outputs", "must be a list with the set that each run reported", given=safe_repr(outputs))
-        return np.array([_support_error(histogram, output, allowed) for output in runs], dtype=np.float64)
+        return support_errors(histogram, runs, allowed)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -205,6 +212,42 @@ class Top(BuiltIn[tuple[tuple[Any, int], ...]]):
     def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
+    def flexible_error(self, histogram: Histogram, outputs: Sequence[Any], alpha: Number) -> NDArray[np.float64]:
+        """Return 0 for each list that is the exact one after leaving out at most ⌊αn⌋ records, and infinity for others.
+
+        Parameters
+        ----------
+        histogram
+            The records.
+        outputs
+            The list of pairs that each run reported; None is none.
+        alpha
+            Largest fraction of the records to leave out, taken exactly.
+
+        Returns
+        -------
+        numpy.ndarray
+            One distance per run.
+
+        Raises
+        ------
+        InputError
+            If the histogram is empty, or ``outputs`` is not a list.
+
+        Examples
+        --------
+        >>> h = Histogram.from_counts({"a": 5, "b": 50, "c": 10})
+        >>> Top(1).flexible_error(h, [(("b", 50),), (("b", 49),), (("c", 10),)], alpha="0.1").tolist()
+        [0.0, 0.0, inf]
+        """
+        allowed = budget(histogram, alpha)
+        runs = elements(outputs)
+        if runs is None:
+            raise InputError(
+                "outputs", "must be a list with the pairs that each run reported", given=safe_repr(outputs)
+            )
+        return listed_errors(histogram, runs, self.count, allowed)
+
 
 @dataclass(frozen=True, slots=True)
 class Distinct(Attainable[int]):
@@ -229,7 +272,7 @@ class Distinct(Attainable[int]):
     def _sensitivity(self, beta: float) -> float:
         return jump(beta)
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_most_distinct(histogram, allowed)
 
 
@@ -259,7 +302,7 @@ class Count(Attainable[int]):
     def _equal_size_sensitivity(self, beta: float) -> float:  # noqa: ARG002
         return 0.0
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return between(histogram.size - allowed, histogram.size)
 
 
@@ -311,39 +354,6 @@ class CountAbove(Attainable[int]):
     def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
         return math.inf
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         above = self(histogram)
         return between(max(0, above - allowed), above)
-
-
-def _support_error(histogram: Histogram, output: Iterable[Any] | None, allowed: int) -> float:
-    points = [] if output is None else elements(output)
-    if points is None:
-        raise InputError("outputs", "must hold a set of values, or None, for each run", given=safe_repr(output))
-    if not points:
-        return math.inf
-    reported_keys = canonical_keys(points)
-    if reported_keys.ndim != 1:
-        raise InputError("outputs", "must hold sets of single values, not of points")
-    keys, reported = _coordinates(histogram.keys), _coordinates(np.sort(reported_keys))
-    if keys is None or reported is None:
-        return _error_without_distance(histogram, set(reported_keys.tolist()), allowed)
-    order = np.argsort(from_report := nearest(reported, keys).gap, kind="stable")[::-1]
-    spent = np.cumsum(histogram.counts[order].astype(object))
-    first_kept = int(np.searchsorted(spent, allowed, side="right"))  # the furthest key that the budget cannot cover
-    return float(max(nearest(keys, reported).gap.max(), from_report[order[first_kept]]))
-
-
-def _coordinates(cells: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Return the positions of keys on the line: numbers as they are, dates by their day; None for texts."""
-    if isinstance(cells[0], str):
-        return None
-    if isinstance(cells[0], dt.date):
-        return np.array([day.toordinal() for day in cells], dtype=np.float64)
-    return cells.astype(np.float64)
-
-
-def _error_without_distance(histogram: Histogram, points: set[Any], allowed: int) -> float:
-    """Return the error of a report whose keys are either equal or infinitely far apart."""
-    missing = sum(records for key, records in histogram.items() if key not in points)
-    return 0.0 if points <= set(histogram.keys.tolist()) and missing <= allowed else math.inf

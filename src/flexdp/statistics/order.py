@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flexdp._core.domains import LEVEL, integer
 from flexdp._core.exact import Number, exact_text, number_text
 from flexdp._core.text import ordinal
 from flexdp.histogram import Histogram
-from flexdp.statistics.attainable import Attainable, at_quantile, at_range
-from flexdp.statistics.base import BuiltIn, nonempty, numbers, running, to_python
+from flexdp.statistics.attainable import Attainable, Reachable, at_quantile, at_range
+from flexdp.statistics.attainable_pairs import at_interpolated, at_kth_largest, at_midpoint, at_quartiles
+from flexdp.statistics.base import nonempty, numbers, running, to_python
 
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
 
@@ -46,7 +46,7 @@ class Max(Attainable[Any]):
     def _sensitivity(self, beta: float) -> float:
         return beta
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, Fraction(1), allowed)
 
 
@@ -73,7 +73,7 @@ class Min(Attainable[Any]):
     def _sensitivity(self, beta: float) -> float:
         return beta
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, Fraction(0), allowed)
 
 
@@ -100,7 +100,7 @@ class Range(Attainable[Any]):
     def _sensitivity(self, beta: float) -> float:
         return 2 * beta
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_range(histogram, allowed)
 
 
@@ -141,7 +141,7 @@ class Quantile(Attainable[Any]):
     def _sensitivity(self, beta: float) -> float:
         return beta
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, self.level, allowed)
 
 
@@ -167,15 +167,16 @@ class Median(Attainable[Any]):
     def _sensitivity(self, beta: float) -> float:
         return beta
 
-    def _attainable(self, histogram: Histogram, allowed: int) -> NDArray[Any]:
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, _HALF, allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class MidpointMedian(BuiltIn[Any]):
+class MidpointMedian(Attainable[Any]):
     """The midpoint of the two middle records.
 
-    Like a quantile it depends on shares of records alone, so Δ_f(β) = β.
+    Like a quantile it depends on shares of records alone, so Δ_f(β) = β. F_α contains the keys and the midpoints of two
+    keys that become it when at most ⌊αn⌋ records are left out.
 
     Examples
     --------
@@ -195,9 +196,12 @@ class MidpointMedian(BuiltIn[Any]):
     def _sensitivity(self, beta: float) -> float:
         return beta
 
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
+        return at_midpoint(histogram, numbers(self, histogram), allowed)
+
 
 @dataclass(frozen=True, slots=True)
-class IQR(BuiltIn[Any]):
+class IQR(Attainable[Any]):
     """The interquartile range: the 0.75-quantile minus the 0.25-quantile.
 
     Each of the two moves by at most β, so Δ_f(β) = 2β.
@@ -218,9 +222,13 @@ class IQR(BuiltIn[Any]):
     def _sensitivity(self, beta: float) -> float:
         return 2 * beta
 
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
+        nonempty(self, histogram)
+        return at_quartiles(histogram, allowed)
+
 
 @dataclass(frozen=True, init=False, slots=True)
-class KthLargest(BuiltIn[Any]):
+class KthLargest(Attainable[Any]):
     """The value of the ``rank``-th largest record; None if there are fewer records.
 
     A histogram and its double are at distance 0 in the paper's metric, but their second-largest records can be any
@@ -260,9 +268,12 @@ class KthLargest(BuiltIn[Any]):
     def _equal_size_sensitivity(self, beta: float) -> float:
         return beta
 
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
+        return at_kth_largest(histogram, self.rank, allowed)
+
 
 @dataclass(frozen=True, init=False, slots=True)
-class InterpolatedQuantile(BuiltIn[float]):
+class InterpolatedQuantile(Attainable[float]):
     """The quantile of spreadsheets: linear interpolation between the records around position (n − 1)·level.
 
     The position depends on n, so Δ_f is unbounded already at β = 0; between histograms of equal size it is β.
@@ -303,6 +314,9 @@ class InterpolatedQuantile(BuiltIn[float]):
 
     def _equal_size_sensitivity(self, beta: float) -> float:
         return beta
+
+    def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
+        return at_interpolated(histogram, numbers(self, histogram), self.level, allowed)
 
 
 def _quantile_name(level: Fraction) -> str:

@@ -17,11 +17,12 @@ top:10              :class:`Top` with count 10
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from flexdp._core.text import plain_scalar, safe_repr
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P, Phrase
 from flexdp.statistics.base import Statistic
 from flexdp.statistics.frequency import Count, MaxAtLeast, Mode, Support, Top
 from flexdp.statistics.moments import Mean, Std, Sum
@@ -44,10 +45,12 @@ _PLAIN: dict[str, Statistic] = {
 }
 _COUNTED: dict[str, Callable[[str], Statistic]] = {"max_at_least": MaxAtLeast, "top": Top}
 EXAMPLES = (*_PLAIN, "q0.99", "max_at_least:500", "top:10")  # one word of each form
-_OTHER_NAMES = {"average": "mean", "stddev": "std", "maximum": "max", "minimum": "min", "n": "count"}
+_OTHER_NAMES = {"average": "mean", "avg": "mean", "stddev": "std", "maximum": "max", "minimum": "min", "n": "count"}
 
 
-def parse_statistic(word: object, *, parameter: str = "statistic", also: Sequence[str] = ()) -> Statistic:
+def parse_statistic(
+    word: object, *, parameter: str = "statistic", also: Sequence[str] = (), known: Sequence[str] = EXAMPLES
+) -> Statistic:
     """Return the statistic that a word names.
 
     Parameters
@@ -58,6 +61,8 @@ def parse_statistic(word: object, *, parameter: str = "statistic", also: Sequenc
         The parameter that holds the word, to be named in error messages.
     also
         Words that the caller understands itself, to be listed among the known ones.
+    known
+        Words to choose from, where the caller does not take all of them.
 
     Returns
     -------
@@ -89,7 +94,9 @@ def parse_statistic(word: object, *, parameter: str = "statistic", also: Sequenc
         return _made(given, Quantile, given[1:], parameter)
     if given[:1] == "p" and given[1:2] in "0123456789." and len(given) > 1:
         return _made(given, _percentile, given[1:], parameter)
-    raise InputError(parameter, f": invalid statistic {safe_repr(word)}", remedy=_hint(given, [*EXAMPLES, *also]))
+    raise InputError(
+        parameter, f": invalid statistic {safe_repr(word)}", remedy=_hint(given, [*known, *also], parameter)
+    )
 
 
 def _percentile(number: str) -> Quantile:
@@ -106,9 +113,13 @@ def _made(word: str, statistic: Callable[[str], Statistic], number: str, paramet
         raise InputError(parameter, f": invalid statistic {safe_repr(word)}", remedy=_sentence(str(refusal))) from None
 
 
-def _hint(word: str, known: Sequence[str]) -> str:
+def _hint(word: str, known: Sequence[str], parameter: str) -> Phrase:
     if "," in word:
-        return "Give one statistic at a time."
+        if parameter == "statistic":
+            return "Give one statistic at a time."
+        words = [part.strip() for part in word.split(",")]
+        plain = all(re.fullmatch("[a-z][a-z_0-9.:]{1,19}", part) for part in words)
+        return "Write ", P(parameter, words if plain else ["max", "median"]), "."
     other = _OTHER_NAMES.get(word.lower())
     near = [other] if other in known else difflib.get_close_matches(word.lower(), known, n=1)
     return f"Did you mean {near[0]}?" if near else f"Choose from {', '.join(known)}."

@@ -9,13 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from flexdp._core.domains import sequence
+from flexdp._core.domains import flag, sequence
 from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, FlexdpError, InputError, P, Phrase, spelled
 from flexdp.tables.declared import Column, reading
+from flexdp.tables.memory.arrays import ArrayTable
+from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.inspect import inspect_parts
+from flexdp.tables.memory.table import MemoryTable
 from flexdp.tables.opening import open_table
 from flexdp.tables.sql.check_query import READ, REASONS
+from flexdp.tables.sql.served_table import ServedTable
 
 __all__ = ["Check", "ColumnCheck", "check"]
 
@@ -170,6 +175,8 @@ def check(
     thousands: str | None = None,
     currency: str | Sequence[str] | None = None,
     date_format: str | None = None,
+    engine: str | None = None,
+    rows_are_records: bool = False,
 ) -> Check:
     """Count the cells that a release would read, and those that it would leave out, by reason. NOT private.
 
@@ -179,14 +186,14 @@ def check(
     Parameters
     ----------
     source
-        A path or a list of paths, a polars or pyarrow table, or a DuckDB relation.
+        Anything that :func:`flexdp.release` takes: files, frames, arrays, lists, dicts of columns, relations, tables.
     column
         The column, or a list of columns; all declared ones by default.
     kind
         The kind that the cells are to be read as; by default the declared one, or numbers.
     zone
         The time zone, if datetimes are written with an offset.
-    format, delimiter, encoding, sheet, decimal, thousands, currency, date_format
+    format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, engine, rows_are_records
         As for :func:`flexdp.release`.
 
     Returns
@@ -229,14 +236,10 @@ def check(
         thousands=thousands,
         currency=currency,
         date_format=date_format,
+        engine=engine,
+        rows_are_records=flag("rows_are_records", rows_are_records),
     )
-    inspect = getattr(table, "inspect", None)
-    if inspect is None:
-        raise InputError(
-            "source",
-            "cannot be checked",
-            remedy="Files, polars and pyarrow tables and DuckDB relations can; databases have types of their own.",
-        )
+    inspect = _inspector(table)
     columns = table.columns if names is None else [table.column(name) for name in names]
     if not columns:
         raise InputError("column", "is missing", remedy="Name the columns to check.")
@@ -246,8 +249,19 @@ def check(
         for each, _ in wanted
         if each.undeclared and kind is None and zone is None
         for other in get_args(Kind)
+        if not isinstance(table, ServedTable) or table.reads(each, other)
     ]
     return _counted(inspect, wanted, more)
+
+
+def _inspector(table: Any) -> Callable[..., Any]:
+    """Return the method of a table that counts its cells by outcome."""
+    if isinstance(table, MemoryTable):
+        return lambda wanted: inspect_parts(table.parts, wanted)
+    if isinstance(table, ArrayTable | CellTable):
+        return lambda wanted: inspect_parts((table,), wanted)
+    found: Callable[..., Any] = table.inspect
+    return found
 
 
 def _checked(column: Column, kind: object, zone: object) -> tuple[Column, Kind]:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
+from flexdp._core.forks import check_fork, inside_release
 from flexdp.errors import DataError
 
-__all__ = ["run", "run_here", "silenced"]
+__all__ = ["run", "run_here", "signals_held", "silenced"]
 
 _T = TypeVar("_T")
 _POLL_SECONDS = 0.1
@@ -24,12 +25,14 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
 
     Every failure becomes the same :class:`DataError`: an engine's own message may quote a cell.
     """
+    check_fork()
     outcome: list[_T] = []
     done = threading.Event()  # not Thread.join: after an interrupted join the thread counts as finished
 
     def target() -> None:
         try:
-            outcome.append(work())
+            with inside_release():
+                outcome.append(work())
         except BaseException:  # noqa: BLE001  (all failures look alike, panics too, and nothing may reach stderr)
             outcome.clear()
         finally:
@@ -48,6 +51,19 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     return outcome[0]
 
 
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals that end the process wait until the block has ended."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
     """Interrupt until it has an effect: a statement that has not begun yet is not stopped by the first attempt."""
     stopped = False
@@ -60,7 +76,7 @@ def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
 def run_here(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     """Do the work in the calling thread, for connections bound to it; Ctrl-C interrupts it all the same."""
     outcome: list[_T] = []
-    with _watched(interrupt):
+    with inside_release(), _watched(interrupt):
         try:
             outcome.append(work())
         except Exception:  # noqa: BLE001  (all failures after the first record look alike, on purpose)

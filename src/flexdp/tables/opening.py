@@ -26,6 +26,7 @@ from flexdp.tables.mariadb.run import is_connection as is_pymysql
 from flexdp.tables.mariadb.source import is_address as is_mariadb
 from flexdp.tables.mariadb.source import open_mariadb
 from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.columns import open_columns
 from flexdp.tables.memory.table import open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
@@ -54,8 +55,8 @@ def open_table(
     Parameters
     ----------
     source
-        A path or a list of paths, a list or an array of values, a frame, a relation, or a pair of a database and the
-        name of a table in it.
+        A path or a list of paths, a list or an array of values, a dict of such columns, a frame, a relation, or a pair
+        of a database and the name of a table in it.
     column
         The released column or columns. A list of texts is a list of paths only if there is one.
     file_format
@@ -133,12 +134,14 @@ def open_table(
     if listed is not None and isinstance(source, list | tuple):
         no_column(column, "a list of values")
         return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
+    if isinstance(source, dict):
+        return open_columns(source)
     if is_stream(source):
         return open_stream(source, rows_are_records=rows_are_records)
     raise InputError(
         "source",
-        "must be a path, a list, a numpy array, a pandas, polars or pyarrow table, a DuckDB relation, "
-        "a Spark DataFrame, an object with an Arrow stream or a pair (connection, 'table')",
+        "must be a path, a list, a dict of columns, a numpy array, a pandas, polars or pyarrow table, a DuckDB "
+        "relation, a Spark DataFrame, an object with an Arrow stream or a pair (connection, 'table')",
         given=safe_repr(source),
     )
 

@@ -34,7 +34,7 @@ def rank_query_of(
         As in :func:`flexdp.tables.ranks.open_ranks`.
     requests
         The requests that are known beforehand. One more statement is shown for those that depend on answers; in it
-        ``:cuts`` stands for their public cuts.
+        ``:cuts`` stands for their public cuts, and ``:enough`` for the count from which on counts are alike.
     listing
         Show the statement that counts the records of each group, by which groups are listed.
     dialect

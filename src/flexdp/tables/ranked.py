@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.histogram import KeyedHistogram
-from flexdp.sharp.column import Column
+from flexdp.sharp.cells import ColumnInMemory
 from flexdp.sharp.ranks import Ranks, Reply, Request
 from flexdp.sharp.scale import Scale
 from flexdp.tables.counting import Counting
@@ -59,8 +59,8 @@ class GroupedRanks(Protocol):
 class Sortable(Protocol):
     """A table in memory; one of its columns alone is sorted here."""
 
-    def sorted_column(self, counting: Counting) -> Column:
-        """Return the readable values of a column, sorted."""
+    def sorted_column(self, counting: Counting, *, often: bool = False) -> ColumnInMemory:
+        """Return the readable values of a column; ``often`` if many requests will be made."""
 
 
 @runtime_checkable

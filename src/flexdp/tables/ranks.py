@@ -17,14 +17,14 @@ import numpy as np
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.errors import InputError
 from flexdp.histogram import KeyedHistogram
-from flexdp.sharp.column import Column
+from flexdp.sharp.cells import ColumnInMemory
 from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Window
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.group_ranks import first_together
 from flexdp.tables.interrupts import run
 from flexdp.tables.ranked import NOTHING, Copyable, GroupedRanks, Probed, Sortable
-from flexdp.tables.sorted_ranks import SortedCopy, read_together, safely
+from flexdp.tables.sorted_ranks import SortedCopy, read_together, read_whole, safely
 from flexdp.tables.sql.rank_query import CROWDED, FINER_BITS, RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.table import Table, histogram_of
@@ -103,12 +103,12 @@ def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iter
     check_ranks(table, counting)
     exact = exactly(counting)
     if isinstance(table, Sortable) and exact.plain:
-        yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
+        yield _Sorted(run(lambda: table.sorted_column(exact, often=often), lambda: None))
         return
     if not isinstance(table, Copyable):
         raise TypeError("a table that can neither be sorted nor copied")
     with _entered(table.workspace(exact)) as workspace:
-        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1))
+        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1), often=often)
 
 
 @contextmanager
@@ -124,15 +124,25 @@ def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
     safely(lambda: manager.__exit__(None, None, None))
 
 
-def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int) -> GroupedRanks:
+def _copied(
+    table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int, *, often: bool
+) -> GroupedRanks:
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
-    workspace.keep(workspace.rows, records)
+    alone = workspace.arrays is not None and not counting.groups and not query.wide and sorted_at_most > 0
+    direct = alone and workspace.rereads
+    few = read_whole(query, workspace, f"({records}) AS r", sorted_at_most) if direct else None
+    if few is None:
+        workspace.keep(workspace.rows, records)
+    if alone and not direct:
+        few = read_whole(query, workspace, workspace.rows, sorted_at_most)
+    if few is not None:
+        return _Copied(query, workspace, SortedCopy(query, workspace, (), few, often=often))
     small = False
     if workspace.arrays is not None:
         small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= sorted_at_most
     if not small or counting.groups:
         workspace.keep(workspace.cells, query.grouped())
-    return _Copied(query if small else _finer(query, workspace), workspace, small)
+    return _Copied(query if small else _finer(query, workspace), workspace, small=small)
 
 
 def _finer(query: RankQuery, workspace: Workspace) -> RankQuery:
@@ -148,7 +158,7 @@ def _finer(query: RankQuery, workspace: Workspace) -> RankQuery:
 class _Sorted:
     """A column that is sorted in memory."""
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: ColumnInMemory) -> None:
         self._column = column
 
     @property
@@ -188,9 +198,11 @@ def _no_groups() -> InputError:
 class _Copied:
     """A column of a private copy on an engine."""
 
-    def __init__(self, query: RankQuery, workspace: Workspace, small: bool) -> None:
+    def __init__(
+        self, query: RankQuery, workspace: Workspace, whole: Ranks | None = None, *, small: bool = False
+    ) -> None:
         self._query, self._workspace, self._small = query, workspace, small
-        self._whole: Ranks | None = None
+        self._whole = whole
 
     @property
     def scale(self) -> Scale:

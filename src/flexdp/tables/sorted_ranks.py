@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.errors import DataError, FlexdpError
+from flexdp.sharp.cells import ColumnInMemory, column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Ranks, Reply, Request, Tally
 from flexdp.sharp.scale import NUMBERS, Scale
@@ -17,9 +18,19 @@ from flexdp.tables.sql.group_query import values_together
 from flexdp.tables.sql.rank_query import EXACT_TALLY, RankQuery
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["SortedCopy", "read_together", "safely"]
+__all__ = ["Few", "SortedCopy", "read_together", "read_whole", "safely"]
 
 _T = TypeVar("_T")
+_SAMPLE = 20_000  # records whose different values tell whether counting each is worth it
+_REPEATED_NUMBERS, _REPEATED_INTEGERS = 0.75, 0.5  # shares of them that may be different; reading integers is cheap
+_MOST_KEYS = 1 << 18  # different values that are counted one by one
+
+
+class Few(NamedTuple):
+    """The values of a column in memory; with counts, each of them once."""
+
+    values: NDArray[Any]
+    counts: NDArray[np.int64] | None = None
 
 
 def safely(work: Callable[[], _T]) -> _T:
@@ -45,29 +56,35 @@ class SortedCopy:
     """
 
     def __init__(
-        self, query: RankQuery, workspace: Workspace, group: tuple[Any, ...], values: NDArray[Any] | None = None
+        self,
+        query: RankQuery,
+        workspace: Workspace,
+        group: tuple[Any, ...],
+        few: Few | None = None,
+        *,
+        often: bool = False,
     ) -> None:
         self._query, self._workspace, self._group = query, workspace, group
-        self._values = values
-        self._column: Column | None = None
+        self._few, self._often = few, often
+        self._column: ColumnInMemory | None = None
 
     @property
     def scale(self) -> Scale:
         return self._query.scale
 
     def fetch(self, request: Request) -> Reply:
-        if self._values is None:
+        if self._few is None:
             assert self._workspace.arrays is not None
-            self._values = np.ma.getdata(self._workspace.arrays(self._query.values(self._group))["v"])
-        values = self._values
+            self._few = Few(np.ma.getdata(self._workspace.arrays(self._query.values(self._group))["v"]))
+        few = self._few
         if self._column is None:
-            self._column = safely(lambda: _column_of(self._query, values))
+            self._column = safely(lambda: _column_of(self._query, few, often=self._often))
         column = self._column
         reply = safely(lambda: column.fetch(replace(request, tallies=())))
-        return replace(reply, tallies=[self._tallied(values, tally) for tally in request.tallies])
+        return replace(reply, tallies=[self._tallied(few, tally) for tally in request.tallies])
 
-    def _tallied(self, values: NDArray[Any], tally: Tally) -> int:
-        found = safely(lambda: _tally_in_memory(self._query, values, tally))
+    def _tallied(self, few: Few, tally: Tally) -> int:
+        found = safely(lambda: _tally_in_memory(self._query, few, tally))
         if found is None:
             return int(self._workspace.ask(self._query.tallied(tally, self._group))[0][0])
         return found
@@ -99,7 +116,49 @@ def read_together(
     found = workspace.arrays(values_together(query, groups))
     values, starts = safely(lambda: _split(found, len(groups)))
     for place, group in enumerate(groups):
-        yield group, SortedCopy(query, workspace, group, values[starts[place] : starts[place + 1]])
+        yield group, SortedCopy(query, workspace, group, Few(values[starts[place] : starts[place + 1]]))
+
+
+def read_whole(query: RankQuery, workspace: Workspace, source: str, most: int) -> Few | None:
+    """Fetch a whole column of an engine in this process: each value with its number where they are few, or all values.
+
+    The first records tell which is likely to be faster. They decide on nothing else.
+
+    Parameters
+    ----------
+    query, workspace
+        The statements, of 64-bit integers or doubles without groups, and the session that they run in.
+    source
+        A table of one column ``v``, of which NULL does not count.
+    most
+        The most records that are fetched.
+
+    Returns
+    -------
+    Few or None
+        None if there are more.
+    """
+    assert workspace.arrays is not None
+    sample = f"SELECT v FROM {source} LIMIT {_SAMPLE}"
+    (first,) = workspace.ask(f"SELECT count(v) AS n, count(DISTINCT v) AS d FROM ({sample}) AS s")
+    worth = _REPEATED_NUMBERS if query.scale is NUMBERS else _REPEATED_INTEGERS
+    if first[1] <= worth * first[0] and first[0] >= _SAMPLE // 2:
+        counted = workspace.arrays(f"SELECT v, count(*) AS m FROM {source} GROUP BY v LIMIT {_MOST_KEYS + 1}")
+        if len(counted["v"]) <= _MOST_KEYS:
+            return safely(lambda: _present(query, counted["v"], counted["m"]))
+    found = workspace.arrays(f"SELECT v FROM {source} LIMIT {most + 1}")["v"]
+    return safely(lambda: _present(query, found)) if len(found) <= most else None
+
+
+def _present(query: RankQuery, found: Any, counts: Any = None) -> Few:
+    """The values that are neither missing nor NaN."""
+    numbers = query.scale is NUMBERS
+    values = np.ma.getdata(found)
+    there: Any = ~np.ma.getmaskarray(found) if np.ma.is_masked(found) else slice(None)
+    if numbers and len(values) and not np.isfinite(values[there].sum()):
+        there = np.isfinite(values) & ~np.ma.getmaskarray(found)  # the engine may trust statistics that ignore NaN
+    kept = values[there].astype(np.float64 if numbers else np.int64, copy=False)
+    return Few(kept, None if counts is None else np.ma.getdata(counts)[there].astype(np.int64))
 
 
 def _split(found: dict[str, Any], groups: int) -> tuple[NDArray[Any], list[int]]:
@@ -110,22 +169,28 @@ def _split(found: dict[str, Any], groups: int) -> tuple[NDArray[Any], list[int]]
     return np.ma.getdata(found["v"])[order], starts
 
 
-def _column_of(query: RankQuery, values: Any) -> Column:
+def _column_of(query: RankQuery, few: Few, *, often: bool = False) -> ColumnInMemory:
+    values, counts = few
     if not len(values):
         return Column(query.scale, np.zeros(0, dtype=np.float64 if query.scale is NUMBERS else np.int64))
     if query.wide:
         return Column.from_values([int(value) for value in values])
-    return Column.from_values(values if query.scale is NUMBERS else values.astype(np.int64))
+    if counts is not None:
+        return Column.from_counts(values, counts)
+    return column_of(values if query.scale is NUMBERS else values.astype(np.int64), often=often, own=True)
 
 
-def _tally_in_memory(query: RankQuery, values: NDArray[Any], tally: Tally) -> int | None:
+def _tally_in_memory(query: RankQuery, few: Few, tally: Tally) -> int | None:
     """Sum the places of values as the engine does, by the same operations; None where it casts wide integers."""
-    if query.scale is NUMBERS:
-        low, high, step = (float(NUMBERS.value(part)) for part in (tally.low, tally.high, tally.step))
+    if query.wide:
+        return None
+    values, counts = few
+    if query.scale is NUMBERS or max(abs(tally.low), abs(tally.high)) >= EXACT_TALLY:
+        low, high, step = (float(query.scale.value(part)) for part in (tally.low, tally.high, tally.step))
         inside = np.maximum(np.minimum(values.astype(np.float64), high), low)
         places = np.floor((inside - low) / step + 0.5).astype(np.int64)
-        return int(np.minimum(np.maximum(places, 0), tally.cells).sum())
-    if query.wide or max(abs(tally.low), abs(tally.high)) >= EXACT_TALLY:
-        return None
-    whole = np.clip(values.astype(np.int64), tally.low, tally.high)
-    return int(((whole - tally.low + tally.step // 2) // tally.step).sum())
+        places = np.minimum(np.maximum(places, 0), tally.cells)
+    else:
+        whole = np.clip(values.astype(np.int64), tally.low, tally.high)
+        places = (whole - tally.low + tally.step // 2) // tally.step
+    return int(places.sum() if counts is None else (places * counts).sum())

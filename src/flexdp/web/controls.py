@@ -9,7 +9,7 @@ __all__ = ["dial", "setting"]
 
 
 def setting(entries: Entries, errors: dict[str, str]) -> str:
-    """Return the fields for what is known beforehand: statistic, records, bounds, buckets, δ, and the unit."""
+    """Return the fields for what is known beforehand: statistic, records, bounds, buckets, δ, unit, releases."""
     both = errors | ({"high": errors["low"]} if "low" in errors else {})  # a message about bounds concerns both
     bounds = (
         '<div class="pair">'
@@ -18,23 +18,37 @@ def setting(entries: Entries, errors: dict[str, str]) -> str:
     )
     return (
         '<fieldset class="setting"><legend>What to publish</legend>'
+        f"{_row('How', 'way', _select(entries, 'way', errors), errors)}"
         f"{_row('Statistic', 'stat', _select(entries, 'stat', errors), errors)}"
         f"{_row('Number of records, about', 'records_about', _input(entries, 'records_about', errors), errors)}"
         f'<div class="row" role="group" aria-labelledby="l-bounds"><span id="l-bounds">Public bounds</span>{bounds}'
         f"{_error('low', errors)}</div>"
-        f'<div class="row"><label for="size">Buckets</label><div class="pair">{_input(entries, "size", errors)}'
+        '<div class="row if-buckets"><label for="size">Buckets</label><div class="pair">'
+        f"{_input(entries, 'size', errors)}"
         f"{_select(entries, 'sizing', errors, label='unit of the bucket size', described='e-size e-sizing')}</div>"
         f"{_error('size', errors)}{_error('sizing', errors)}</div>"
-        f"{_row('Probability δ that the promise fails', 'delta', _input(entries, 'delta', errors), errors)}"
+        '<div class="if-delta">'
+        f"{_row('Probability δ that the promise fails', 'delta', _input(entries, 'delta', errors), errors)}</div>"
         + _row(
-            "Most buckets that one person may count in",
+            "Most buckets (or values) of one person",
             "max_buckets_per_unit",
             _input(entries, "max_buckets_per_unit", errors, described="h-unit e-max_buckets_per_unit"),
             errors,
             hint="If empty, one record is protected rather than one person.",
             hint_id="h-unit",
         )
-        + "</fieldset>"
+        + _row("Groups that are counted apart, about", "groups", _input(entries, "groups", errors), errors)
+        + _row(
+            "Releases that share ε and δ",
+            "releases",
+            _input(entries, "releases", errors, described="h-releases e-releases"),
+            errors,
+            hint="Columns or weeks, say, that are published out of one budget.",
+            hint_id="h-releases",
+        )
+        + '<div class="if-buckets">'
+        + _row("Example data", "law", _select(entries, "law", errors), errors)
+        + "</div></fieldset>"
     )
 
 
@@ -52,7 +66,7 @@ def dial(entries: Entries, errors: dict[str, str], said: str) -> str:
     share = _select(entries, "lose", errors, label="unit of the loss", described="e-loss e-lose")
     loss = f"{_input(entries, 'loss', errors)}{share}"
     return (
-        f'<fieldset class="dial"><legend>What to fix</legend><div class="switch">{switch}</div>'
+        f'<fieldset class="dial"><legend>What to fix</legend><div class="switch if-buckets">{switch}</div>'
         f'{_error("fix", errors)}<div class="row if-epsilon"><label for="epsilon">Privacy loss ε</label>'
         f'<div class="pair">{_input(entries, "epsilon", errors)}'
         '<input type="range" id="slider" class="with-script" min="0" max="230" step="1" aria-label="ε, as a slider">'

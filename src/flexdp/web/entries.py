@@ -15,6 +15,7 @@ from flexdp.statistics.parse import parse_statistic
 
 __all__ = ["CHOICES", "DEFAULTS", "STATISTICS", "Entries", "sentence"]
 
+GROUPS = "GROUP_COLUMN"  # what the command calls the column of groups
 _LABELS = {
     "max": "Maximum",
     "min": "Minimum",
@@ -29,6 +30,7 @@ STATISTICS: dict[str, tuple[str, Statistic | None]] = {
     word: (label, None if word == "counts" else parse_statistic(word)) for word, label in _LABELS.items()
 }
 CHOICES: dict[str, dict[str, str]] = {
+    "way": {"buckets": "Buckets of my own", "auto": "Automatic buckets", "ask": "One answer, no buckets"},
     "stat": {word: label for word, (label, _) in STATISTICS.items()},
     "sizing": {"width": "units wide", "relative": "share of the value, ±"},
     "fix": {"epsilon": "Fix ε", "loss": "Fix the loss"},
@@ -37,8 +39,15 @@ CHOICES: dict[str, dict[str, str]] = {
         "lose_in_all": "records in total",
         "lose_share": "as a share of all",
     },
+    "law": {
+        "normal": "Normal distribution",
+        "lognormal": "Lognormal distribution (few large values)",
+        "uniform": "Uniform distribution",
+        "flights": "Public flights in buckets of 15 minutes",
+    },
 }
 DEFAULTS = {  # a starting point only: the page spends nothing, and a release has no default ε
+    "way": "buckets",
     "stat": "max",
     "records_about": "50000",
     "low": "0",
@@ -47,6 +56,9 @@ DEFAULTS = {  # a starting point only: the page spends nothing, and a release ha
     "sizing": "width",
     "delta": "1e-6",
     "max_buckets_per_unit": "",
+    "groups": "1",
+    "releases": "1",
+    "law": "lognormal",
     "fix": "epsilon",
     "epsilon": "1",
     "loss": "0.02",
@@ -67,6 +79,14 @@ _WORDS = {  # the page's names for parameters
     "bounds": "the bounds",
     "buckets": "the number of buckets",
     "stat": "the statistic",
+    "ask": "the statistic",
+    "groups": "the number of groups",
+    "groups_about": "the number of groups",
+    "releases": "the number of releases",
+    "simulate": "the example",
+    "way": "how to publish",
+    "law": "the example",
+    "kind": "the kind of the column",
     "sizing": "the unit of the bucket size",
     "fix": "what to fix",
     "lose": "the unit of the loss",
@@ -85,6 +105,12 @@ _FIELDS = {  # the field of each parameter
     "bounds": "low",
     "max_buckets_per_unit": "max_buckets_per_unit",
     "buckets_per_unit": "max_buckets_per_unit",
+    "groups": "groups",
+    "groups_about": "groups",
+    "stats": "stat",
+    "releases": "releases",
+    "ask": "stat",
+    "simulate": "law",
 } | {name: name for name in CHOICES}
 
 
@@ -115,14 +141,27 @@ class Entries:
         if any(ends) and not all(ends):
             raise InputError("bounds", "need both ends or neither", remedy="Fill in the other one.")
         found: dict[str, Any] = {"bounds": ends} if all(ends) else {}
-        return found | ({self.chosen("sizing"): self["size"]} if self["size"] else {})
+        sized = self["size"] and self.chosen("way") == "buckets"
+        return found | ({self.chosen("sizing"): self["size"]} if sized else {})
+
+    @property
+    def simulated(self) -> bool:
+        """True where the example has the buckets that were entered, and holds as many records."""
+        law, sized = self.chosen("law") != "flights", self["size"] and self.chosen("way") == "buckets"
+        return law and bool(sized and self["records_about"])
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of :func:`flexdp.plan`."""
-        fixed = "epsilon" if self.chosen("fix") == "epsilon" else self.chosen("lose")
+        way = self.chosen("way")
+        fixed = "epsilon" if way != "buckets" or self.chosen("fix") == "epsilon" else self.chosen("lose")
         texts = {name: self[name] for name in ("records_about", "delta", "max_buckets_per_unit")}
         texts[fixed] = self["epsilon" if fixed == "epsilon" else "loss"]
+        texts["releases"] = "" if self["releases"] == "1" else self["releases"]
+        texts["simulate"] = self["law"] if self.simulated else ""
+        if self["groups"] not in ("", "1"):
+            texts |= {"by": GROUPS, "groups_about": self["groups"]}
+        texts |= {"delta": "", "ask": self["stat"]} if way == "ask" else {"stats": self["stat"]}
         return {name: text for name, text in texts.items() if text} | self.buckets
 
     def plan(self) -> Advice:
@@ -137,16 +176,14 @@ class Entries:
         if "bounds" in asked:
             asked["bounds"] = ":".join(asked["bounds"])
         # Written with "=", so that a value may begin with a minus sign.
+        if "stats" in asked:
+            asked["stat"] = asked.pop("stats")
         options = [f"--{name.replace('_', '-')}={shlex.quote(text)}" for name, text in asked.items()]
         return " ".join(["flexdp plan", *options])
 
-    def release_line(self, advice: Advice) -> str:
-        """Return the command of a plan, with the statistic that was chosen."""
-        return f"{advice.command} --stat {self.chosen('stat')}"
-
     def field_of(self, refusal: InputError) -> str:
         """Return the field that an error belongs to; the switch, if its parameter has no field."""
-        fixed = "epsilon" if self["fix"] == "epsilon" else "loss"
+        fixed = "epsilon" if self["fix"] == "epsilon" or self["way"] != "buckets" else "loss"
         field = _FIELDS.get(refusal.parameter, fixed)
         return fixed if field in ("epsilon", "loss") else field
 

@@ -1,6 +1,6 @@
-"""The example on the page: public flights, released with fixed random numbers, beside the truth.
+"""The example on the page: simulated records in one's own buckets, or public flights, beside the truth.
 
-The table is public, so the truth may be shown. The random numbers are fixed, one for each bucket, and go through the
+Neither is private, so the truth may be shown. The random numbers are fixed, one for each bucket, and go through the
 real law of the noise: as ε changes, the loss of each bucket follows it instead of being drawn anew. Nothing here
 protects anybody, and no release is made this way.
 """
@@ -20,45 +20,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._release.api import prepare
+from flexdp.buckets.partition import Buckets
 from flexdp.buckets.width import Width
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
+from flexdp.planning import Advice
+from flexdp.report.axes import Axis
 from flexdp.statistics import Statistic
 from flexdp.tables import count
 
-__all__ = ["MOST_LOST", "Flights", "Simulated", "flights", "simulate"]
+__all__ = ["MOST_LOST", "Public", "Simulated", "flights", "records_of", "simulate"]
 
 MOST_LOST = 5000  # from a bucket: beyond it, the example is not computed
+MOST_BUCKETS = 5000  # of the example
 _BUCKETS = Width("integer", Fraction(15), (Fraction(-60), Fraction(1440)))
 
 
 @dataclass(frozen=True, slots=True)
-class Flights:
-    """Departure delays of the shipped flights in minutes: one by one, and in buckets of 15 minutes."""
+class Public:
+    """Records that may be seen by everybody: one by one where that is known, and in buckets.
 
-    delays: Histogram
+    ``told`` says what they are, ``unit`` what their values are measured in, ``column`` how an axis names them.
+    """
+
+    exact: Histogram
+    partition: Buckets
     index: NDArray[np.int64]
     counts: NDArray[np.int64]
+    told: str
+    column: str
+    unit: str = ""
 
     @property
     def centres(self) -> NDArray[Any]:
         """The centre of each bucket."""
-        return _BUCKETS.centres(self.index)
+        return self.partition.centres(self.index)
+
+    @property
+    def axis(self) -> Axis:
+        """The buckets on the scale of a picture."""
+        return Axis(self.column, self.partition)
 
     @property
     def spans(self) -> list[tuple[float, float]]:
-        """The ends of each bucket, in minutes."""
-        return [(float(bucket.lower), float(bucket.upper) + 1) for bucket in _BUCKETS.edges_of(self.index)]
+        """The ends of each bucket on the scale of a picture."""
+        found = self.axis.spans(self.centres.tolist(), self.index.tolist())
+        return [(low, high) for low, high in found.tolist()]
 
     @property
     def within(self) -> Fraction:
-        """The greatest distance of a value from the centre of its bucket."""
-        return _BUCKETS.beta
+        """The greatest distance of a value from the centre of its bucket; of relative buckets, as a share of that."""
+        return self.partition.beta or Fraction(0)
 
 
 @lru_cache(maxsize=1)
-def flights() -> Flights:
+def flights() -> Public:
     """Return the delays, which are counted once."""
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
         question = prepare(path, "departure_delay", exact=True).questions[0]
@@ -67,14 +84,25 @@ def flights() -> Flights:
     index, place = np.unique(_BUCKETS.locate(delays.keys), return_inverse=True)
     sums = np.zeros(len(index), dtype=np.int64)
     np.add.at(sums, place, delays.counts)
-    return Flights(delays, index, sums)
+    told = "Departure delays from New York in 2013, in buckets of 15 minutes"
+    return Public(delays, _BUCKETS, index, sums, told, "departure delay, minutes", "minutes")
+
+
+def records_of(advice: Advice) -> Public | None:
+    """Return simulated records in the buckets of a plan; None for a plan without a law or without buckets."""
+    counts, partition = advice.counts, advice.partition
+    if counts is None or partition is None or len(counts.keys) > MOST_BUCKETS:
+        return None
+    index = partition.locate(counts.keys)
+    exact = Histogram(counts.keys, counts.counts)
+    return Public(exact, partition, index, counts.counts, f"Records of {counts.source}, in your buckets", "value")
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """Records left in each bucket, in the order of :attr:`Flights.index`."""
+    """Records left in each bucket, in the order of :attr:`Public.index`."""
 
-    flights: Flights
+    data: Public
     left: NDArray[np.int64]
     max_drop: int
 
@@ -82,40 +110,40 @@ class Simulated:
     def histogram(self) -> Histogram:
         """The histogram that would be published."""
         there = self.left > 0
-        return Histogram(self.flights.centres[there], self.left[there])
+        return Histogram(self.data.centres[there], self.left[there])
 
     @property
     def lost(self) -> int:
-        """The number of flights left out."""
-        return int((self.flights.counts - self.left).sum())
+        """The number of records left out."""
+        return int((self.data.counts - self.left).sum())
 
     @property
     def vanished(self) -> int:
-        """The number of buckets that lost all their flights."""
+        """The number of buckets that lost all their records."""
         return int((self.left == 0).sum())
 
     def published(self, statistic: Statistic) -> Any:
-        """Return the statistic of the flights that are left; None if there are none."""
+        """Return the statistic of the records that are left; None if there are none."""
         histogram = self.histogram
         return statistic(histogram) if len(histogram) else None
 
     def truth(self, statistic: Statistic) -> Any:
-        """Return the statistic of all flights; for the mode, of the centres of their buckets."""
+        """Return the statistic of all records; for the mode, of the centres of their buckets."""
         if statistic.ordered:
-            return statistic(self.flights.delays)
-        return statistic(Histogram(self.flights.centres, self.flights.counts))
+            return statistic(self.data.exact)
+        return statistic(Histogram(self.data.centres, self.data.counts))
 
 
-def simulate(privacy: Privacy) -> Simulated:
-    """Release the flights at fixed quantiles of the noise that gives each bucket this privacy.
+def simulate(privacy: Privacy, public: Public | None = None) -> Simulated:
+    """Release the flights, or other public records, at fixed quantiles of the noise that gives this privacy.
 
     >>> simulate(Privacy(epsilon=1, delta="1e-6")).max_drop
     27
     """
-    public, noise = flights(), DropNoise(privacy.epsilon, privacy.delta)
+    data, noise = public or flights(), DropNoise(privacy.epsilon, privacy.delta)
     sums = list(accumulate(noise.weights))
-    drops = [bisect_right(sums, _fixed(place) << (noise.bits - 64)) for place in public.index.tolist()]
-    return Simulated(public, np.maximum(public.counts - np.array(drops, dtype=np.int64), 0), noise.max_drop)
+    drops = [bisect_right(sums, _fixed(place) << (noise.bits - 64)) for place in data.index.tolist()]
+    return Simulated(data, np.maximum(data.counts - np.array(drops, dtype=np.int64), 0), noise.max_drop)
 
 
 def _fixed(bucket: int) -> int:

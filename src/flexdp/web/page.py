@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from flexdp._core.display import key_text, table
 from flexdp._core.exact import number_text, upper_text
-from flexdp._core.text import markup, plural, thousands
+from flexdp._core.text import markup, plural, prose, thousands
+from flexdp._release.ranges import value_words
 from flexdp.errors import InputError, spelled
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
 from flexdp.report.charts.plans import tradeoff
+from flexdp.report.html.tables import scrolling
 from flexdp.statistics import Statistic
 from flexdp.web.controls import dial, setting
 from flexdp.web.entries import STATISTICS, Entries, sentence
-from flexdp.web.example import MOST_LOST, Simulated, flights, simulate
-from flexdp.web.pictures import comparison, icons
+from flexdp.web.example import MOST_LOST, Simulated, flights, records_of, simulate
+from flexdp.web.pictures import comparison, icons, icons_after
 
 __all__ = ["page"]
 
-_WIDE, _NARROW = 640, 340  # pictures are drawn in both widths; the style sheet shows one
+_WHY = {
+    "ε": "privacy loss: smaller protects more",
+    "smallest ε that fits": "privacy loss: smaller protects more",
+    "most lost per bucket": "records that a bucket can lose, at random",
+    "survives from": "records that make a bucket certain to appear",
+    "most lost in total": "records, if every bucket loses the most",
+    "certified share": "of all records left out, whatever the data",
+    "expected share": "of the simulated records left out on average",
+    "50% sure becomes": "an observer’s certainty that somebody is in the data",
+    "target": "what you can afford to lose",
+    "ε for edges": "the part of ε that chooses the buckets",
+    "tree levels": "rounds of splitting that choose the buckets",
+    "number of buckets": "about, chosen from the data, privately",
+    "left out on average": "of all records",
+}
+_WIDE, _BESIDE, _NARROW = 640, 540, 340  # pictures are drawn in both widths; the style sheet shows one
 
 
 def page(entries: Entries) -> str:
@@ -39,7 +56,7 @@ def page(entries: Entries) -> str:
             '<script src="/page.js" defer></script></head>\n<body><a class="skip" href="#result">To the plan</a>',
             "<header><h1>Plan a release</h1><p>Choose ε and the buckets, and see what will be lost. This page runs on "
             "your machine, reads no data and spends nothing.</p></header>\n<main>",
-            f'<form action="/" method="get" autocomplete="off">{setting(entries, errors)}{dial(entries, errors, said)}',
+            f'<form action="/" method="get" autocomplete="off">{dial(entries, errors, said)}{setting(entries, errors)}',
             f'<div id="result" data-errors="{len(errors)}" data-said="{markup(said)}">{result}</div>',
             "</form></main></body></html>\n",
         ]
@@ -49,31 +66,43 @@ def page(entries: Entries) -> str:
 def _result(entries: Entries, advice: Advice) -> str:
     chosen, document = advice.chosen, advice.document()
     headings, rows = advice.table()
-    curve = _twice(lambda name, width: tradeoff(document, name=name, alone=False, width=width, height=260), "curve")
+    marked = next((place for place, row in enumerate(rows) if row[0]), None)
     parts = [
-        "" if chosen is None else _figures(advice, headings, rows),
+        "" if marked is None else _figures(advice, dict(zip(headings, rows[marked], strict=True))),
         "".join(
             f'<p class="warning">{markup(sentence(spelled(caution, entries.spell)))}</p>' for caution in advice.cautions
         ),
-        _command(entries, advice),
-        "" if chosen is None else f"<p>{markup(_promise(entries, advice))}</p>",
-        '<section class="two"><figure><h2>Records lost against privacy</h2>',
-        f"{curve}<figcaption>{markup(advice.heading)}</figcaption></figure>",
-        "" if chosen is None else _odds(advice, chosen),
+        _command(advice),
+        *(f"<p>{prose(line)}</p>" for line in _promises(entries, advice)),
+        '<section class="two">',
+        _curve(advice, document),
+        "" if marked is None else _odds(advice, rows[marked][-2 if "target" in headings else -1].removeprefix("≤ ")),
         "</section>",
-        "" if chosen is None else _example(entries, advice, chosen),
-        "<details><summary>All options</summary>"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Options; scrolls sideways if narrow">',
-        table(headings, rows, marked=next((place for place, row in enumerate(rows) if row[0]), None)),
-        f"</div><p>In a terminal: <code>{_line(entries.plan_line)}</code></p></details>",
+        "" if chosen is None or advice.sharp is not None else _example(entries, advice, chosen),
+        "<details><summary>All options</summary>",
+        scrolling("Options", headings, rows, marked=marked),
+        f"<p>In a terminal: <code>{_line(entries.plan_line)}</code></p></details>",
     ]
     return "".join(parts)
+
+
+def _curve(advice: Advice, document: dict[str, Any]) -> str:
+    """The picture of the losses; asked answers lose nothing."""
+    if advice.sharp is not None and advice.sharp.pure:
+        return f"<p>{prose(advice.heading)}</p>"
+    drawn = _twice(
+        lambda name, width: tradeoff(document, name=name, alone=False, width=width, height=280), "curve", 540
+    )
+    caption = f"<figcaption>{prose(advice.heading)}</figcaption>"
+    return f"<figure><h2>Records lost against privacy</h2>{drawn}{caption}</figure>"
 
 
 def _said(advice: Advice) -> str:
     """The plan in one line, shown beside the slider."""
     chosen, many = advice.chosen, len(advice.warnings)
     warned = "" if not many else f" {plural(many, 'warning')}."
+    if chosen is None and advice.epsilon is not None:
+        return f"ε = {number_text(advice.epsilon)}: {advice.odds}.{warned}"
     if chosen is None:
         return f"No ε is chosen.{warned}"
     return (
@@ -82,30 +111,35 @@ def _said(advice: Advice) -> str:
     )
 
 
-def _twice(draw: Callable[[str, int], str], name: str) -> str:
+def _twice(draw: Callable[[str, int], str], name: str, wide: int = _WIDE) -> str:
     """A picture for wide and one for narrow screens; the style sheet hides one of them."""
     return "".join(
         f'<div class="{kind}">{draw(f"{name}-{kind}", width)}</div>'
-        for kind, width in (("wide", _WIDE), ("narrow", _NARROW))
+        for kind, width in (("wide", wide), ("narrow", _NARROW))
     )
 
 
-def _figures(advice: Advice, headings: list[str], rows: list[list[str]]) -> str:
-    """The row of the chosen option in large type."""
-    row = next(row for row in rows if row[0])
-    said = dict(zip(headings, row, strict=True))
-    said.pop("")
+def _figures(advice: Advice, row: dict[str, str]) -> str:
+    """The row of the chosen option in large type, each number with what it means."""
+    row = {name: value for name, value in row.items() if name}
     if advice.epsilon_origin == "solved":
-        said = {"smallest ε that fits": said.pop("ε"), **said}
-    items = "".join(f"<div><dt>{markup(name)}</dt><dd>{markup(value)}</dd></div>" for name, value in said.items())
+        row = {"smallest ε that fits": row.pop("ε"), **row}
+    items = "".join(
+        f'<div><dt>{markup(name)}</dt><dd>{prose(value)}</dd><dd class="why">{markup(_why(name, advice))}</dd></div>'
+        for name, value in row.items()
+    )
     return f'<dl class="figures">{items}</dl>'
 
 
-def _command(entries: Entries, advice: Advice) -> str:
+def _why(name: str, advice: Advice) -> str:
+    return _WHY.get(name, "in records, with 95% probability" if advice.sharp and advice.sharp.pure else "")
+
+
+def _command(advice: Advice) -> str:
     return (
         '<div class="command"><h2 id="l-command">The command to run</h2>'
         f'<pre id="line" tabindex="0" aria-labelledby="l-command" role="region"><code id="command">'
-        f"{_line(entries.release_line(advice))}</code></pre>"
+        f"{_line(advice.command)}</code></pre>"
         '<button type="button" id="copy" class="with-script">Copy</button></div>'
     )
 
@@ -115,13 +149,21 @@ def _line(command: str) -> str:
     return " ".join(f"<span>{markup(word)}</span>" for word in command.split(" "))
 
 
+def _promises(entries: Entries, advice: Advice) -> list[str]:
+    """What is promised of the answer, what is to be expected, and how the budget of several releases may be split."""
+    out = [_promise(entries, advice)] if advice.chosen is not None and advice.sharp is None else []
+    out += advice.notes
+    return out if advice.declared is None else [*out, str(advice.declared)]
+
+
 def _promise(entries: Entries, advice: Advice) -> str:
     """The accuracy of the statistic, derived from the mechanism that the command runs."""
     label, statistic = STATISTICS[entries["stat"]]
     if statistic is None or advice.epsilon is None:
         drop = advice.chosen.max_drop if advice.chosen else 0
-        return f"Every count is at most {drop} too low and never too high, and no bucket is invented."
-    share, records = advice.setting.bucket_privacy(advice.epsilon), advice.setting.records_about
+        return f"Every count is at most {thousands(drop)} too low and never too high, and no bucket is invented."
+    share, apart = advice.setting.bucket_privacy(advice.epsilon), bool(advice.groups.by)
+    records = None if apart else advice.setting.records_about  # how many a group has is not known
     mechanism = Bucketing(**entries.buckets) >> Dropping(share.epsilon, share.delta) >> ReadOff(statistic)
     known = mechanism.accuracy(records_at_least=records) if records else mechanism.accuracy()
     promise = str(known)
@@ -132,64 +174,78 @@ def _promise(entries: Entries, advice: Advice) -> str:
     )
     limited = f" limited to {entries['low']}–{entries['high']}" if "bounds" in entries.buckets else ""
     unit = " Here a record is one person in one bucket." if advice.by_unit else ""
-    subject = f"{given} published {label.lower()} of the readable values{limited}"
+    group = " of each group" if apart else ""
+    subject = f"{given} published {label.lower()} of the readable values{group}{limited}"
     return f"{subject} is {promise[:1].lower()}{promise[1:]}{unit}"
 
 
-def _odds(advice: Advice, chosen: Option) -> str:
+def _odds(advice: Advice, certainty: str) -> str:
+    after = icons_after(certainty)
+    key = (
+        '<p class="key"><span class="full round"></span> before: 50 of 100<br>'
+        f'<span class="hatched round"></span> after: at most {after - 50} more<br>'
+        '<span class="bare round"></span> the doubt that is left</p>'
+    )
     return (
-        f"<figure><h2>What an observer can learn</h2>{icons(chosen.certainty, name='odds')}"
-        f"<figcaption>{markup(advice.odds[:1].upper() + advice.odds[1:])}.</figcaption></figure>"
+        f"<figure><h2>What an observer can learn</h2>{icons(certainty, name='odds')}"
+        f"<figcaption>{key}{markup(advice.odds[:1].upper() + advice.odds[1:])}.</figcaption></figure>"
     )
 
 
 def _example(entries: Entries, advice: Advice, chosen: Option) -> str:
-    title = f"<h2>Example: {thousands(int(flights().counts.sum()))} public flights</h2>"
-    if chosen.max_drop > MOST_LOST:
+    data = records_of(advice) if entries.simulated else flights()
+    total = None if data is None else thousands(int(data.counts.sum()))
+    one = ", one group" if advice.groups.by else ""
+    what = f"simulated records in your buckets{one}" if entries.simulated else "public flights"
+    title = f"<h2>Example: {total or ''} {what}</h2>"
+    if data is None or chosen.max_drop > MOST_LOST:
         words = f"Not drawn if a bucket may lose more than {thousands(MOST_LOST)} records: it would take too long."
         return f'<section class="example">{title}<p>{markup(words)}</p></section>'
-    example = simulate(advice.setting.bucket_privacy(chosen.epsilon))
+    example = simulate(advice.setting.bucket_privacy(chosen.epsilon), data)
     statistic = STATISTICS[entries["stat"]][1]
-    drawn = _twice(lambda name, width: comparison(example, statistic, name=name, width=width), "flights")
+    drawn = _twice(lambda name, width: comparison(example, statistic, name=name, width=width), "example")
     rows = [
-        [label, _minutes(example.published(each)), _minutes(example.truth(each))]
+        [label, _value(example.published(each)), _value(example.truth(each))]
         for label, each in STATISTICS.values()
         if each is not None
     ]
     marked = next((place for place, row in enumerate(rows) if row[0] == STATISTICS[entries["stat"]][0]), None)
     key = '<p class="key"><span class="full"></span> published <span class="hatched"></span> left out</p>'
+    head = [data.unit or "statistic", "published", "truth" if data.unit else "truth, in buckets"]
     return (
         f'<section class="example">{title}<figure>{drawn}'
-        f"<figcaption>{key}{markup(_told(example, statistic))}</figcaption></figure>"
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Published and true values">'
-        f"{table(['minutes', 'published', 'truth'], rows, marked=marked)}</div></section>"
+        f"<figcaption>{key}{prose(_told(example, statistic))}</figcaption></figure>"
+        f"{scrolling('Published and true values', head, rows, marked=marked)}</section>"
     )
 
 
 def _told(example: Simulated, statistic: Statistic | None) -> str:
-    total, within = int(example.flights.counts.sum()), example.flights.within
+    data = example.data
+    total, within = int(data.counts.sum()), data.within
     share = number_text(float(f"{100 * example.lost / total:.2g}"))
     said = (
-        "Departure delays from New York in 2013, in buckets of 15 minutes, on a logarithmic scale. "
-        f"{thousands(example.lost)} of {thousands(total)} flights ({share}%) are left out, at most {example.max_drop} "
-        "from each bucket."
+        f"{data.told}. {thousands(example.lost)} of {plural(total, 'record', thousands)} ({share}%) are left out, at "
+        f"most {thousands(example.max_drop)} from each bucket."
     )
     if statistic is None:
-        return f"{said} Every count that is left is at most {example.max_drop} too low."
+        return f"{said} Every count that is left is at most {thousands(example.max_drop)} too low."
     value = example.published(statistic)
     if value is None:
         return f"{said} Nothing is left."
-    moved = statistic.sensitivity(float(within))
+    fixed = "The random numbers are fixed, so that only your choices change it."
+    if data.axis.even:
+        return f"{said} {fixed}"
+    moved, unit = statistic.sensitivity(float(within)), f" {data.unit}" if data.unit else ""
     margin = (
-        f"to within {upper_text(moved, 6)} minutes"
+        f"to within {upper_text(moved, 6)}{unit}"
         if moved < float("inf")
-        else f"once every delay is moved by at most {upper_text(within, 6)} minutes"
+        else f"once every value is moved by at most {upper_text(within, 6)}{unit}"
     )
     return (
-        f"{said} The published {statistic.name}, {number_text(value)}, is exact for the flights that remain, "
-        f"{margin}: this is flexible accuracy. The random numbers are fixed, so that only your choices change it."
+        f"{said} The published {statistic.name}, {value_words(value)}, is exact for the records that remain, "
+        f"{margin}: this is flexible accuracy. {fixed}"
     )
 
 
-def _minutes(value: object) -> str:
-    return "nothing left" if value is None else key_text(value)
+def _value(value: object) -> str:
+    return "nothing left" if value is None else value_words(value)

@@ -106,8 +106,9 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(listener: socket.socket) -> None:
-    """Serve until interrupted; the flights are counted first, so that no request waits for them."""
+    """Serve until interrupted; everything slow is done once before, so that no request waits for it."""
     flights()
+    page(Entries.read({}))
     config = uvicorn.Config(
         application(listener.getsockname()[1]),
         log_config=None,

@@ -6,15 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from flexdp._core.domains import flag
-from flexdp.report.charts.histograms import categories, histogram, multiples
+from flexdp.report.charts.histograms import histogram
+from flexdp.report.charts.lists import categories
 from flexdp.report.charts.maps import cell_map, map_multiples
+from flexdp.report.charts.multiples import multiples
 from flexdp.report.charts.svg import picture_name
 from flexdp.report.document import Document
 
 __all__ = ["chart"]
 
+_WIDE, _NARROW = 720, 350  # pixels
 
-def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "fd", alone: bool = True) -> str:
+
+def chart(
+    document: Document | str | bytes | Mapping[str, Any], *, name: str = "fd", alone: bool = True, narrow: bool = False
+) -> str:
     """Draw a release as SVG: bars with their band, a map of two columns, a small one of either per group, or a list.
 
     Parameters
@@ -25,6 +31,8 @@ def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "
         Prefix of the ids inside.
     alone
         Include the style; False inside a page that has it.
+    narrow
+        Draw it for a narrow screen.
 
     Returns
     -------
@@ -38,12 +46,12 @@ def chart(document: Document | str | bytes | Mapping[str, Any], *, name: str = "
     >>> "at most 27 more in each bucket" in picture
     True
     """
-    name, alone = picture_name(name), flag("alone", alone)
+    name, alone, width = picture_name(name), flag("alone", alone), _NARROW if flag("narrow", narrow) else _WIDE
     release = document if isinstance(document, Document) else Document.read(document)
     if len(release.axes) == 2:
         draw_map = cell_map if release.groups is None else map_multiples
-        return draw_map(release, name=name, alone=alone)
+        return draw_map(release, name=name, alone=alone, width=width)
     if len(release.axes) == 1 and release.groups is not None:
-        return multiples(release, name=name, alone=alone)
+        return multiples(release, name=name, alone=alone, width=width)
     draw = histogram if len(release.axes) == 1 and release.axes[0].ordered else categories
-    return draw(release, name=name, alone=alone)
+    return draw(release, name=name, alone=alone, width=width)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from flexdp._core.text import plural, thousands
 from flexdp.report.axes import Axis, label
+from flexdp.report.charts.multiples import fullest_groups
+from flexdp.report.charts.scales import anchored
 from flexdp.report.charts.svg import Scale, coordinate, day_ticks, named, picture, shades, steps, text, ticks
 from flexdp.report.document import Document
 
@@ -18,10 +20,9 @@ __all__ = ["cell_map", "map_multiples"]
 _FINEST = (90, 64)  # cells across and up; a finer map shows the fullest cell of each of these
 _MOST_NAMES = 24
 _MOST_GROUPS = 9
-_SHORT_END = 6  # characters beside a small map
 
 
-def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: int = 720, height: int = 460) -> str:
+def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: int = 720) -> str:
     """Draw the map of a release of two columns. A cell without colour may hold up to ``max_drop`` records."""
     counts, drop = document.counts, document.max_drop
     title = f"Released map of {document.title}"
@@ -31,76 +32,85 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
     spans, names = zip(*(_placed(document, place) for place in (0, 1)), strict=True)
     limits = [(float(span[:, 0].min()), float(span[:, 1].max())) for span in spans]
     first, second = document.axes
+    about = max(3, width // 90)
     beside = _ticks(second, limits[1], names[1], 8)
     longest = max((len(word) for _, word in beside), default=0)
-    left, right, top, bottom = max(78.0, 8.0 * longest), width - 16.0, 14.0, height - 74.0
+    left, right, top, bottom = 14 + 7.0 * longest, width - 16.0, 24.0, 24.0 + min(320.0, 0.8 * width)
     across, up = Scale(*limits[0], left, right), Scale(*limits[1], bottom, top)
     x, y, counts, coarse = _in_frame(spans, counts, across, up)
-    body = _cells(x, y, counts, shades(counts.tolist()), (left, right, top, bottom))
-    for value, word in _ticks(first, limits[0], names[0], 8):
-        body.append(text(across(value), bottom + 16, word, kind="s"))
+    cuts = shades(counts.tolist())
+    body = _cells(x, y, counts, cuts, (left, right, top, bottom))
+    free = -1e9
+    for value, word in _ticks(first, limits[0], names[0], about):
+        place, anchor, start, end = anchored(across(value), word, 4, right + 12)
+        if start > free:
+            body.append(text(place, bottom + 16, word, anchor=anchor, kind="s"))
+            free = end + 6
     for value, word in beside:
         body.append(text(left - 6, up(value) + 4, word, anchor="end", kind="s"))
-    body.append(text((left + right) / 2, bottom + 33, first.name or "first", kind="s"))
-    body.append(text(left, top - 3, f"↑ {second.name or 'second'}", anchor="start", kind="s"))
-    body.append(_legend(left, height - 10, counts))
-    if coarse:
-        body.append(text(right, bottom + 33, "each cell the fullest of those it shows", anchor="end", kind="s"))
-    body.append(
-        text(right, height - 10, f"at most {thousands(drop)} more in each, shown or not", anchor="end", kind="s")
-    )
+    body.append(text((left + right) / 2, bottom + 34, first.name or "first", kind="s"))
+    body.append(text(4, 13, second.name or "second", anchor="start", kind="s"))
+    body.append(_legend(left, bottom + 56, counts, cuts, document.counted))
+    lines = [f"at most {thousands(drop)} more in each cell, coloured or not"]
+    lines += ["each cell the fullest of those it shows"] if coarse else []
+    body += [text(left, bottom + 96 + 18 * row, line, anchor="start", kind="s") for row, line in enumerate(lines)]
     words = (
         f"{plural(len(document.counts), 'cell', thousands)} with {plural(document.records, 'record', thousands)} left, "
         f"the fullest with {thousands(int(document.counts.max()))}. Every cell, coloured or not, may hold up to "
-        f"{thousands(drop)} more than is shown."
+        f"{thousands(drop)} more than is shown. Across: {first.name or 'first'}; up: {second.name or 'second'}."
     )
-    return picture(width, height, title, words, body, name=name, alone=alone)
+    return picture(width, int(bottom) + 88 + 18 * len(lines), title, words, body, name=name, alone=alone)
 
 
 def map_multiples(document: Document, *, name: str = "m", alone: bool = True, width: int = 720) -> str:
     """Draw a small map for each group, the largest groups first, all on the same scales and with the same shades."""
-    totals: dict[tuple[Any, ...], int] = {}
-    for group, count in zip(document.groups or [], document.counts.tolist(), strict=True):
-        totals[group] = totals.get(group, 0) + count
-    if not totals:
+    every_group = fullest_groups(document)
+    if not every_group:
         return cell_map(document, name=name, alone=alone, width=width)
-    shown = sorted(totals, key=lambda group: -totals[group])[:_MOST_GROUPS]
-    across, high = min(3, len(shown)), 200
-    wide, height = (width - 10) / across, high * -(-len(shown) // across) + 34
-    every = [_placed(document, place)[0] for place in (0, 1)]
+    shown = every_group[:_MOST_GROUPS]
+    across, high, above = min(3 if width > 500 else 2, len(shown)), 200, 20
+    wide, height = (width - 4) / across, above + high * -(-len(shown) // across)
+    (spans, names), (spans_up, names_up) = (_placed(document, place) for place in (0, 1))
+    every = [spans, spans_up]
     limits = [(float(span[:, 0].min()), float(span[:, 1].max())) for span in every]
+    beside = _ticks(document.axes[1], limits[1], names_up, 4)
+    margin = 12 + 6.4 * max((len(word) for _, word in beside), default=0)
     groups = document.groups or []
     drawn = []
     for place, group in enumerate(shown):
         own = np.array([other == group for other in groups])
-        left, top = 10 + wide * (place % across) + 34, high * (place // across) + 22.0
-        right, bottom = left + wide - 44, top + high - 52
+        left, top = wide * (place % across) + margin, above + high * (place // across) + 22.0
+        right, bottom = wide * (place % across) + wide - 12, top + high - 52
         scales = Scale(*limits[0], left, right), Scale(*limits[1], bottom, top)
         cells = _in_frame([span[own] for span in every], document.counts[own], *scales)
-        drawn.append((group, (left, right, top, bottom), cells))
+        drawn.append((group, (left, right, top, bottom), scales, cells))
     cuts = shades(np.concatenate([counts for *_, (_, _, counts, _) in drawn]).tolist())
-    body = []
-    for group, (left, right, top, bottom), (x, y, counts, _) in drawn:
-        body.append(text(left, top - 7, _short(label(group)), anchor="start"))
+    body = [text(4, 13, document.axes[1].name or "second", anchor="start", kind="s")]
+    for group, (left, right, top, bottom), scales, (x, y, counts, _) in drawn:
+        body.append(text(left, top - 7, _short(label(group), int((right - left) / 6.4)), anchor="start"))
         body += _cells(x, y, counts, cuts, (left, right, top, bottom))
-        for end, word in named(limits[0], right - left):
-            body.append(text(left if end == limits[0][0] else right, bottom + 14, word, kind="s"))
-        for end, word in named(limits[1], bottom - top):
-            if len(word) > _SHORT_END:  # there is no room, and a part of it would be another number
-                continue
-            body.append(text(left - 4, bottom if end == limits[1][0] else top + 8, word, anchor="end", kind="s"))
-    more = len(totals) - len(shown)
-    note = f"{plural(more, 'smaller group', thousands)} not drawn; " if more else ""
-    body.append(_legend(10, height - 10, document.counts))
-    words = f"{note}at most {thousands(document.max_drop)} more in each cell, shown or not"
-    body.append(text(width - 8, height - 10, words, anchor="end", kind="s"))
+        free = -1e9
+        for value, word in _ticks(document.axes[0], limits[0], names, 2):
+            spot, anchor, start, end = anchored(scales[0](value), word, left - 20, right + 8)
+            if start > free:
+                body.append(text(spot, bottom + 15, word, anchor=anchor, kind="s"))
+                free = end + 6
+        for value, word in beside:
+            body.append(text(left - 5, scales[1](value) + 4, word, anchor="end", kind="s"))
+    body.append(text(width / 2, height + 8, document.axes[0].name or "first", kind="s"))
+    body.append(_legend(margin, height + 30, document.counts, cuts, document.counted))
+    more = len(every_group) - len(shown)
+    lines = [f"at most {thousands(document.max_drop)} more in each cell, coloured or not"]
+    lines += [f"{plural(more, 'smaller group', thousands)} not drawn"] if more else []
+    body += [text(margin, height + 70 + 18 * row, line, anchor="start", kind="s") for row, line in enumerate(lines)]
     description = (
-        f"{plural(len(totals), 'group', thousands)} by {', '.join(document.by)}: "
+        f"{plural(len(every_group), 'group', thousands)} by {', '.join(document.by)}: "
         f"{plural(len(document.counts), 'cell', thousands)} with {plural(document.records, 'record', thousands)} left. "
         f"Every cell, coloured or not, may hold up to {thousands(document.max_drop)} more than is shown. "
         f"Across: {document.axes[0].name or 'first'}; up: {document.axes[1].name or 'second'}."
     )
-    return picture(width, height, f"Released maps of {document.title}", description, body, name=name, alone=alone)
+    title, tall = f"Released maps of {document.title}", height + 62 + 18 * len(lines)
+    return picture(width, tall, title, description, body, name=name, alone=alone)
 
 
 def _in_frame(
@@ -181,23 +191,20 @@ def _ticks(axis: Axis, limits: tuple[float, float], names: Sequence[str], about:
     return named(ticks(*limits, about), 80 * about)
 
 
-def _legend(left: float, y: float, counts: NDArray[np.int64]) -> str:
-    least = thousands(int(counts.min()))
-    parts = [text(left, y, least, anchor="start", kind="s")]
-    start = left + max(34, 8 * len(least))
+def _legend(left: float, y: float, counts: NDArray[np.int64], cuts: Sequence[float], counted: str) -> str:
+    """The shades, with the counts at which they begin and end."""
+    ends = [thousands(int(end)) for end in (counts.min(), *cuts, counts.max())]
+    wide = max(30.0, 6.4 * max(map(len, ends)) + 8)
+    parts = []
     for level in range(5):
         parts.append(
-            f'<path class="c{level + 1}" d="M{coordinate(start + 22 * level)} {coordinate(y - 10)}h22v12h-22z"/>'
+            f'<path class="c{level + 1}" d="M{coordinate(left + wide * level)} {coordinate(y - 10)}'
+            f'h{coordinate(wide)}v12h-{coordinate(wide)}z"/>'
         )
-    parts.append(
-        text(
-            start + 116,
-            y,
-            plural(int(counts.max()), "record", thousands),
-            anchor="start",
-            kind="s",
-        )
-    )
+    for place, words in enumerate(ends):
+        anchor = "start" if place == 0 else "middle"
+        parts.append(text(left + wide * place, y + 16, words, anchor=anchor, kind="s"))
+    parts.append(text(left + 5 * wide + 8, y, counted, anchor="start", kind="s"))
     return "".join(parts)
 
 

@@ -11,8 +11,9 @@ from typing import Any
 from flexdp._core.domains import flag, integer
 from flexdp._core.exact import upper_text
 from flexdp._core.text import thousands
+from flexdp._release.ranges import figure
 from flexdp.errors import InputError
-from flexdp.report.charts.svg import Scale, compact, coordinate, picture, picture_name, text
+from flexdp.report.charts.svg import Scale, coordinate, picture, picture_name, text
 
 __all__ = ["tradeoff"]
 
@@ -79,11 +80,11 @@ def tradeoff(
     for tick in _powers(math.exp(up.low), math.exp(up.high)):
         y = up(math.log(tick))
         body.append(f'<path class="grid" d="M{coordinate(left)} {coordinate(y)}H{coordinate(right)}"/>')
-        body.append(text(left - 6, y + 4, compact(tick), anchor="end", kind="s"))
+        body.append(text(left - 6, y + 4, figure(tick), anchor="end", kind="s"))
     for tick in _powers(math.exp(across.low), math.exp(across.high)):
         x = across(math.log(tick))
         body.append(f'<path class="axis" d="M{coordinate(x)} {coordinate(bottom)}v4"/>')
-        body.append(text(x, bottom + 17, compact(tick), kind="s"))
+        body.append(text(x, bottom + 17, figure(tick), kind="s"))
     line = " ".join(f"{coordinate(across(math.log(e)))} {coordinate(up(math.log(d)))}" for e, d in points)
     body.append(f'<path class="axis" d="M{coordinate(left)} {coordinate(bottom)}H{coordinate(right)}"/>')
     body.append(f'<path class="curve" d="M{line}"/>' if points else "")
@@ -103,8 +104,8 @@ def tradeoff(
                     kind="m",
                 )
             )
-    body.append(text((left + right) / 2, height - 8, "ε: less privacy to the right", kind="s"))
-    body.append(text(left, 13, "most records lost per bucket", anchor="start", kind="s"))
+    body.append(text((left + right) / 2, height - 8, "ε, logarithmic scale: less privacy to the right", kind="s"))
+    body.append(text(left, 13, "most records lost per bucket, logarithmic scale", anchor="start", kind="s"))
     said = "; ".join(f"ε = {option['epsilon']}: {option['max_drop']}" for option in options)
     words = f"The most records lost per bucket, by ε, at δ = {delta}: {said}."
     return picture(width, height, "Privacy against records lost", words, body, name=name, alone=alone)

@@ -12,14 +12,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import FIRST_DAY, LAST_DAY, date_at, datetime_at, days_since_epoch, first_day, month_number
-from flexdp._core.exact import number_text, said
-from flexdp._core.text import markup, safe_repr
+from flexdp._core.text import markup, safe_repr, thousands
+from flexdp._release.ranges import figure
 from flexdp.errors import InputError
 
 __all__ = [
@@ -27,11 +26,12 @@ __all__ = [
     "STYLE",
     "LogScale",
     "Scale",
-    "compact",
     "coordinate",
+    "count_name",
     "day_ticks",
     "moment_ticks",
     "named",
+    "on_white",
     "outline",
     "picture",
     "picture_name",
@@ -176,6 +176,12 @@ def picture(
     )
 
 
+def on_white(svg: str) -> str:
+    """Return a picture without a style as one that stands alone in light colours on white, wherever it is shown."""
+    style = f"<style>:root{{{_LIGHT}}}{STYLE}.fd .paper{{fill:var(--fd-paper)}}</style>"
+    return svg.replace("</desc>", f'</desc>{style}<path class="paper" d="M0 0H9999V9999H0z"/>', 1)
+
+
 def ticks(low: float, high: float, about: int = 6, *, whole: bool = False) -> list[float]:
     """Return round numbers that divide an interval into about as many parts as asked for."""
     if not low < high or not math.isfinite(high / 2 - low / 2):
@@ -191,22 +197,23 @@ def ticks(low: float, high: float, about: int = 6, *, whole: bool = False) -> li
 
 
 def named(places: Sequence[float], room: float) -> list[tuple[float, str]]:
-    """Return ticks with their names: short ones where they are precise enough, else as many full ones as have room.
+    """Return ticks with their names, spelled as answers are; some of them where there is no room for all.
 
     >>> named([0.0, 20000.0], 600), named([9007199254740992.0, 9007199254740994.0], 200)
-    ([(0.0, '0'), (20000.0, '20k')], [(9007199254740992.0, '9007199254740992')])
+    ([(0.0, '0'), (20000.0, '20 000')], [(9007199254740992.0, '9 007 199 254 740 992')])
     """
-    gap = min((after - before for before, after in pairwise(places)), default=0.0)
-    if all(abs(_meant(compact(place)) - said(place)) <= gap / 20 for place in places):
-        return [(place, compact(place)) for place in places]
-    longest = max(len(number_text(place)) for place in places)
+    longest = max(len(figure(place)) for place in places)
     every = math.ceil(len(places) * _CHARACTER * (longest + 1) / room)
-    return [(place, number_text(place)) for place in places[::every]]
+    return [(place, figure(place)) for place in places[::every]]
 
 
-def _meant(name: str) -> Fraction:
-    """The number that a short name says."""
-    return Fraction(name.rstrip("kMG")) * {"k": 10**3, "M": 10**6, "G": 10**9}.get(name[-1], 1)
+def count_name(count: float) -> str:
+    """Return a tick of a scale of counts, spelled as counts are.
+
+    >>> count_name(1000.0), count_name(0.5)
+    ('1 000', '0.5')
+    """
+    return thousands(int(count)) if count == int(count) else figure(count)
 
 
 def day_ticks(low: float, high: float) -> list[tuple[float, str]]:
@@ -234,21 +241,6 @@ def moment_ticks(low: float, high: float) -> list[tuple[float, str]]:
     places = [step * place for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
     clock = "%m-%d %H:%M:%S" if step < 60 else "%m-%d %H:%M"
     return [(float(place), f"{datetime_at(round(place * 10**6)):{clock}}") for place in places]
-
-
-def compact(value: float) -> str:
-    """Return a number in few characters.
-
-    >>> compact(12000), compact(3400000), compact(0.25), compact(-15)
-    ('12k', '3.4M', '0.25', '-15')
-    """
-    size = abs(value)
-    if size >= 1e15 or 0 < size < 1e-4:
-        return f"{value:.3g}"
-    for limit, scale, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if size >= limit:
-            return f"{number_text(float(f'{value / scale:.4g}'))}{letter}"
-    return number_text(float(f"{value:.6g}"))
 
 
 def shades(counts: Sequence[int]) -> list[int]:

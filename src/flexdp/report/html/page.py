@@ -9,17 +9,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from flexdp._core.domains import instance
-from flexdp._core.text import markup, thousands
+from flexdp._core.text import prose, thousands
 from flexdp._release.answers import Answer
 from flexdp._release.asked_proof import ASKED, how_it_was_answered, not_promised_of_answers
 from flexdp._release.automatic_words import HOW_BUCKETS_ARE_CHOSEN
 from flexdp._release.promises import (
     CITATIONS,
     PUBLISHED,
+    PUBLISHED_WITH_ANSWERS,
     exact_parameters,
     group_note,
     how_it_was_made,
     how_to_read,
+    missing_groups,
     not_promised,
     picture_caption,
     protected,
@@ -30,14 +32,17 @@ from flexdp._release.sentences import Words, unit_id
 from flexdp._release.spec import Part
 from flexdp._release.stat_words import stat_question
 from flexdp.report.axes import label
-from flexdp.report.charts.api import chart
 from flexdp.report.charts.bars import unit_of
+from flexdp.report.charts.scales import height_of
 from flexdp.report.document import Document
-from flexdp.report.html.parts import answer_list, capital, figure, foot, head, scrolling, section
+from flexdp.report.html.parts import chart_figure, folded, foot, head, promise, section
+from flexdp.report.html.tables import answer_table, capital, scrolling, sentences, told
 
-__all__ = ["page", "shown_answers", "standard_answers"]
+__all__ = ["asked_rows", "caption_of", "group_rows", "page", "shown_answers", "standard_answers"]
 
 _MOST_ROWS = 100  # of a table; the JSON has them all
+_ALL = "all together"
+_FEW_ROWS = 12  # of a table of groups; more are folded away
 
 
 def standard_answers(release: Release) -> list[Answer]:
@@ -105,27 +110,44 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
     found = document if isinstance(document, Document) else Document.read(document)
     certificate = release.certificate()
     spec, drop, budget = release.spec, release.max_drop, release.budget
-    title = f"Release of {found.title}"
-    areas = len(found.axes) == 1 and unit_of(found.axes[0], found.index) is not None
-    caption = picture_caption(
-        Words(spec, drop), empty=not len(found.counts), coloured=len(found.axes) == 2, areas=areas
-    )
+    answers = standard_answers(release)
+    table = told(answers)
+    grouped = bool(found.by and found.keys)
+    guaranteed = [line for line in certificate.promises[1:] if line not in release.conditions]
     parts = [
-        head(title, (PUBLISHED, *release.conditions), spec.about),
-        answer_list(standard_answers(release)),
-        figure(chart(found, name="fd", alone=False), caption),
-        _groups(release, found),
-        section("Promised to the people in the data", [str(release.privacy), protected(spec)]),
-        section("Guaranteed to the reader", certificate.promises[1:]),
-        section("Not promised", not_promised(spec, release.records_at_most)),
-        section("Reading and quoting", how_to_read(spec, drop)),
-        section("Method", [*_chosen(release), *how_it_was_made(spec, drop, found.content["flexdp"])]),
-        section("Citation", CITATIONS),
+        head(f"Release of {found.title}", (_published(release), *release.conditions, table.shared), spec.about),
+        _groups(release, found) if grouped else answer_table(table),
+        chart_figure(found, caption_of(release, found)),
+        promise([str(release.privacy), protected(spec)]),
+        _asked_by_group(release) if grouped else "",
+        sentences(answers),
+        '<div class="two">',
+        section("Guaranteed to the reader", guaranteed),
+        section("Not promised", not_promised(spec, release.records_at_most, estimated=_estimated(release))),
+        section(
+            "Reading and quoting",
+            [*how_to_read(spec, drop, asked=release.asked is not None), missing_groups(spec, drop)],
+        ),
+        section("Method", [*_chosen(release), *_drawn(release), *how_it_was_made(spec, drop, found.content["flexdp"])]),
+        "</div>",
         _rows(release, found),
-        section("Appendix: proof of privacy", [exact_parameters(budget, release.privacy), *certificate.proof]),
+        folded("Appendix: proof of privacy", [exact_parameters(budget, release.privacy), *certificate.proof]),
+        section("Citation", CITATIONS),
         foot(found.content),
     ]
     return "".join(parts)
+
+
+def caption_of(release: Release, document: Document) -> str:
+    """Return what the picture of a release shows."""
+    areas = (
+        len(document.axes) == 1
+        and document.axes[0].ordered
+        and unit_of(document.axes[0], document.index) is not None
+        and not height_of(document).logarithmic
+    )
+    words = Words(release.spec, release.max_drop)
+    return picture_caption(words, empty=not len(document.counts), coloured=len(document.axes) == 2, areas=areas)
 
 
 def _asked_page(content: Mapping[str, Any], release: Release) -> str:
@@ -133,21 +155,54 @@ def _asked_page(content: Mapping[str, Any], release: Release) -> str:
     certificate, spec = release.certificate(), release.spec
     names = ["values" if name is None else name for name in spec.columns]
     title = f"Answers about {' × '.join(names)}{' by ' + ', '.join(spec.by) if spec.by else ''}"
-    told = release.answers()
-    rows = [[capital(answer.name), answer.text] for answer in told]
+    answers = release.answers()
+    table = told(answers)
+    guaranteed = [line for line in certificate.promises[1:] if line not in release.conditions]
     return "".join(
         [
-            head(title, (ASKED, *release.conditions), spec.about),
-            answer_list(told),
-            "" if spec.by else f"{scrolling('Answers', ['Statistic', 'Answer'], rows)}\n",
-            section("Promised to the people in the data", [str(release.privacy), protected(spec, bucketed=False)]),
-            section("Guaranteed to the reader", certificate.promises[1:]),
+            head(title, (ASKED, *release.conditions, "" if spec.by else table.shared), spec.about),
+            _asked_by_group(release) if spec.by else answer_table(table),
+            promise([str(release.privacy), protected(spec, bucketed=False)]),
+            sentences(answers),
+            '<div class="two">',
+            section("Guaranteed to the reader", guaranteed),
             section("Not promised", not_promised_of_answers(spec)),
             section("Method", how_it_was_answered(content["flexdp"])),
-            section("Appendix: proof of privacy", certificate.proof),
+            "</div>",
+            folded("Appendix: proof of privacy", certificate.proof),
             foot(content),
         ]
     )
+
+
+def asked_rows(release: Release) -> tuple[list[str], list[list[str]], int]:
+    """Return the asked answers of each group, a line each: titles, lines, and how many columns are groups."""
+    assert release.asked is not None
+    answers, groups = release.answers(), list(release.asked.results)
+    each = len(answers) // len(groups)
+    by_group = [answers[place * each : (place + 1) * each] for place in range(len(groups))]
+    titles = [*release.spec.by, *(capital(answer.name) for answer in by_group[0])]
+    rows = [[*map(label, group), *(a.text for a in own)] for group, own in zip(groups, by_group, strict=True)]
+    return titles, rows, len(release.spec.by)
+
+
+def _asked_by_group(release: Release) -> str:
+    if release.asked is None or not release.spec.by or not release.asked.results:
+        return ""
+    return _table_of_groups("Answers that were asked for, by group", *asked_rows(release))
+
+
+def _published(release: Release) -> str:
+    return PUBLISHED if release.asked is None else PUBLISHED_WITH_ANSWERS
+
+
+def _estimated(release: Release) -> bool:
+    return release.auto is not None or release.asked is not None
+
+
+def _drawn(release: Release) -> list[str]:
+    """How the answers that were asked for were made; the version is told once, with the buckets."""
+    return [] if release.asked is None else how_it_was_answered("")[:-1]
 
 
 def _chosen(release: Release) -> tuple[str, ...]:
@@ -165,25 +220,40 @@ def _of_group(release: Release, view: Readable) -> list[Answer]:
     return shown + [answer for answer in usual if answer.name not in names]
 
 
+def group_rows(release: Release, document: Document) -> tuple[list[str], list[list[str]], int]:
+    """Return the answers of all groups together, then of each by itself: titles, lines, and how many are groups."""
+    together = _of_group(release, release)
+    titles = [*document.by, *(capital(answer.name) for answer in together)]
+    rows = [[_ALL, *[""] * (len(document.by) - 1), *(answer.text for answer in together)]]
+    rows += [[*map(label, group), *(answer.text for answer in answers)] for group, answers in _each_group(release)]
+    return titles, rows, len(document.by)
+
+
+def _each_group(release: Release) -> list[tuple[tuple[Any, ...], list[Answer]]]:
+    groups = list(release.by_group().items())[:_MOST_ROWS]
+    return [(group if isinstance(group, tuple) else (group,), _of_group(release, view)) for group, view in groups]
+
+
 def _groups(release: Release, document: Document) -> str:
-    """The answers of each group by itself, as a table."""
-    if document.groups is None or not document.keys:
-        return ""
-    groups = list(release.by_group().items())
-    told = [
-        (group if isinstance(group, tuple) else (group,), _of_group(release, view))
-        for group, view in groups[:_MOST_ROWS]
-    ]
-    titles = [*document.by, *(capital(answer.name) for answer in told[0][1])]
-    rows = [[*map(label, group), *(answer.text for answer in answers)] for group, answers in told]
-    words = Words(release.spec, release.max_drop, Part(group=told[0][0]))
-    caption = group_note(words, [answer for _, answers in told for answer in answers])
-    if len(groups) > _MOST_ROWS:
-        caption += f" The first {_MOST_ROWS} of {thousands(len(groups))} groups."
-    return (
-        f"<section><h2>By group</h2>{scrolling('Answers by group', titles, rows)}"
-        f'<p class="lead">{markup(caption)}</p></section>\n'
-    )
+    """The answers of all groups together and of each by itself as a table, and what holds of them."""
+    found, many = _each_group(release), len(release.by_group())
+    words = Words(release.spec, release.max_drop, Part(group=found[0][0]))
+    note = group_note(words, [answer for _, answers in found for answer in answers])
+    if many > _MOST_ROWS:
+        note += f" The first {_MOST_ROWS} of {thousands(many)} groups."
+    note = f"{note} {missing_groups(release.spec, release.max_drop)}"
+    drawn = _table_of_groups("Answers by group", *group_rows(release, document))
+    return f'{drawn}<p class="lead"><small>{prose(note)}</small></p>\n'
+
+
+def _table_of_groups(name: str, titles: list[str], rows: list[list[str]], by: int) -> str:
+    """A table of groups; of many, those beyond the first dozen are folded away."""
+    table = scrolling(name, titles, rows[: _FEW_ROWS + 1], words=by, marked=0 if rows[0][0] == _ALL else None)
+    if len(rows) <= _FEW_ROWS + 1:
+        return f"{table}\n"
+    rest = rows[_FEW_ROWS + 1 :]
+    more = scrolling(f"{name}, continued", titles, rest, words=by)
+    return f"{table}<details><summary>{thousands(len(rest))} more</summary>{more}</details>\n"
 
 
 def _rows(release: Release, document: Document) -> str:
@@ -193,7 +263,7 @@ def _rows(release: Release, document: Document) -> str:
     if not many:
         return ""
     if many > _MOST_ROWS:
-        return f"<p>The {thousands(many)} published counts are in the JSON below alone.</p>\n"
+        return f"<p>The {prose(thousands(many))} published counts are in the JSON below alone.</p>\n"
     names = [axis.name or "value" for axis in document.axes]
     counted = "records" if release.spec.unit is None else f"units{unit_id(release.spec)}"
     titles = [*document.by, *names, f"{counted}, at least", "at most"]
@@ -202,4 +272,6 @@ def _rows(release: Release, document: Document) -> str:
         group = map(label, groups[place]) if groups else ()
         rows.append([*group, *ranges, thousands(count), thousands(count + document.max_drop)])
     title = "The published count" if many == 1 else f"All {many} published counts"
-    return f"<details><summary>{title}</summary>{scrolling('Published counts', titles, rows)}</details>\n"
+    words = len(document.by) + sum(not axis.ordered for axis in document.axes)
+    drawn = scrolling("Published counts", titles, rows, words=max(1, words))
+    return f"<details><summary>{title}</summary>{drawn}</details>\n"

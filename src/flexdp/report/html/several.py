@@ -6,8 +6,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flexdp._core.text import markup, plural, thousands
-from flexdp._release.answers import Answer
+from flexdp._core.text import markup, plural, prose, thousands
 from flexdp._release.asked_proof import not_promised_of_answers
 from flexdp._release.automatic_words import HOW_BUCKETS_ARE_CHOSEN
 from flexdp._release.promises import (
@@ -17,19 +16,17 @@ from flexdp._release.promises import (
     how_it_was_made,
     how_to_read,
     not_promised,
-    picture_caption,
     protected,
 )
 from flexdp._release.published import Release
-from flexdp._release.sentences import Words
 from flexdp._release.several import Releases
 from flexdp.report.axes import label
-from flexdp.report.charts.api import chart
 from flexdp.report.document import Document
-from flexdp.report.html.page import standard_answers
-from flexdp.report.html.parts import answer_list, capital, figure, foot, head, scrolling, section
+from flexdp.report.html.page import caption_of, standard_answers
+from flexdp.report.html.parts import chart_figure, folded, foot, head, promise, section
+from flexdp.report.html.tables import answer_table, capital, scrolling, sentences, told
 
-__all__ = ["page_of_several"]
+__all__ = ["overview", "page_of_several"]
 
 _MOST_KEYS = 3  # named of a column of texts
 
@@ -60,39 +57,41 @@ def page_of_several(content: Mapping[str, Any], releases: Releases) -> str:
     """
     listed = list(releases.values())
     title = f"Summary of {plural(len(listed), 'column')}"
-    told = {name: standard_answers(release) for name, release in releases.items()}
     own = zip(releases, listed, content["releases"], strict=True)
     return "".join(
         [
             head(title, (PUBLISHED, "All columns share one budget."), listed[0].spec.about),
-            _overview(releases, told),
+            *(scrolling(name, top, rows, words=words) for name, top, rows, words in overview(releases)),
             _section_of_privacy(releases),
-            *(_column(name, release, part, told[name]) for name, release, part in own),
+            *(_column(name, release, part) for name, release, part in own),
+            '<div class="two">',
             section("Reading and quoting", _once(_reading(release) for release in listed)),
             section("Not promised", _once(_unpromised(release) for release in listed)),
             section("Method", _once(_method(release, content["releases"][0]["flexdp"]) for release in listed)),
+            "</div>",
             section("Citation", CITATIONS),
             foot(content),
         ]
     )
 
 
-def _overview(releases: Releases, told: Mapping[str, Sequence[Answer]]) -> str:
-    """Tables of all columns: the ends and the middle of those with an order, the commonest keys of the others."""
-    ordered = {name: told[name] for name, release in releases.items() if release.spec.ordered}
-    found = dict.fromkeys(answer.name for answers in ordered.values() for answer in answers)
+def overview(releases: Releases) -> list[tuple[str, list[str], list[list[str]], int]]:
+    """Return tables of all columns: the ends and the middle of those with an order, the commonest keys of the others.
+
+    Each is a name, titles, rows, and the number of columns that are words.
+    """
+    told_of = {name: standard_answers(release) for name, release in releases.items() if release.spec.ordered}
+    found = dict.fromkeys(answer.name for answers in told_of.values() for answer in answers)
     names = sorted(found, key=lambda name: (name == "maximum", name != "minimum"))  # from the lowest to the highest
     rows = []
-    for name, answers in ordered.items():
+    for name, answers in told_of.items():
         texts = {answer.name: answer.text for answer in answers}
         rows.append([label(name), *(texts.get(each, "") for each in names)])
-    parts = [scrolling("Columns of numbers and times", ["Column", *map(capital, names)], rows)] if rows else []
+    parts = [("Columns of numbers and times", ["Column", *map(capital, names)], rows, 1)] if rows else []
     others = [[label(name), _commonest(each)] for name, each in releases.items() if not each.spec.ordered]
     if others:
-        parts.append(
-            scrolling("Other columns", ["Column", "Most frequent values, with records at least"], others, words=True)
-        )
-    return "\n".join(parts)
+        parts.append(("Other columns", ["Column", "Most frequent values, with records at least"], others, 2))
+    return parts
 
 
 def _commonest(release: Release) -> str:
@@ -106,35 +105,30 @@ def _commonest(release: Release) -> str:
 def _section_of_privacy(releases: Releases) -> str:
     parts = [f"{label(name)}: {release.privacy}" for name, release in releases.items()]
     listed = list(releases.values())
-    sentences = [
+    lines = [
         str(releases.privacy),
         *_once([protected(each.spec, bucketed=each.budget is not None)] for each in listed),
     ]
-    shares = "".join(f'<li class="long">{markup(part)}</li>' for part in parts)
-    return (
-        section("Promised to the people in the data", sentences)
-        + f"<details><summary>The share of each column</summary><ul>{shares}</ul></details>\n"
-    )
+    return promise(lines) + folded("The share of each column", parts)
 
 
-def _column(name: str, release: Release, content: Mapping[str, Any], answers: Sequence[Answer]) -> str:
+def _column(name: str, release: Release, content: Mapping[str, Any]) -> str:
     """The picture, the answers and the proof of one column."""
-    certificate = release.certificate()
+    certificate, answers = release.certificate(), standard_answers(release)
+    table = told(answers)
     proof = list(certificate.proof)
     picture = ""
     if release.budget is not None:
         found = Document.read(content)
-        caption = picture_caption(
-            Words(release.spec, release.max_drop), empty=not len(found.counts), coloured=len(found.axes) == 2
-        )
         # The ids inside the pictures of one page must differ.
-        picture = figure(chart(found, name=f"fd{zlib.crc32(name.encode(errors='replace')):x}", alone=False), caption)
+        picture = chart_figure(found, caption_of(release, found), f"fd{zlib.crc32(name.encode(errors='replace')):x}")
         proof.insert(0, exact_parameters(release.budget, release.privacy))
-    details = "".join(f'<li class="long">{markup(line)}</li>' for line in (*certificate.promises[1:], *proof))
+    guaranteed = [line for line in certificate.promises[1:] if line not in release.conditions]
+    lead = " ".join(filter(None, (*release.conditions, table.shared)))
     return (
         f'<section><h2 class="long">{markup(label(name))}</h2>'
-        f'<p class="lead long">{markup(" ".join(release.conditions))}</p>{answer_list(answers)}{picture}'
-        f"<details><summary>Guarantees and proof</summary><ul>{details}</ul></details></section>\n"
+        f'<p class="lead long">{prose(lead)}</p>{answer_table(table)}{picture}{sentences(answers)}'
+        f"{folded('Guarantees and proof', (*guaranteed, *proof))}</section>\n"
     )
 
 
@@ -145,7 +139,7 @@ def _reading(release: Release) -> Sequence[str]:
 def _unpromised(release: Release) -> Sequence[str]:
     if release.budget is None:
         return not_promised_of_answers(release.spec)
-    return not_promised(release.spec, release.records_at_most)
+    return not_promised(release.spec, release.records_at_most, estimated=release.auto is not None)
 
 
 def _method(release: Release, version: str) -> Sequence[str]:

@@ -21,6 +21,7 @@ __all__ = ["describe", "open_clickhouse"]
 
 _STORED = ("MergeTree", "ReplicatedMergeTree", "SharedMergeTree", "Memory", "Log", "StripeLog", "TinyLog")
 _OLDEST = 26  # the first two numbers of a version are the year and the month
+_LONGEST = 2**23  # characters of a statement: those of two ladders have a quarter of a million
 
 
 def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) -> ServedTable:
@@ -73,9 +74,13 @@ def _workspace(within: Ask, check: Callable[[], None]) -> Iterator[Workspace]:
         ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
 
     run(check, lambda: None)
+    longest = int(ask("SELECT value FROM system.settings WHERE name = 'max_query_size'")[0][0])
+    ask(f"SET max_query_size = {max(longest, _LONGEST)}")
     try:
         yield Workspace(CLICKHOUSE, ask, keep, rows=rows, cells=cells)
     finally:
+        with suppress(Exception):
+            within(f"SET max_query_size = {longest}")
         for name in (rows, cells):
             with suppress(Exception):  # the connection is lost, and its temporary tables with it
                 within(f"DROP TEMPORARY TABLE IF EXISTS {name}")
@@ -113,6 +118,7 @@ def describe(ask: Ask, table: str) -> Described:
         with suppress(Exception):  # there is no such table, or the connection is lost, which shows below
             rows = ask(f"DESCRIBE TABLE {name}")
         if rows:
-            return name, tuple(declared(str(row[0]), str(row[1])) for row in rows)
+            stored = [row for row in rows if str(row[2]) != "ALIAS"]  # computed when read, perhaps from other rows
+            return name, tuple(declared(str(row[0]), str(row[1])) for row in stored)
     ask("SELECT 1")
     raise no_table(table)

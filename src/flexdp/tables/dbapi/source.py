@@ -27,7 +27,7 @@ def check_engine(engine: object) -> EngineName:
         if isinstance(engine, str) and engine == known:
             return known
     near = difflib.get_close_matches(str(engine), _ENGINES, n=1) if isinstance(engine, str) else []
-    hint = "Its dialect is similar, but only MariaDB is tested." if engine == "mysql" else ""
+    hint = "Only MariaDB is tested; export the table to a Parquet file." if engine == "mysql" else ""
     hint = f"Did you mean {near[0]!r}?" if near else hint
     raise InputError("engine", f"must be {NAMED}", given=safe_repr(engine), remedy=hint)
 

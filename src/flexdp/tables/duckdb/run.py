@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from flexdp._core.files import private_folder
+from flexdp._core.forks import inside_release
 from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.interrupts import run
+from flexdp.tables.interrupts import run, signals_held
 from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["FOR_COPIES", "attached", "connection", "no_progress", "workspace_on"]
@@ -28,6 +28,8 @@ _SETTINGS = {
 FOR_COPIES = "1100MB"  # of memory: a copy of 10^8 numbers fits, and larger ones spill
 _PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # progress reveals the size of the table
 _NAME = "flexdp_file"  # of an attached database; other names might be those of its schemas
+_PER_THREAD = 144  # MB of address space: a stack, and what the allocator reserves
+_ENGINE = 256  # MB for its library
 _ATTEMPTS = 100  # to restore a setting; an interrupt may hit each
 
 
@@ -68,15 +70,10 @@ def connection(*, texts: bool = False, memory: str = _SETTINGS["memory_limit"]) 
 
     With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice.
     """
-    import duckdb
-
-    try:
-        spill = tempfile.mkdtemp(prefix="flexdp-")  # mode 0700
-    except OSError:
-        raise InputError(
-            "TMPDIR", ": no temporary directory is writable", remedy="Set this environment variable to one that is."
-        ) from None
-    try:
+    _check_memory(memory)
+    with signals_held():  # before the folder is made, and whole: an exception inside its library's start may abort
+        import duckdb
+    with inside_release(), _spilling() as spill:
         con = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": memory, "temp_directory": spill})
         try:
             for setting in _PROGRESS:
@@ -87,8 +84,39 @@ def connection(*, texts: bool = False, memory: str = _SETTINGS["memory_limit"]) 
         finally:
             with suppress(duckdb.Error):  # still busy: an interrupted read that never returns
                 con.close()
-    finally:
-        shutil.rmtree(spill, ignore_errors=True)
+
+
+@contextmanager
+def _spilling() -> Iterator[str]:
+    with ExitStack() as stack:
+        try:
+            spill = stack.enter_context(private_folder())
+        except OSError:
+            raise InputError(
+                "TMPDIR", ": no temporary directory is writable", remedy="Set this environment variable to one that is."
+            ) from None
+        yield spill
+
+
+def _check_memory(memory: str) -> None:
+    """Refuse to start where a limit on the address space leaves too little: the engine would crash the process."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limit
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    needed = int(memory.removesuffix("MB")) + _PER_THREAD * int(_SETTINGS["threads"]) + _ENGINE
+    taken = 0
+    with suppress(OSError, ValueError):  # Linux alone tells
+        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    if limit - taken < needed << 20:
+        raise InputError(
+            "RLIMIT_AS",
+            f": the limit on the address space must leave {needed} MB for the engine",
+            remedy="Raise it with ulimit -v, or limit memory by a control group instead.",
+        )
 
 
 def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,10 +21,10 @@ from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import FOR_COPIES, attached, no_progress
+from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
-from flexdp.tables.plans.duckdb import check_relation
+from flexdp.tables.plans.duckdb import FUNCTIONS, check_relation
 from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
@@ -56,7 +57,7 @@ class EngineTable:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The declared columns."""
-        return tuple(self.column(name) for name in dict.fromkeys(self.names))
+        return tuple(self.column(None if self.single else name) for name in dict.fromkeys(self.names))
 
     def column(self, name: object) -> Column:
         """Return the declared column of that name; its type is looked up only now."""
@@ -131,7 +132,7 @@ def open_relation(
         ) from None
     _refuse_inferred(source)
     if not rows_are_records:
-        check_relation(lambda words: source.query(_RELATION, words), _RELATION)
+        check_relation(lambda words: source.query(_RELATION, words), _RELATION, source.sql_query, _built_in)
 
     def work(statement: str) -> dict[str, Any]:
         with no_progress(lambda words: source.query(_RELATION, words)):
@@ -171,6 +172,13 @@ def open_relation(
                 ask(f"DROP TABLE IF EXISTS temp.{name}")
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, opened, table=_RELATION)
+
+
+@cache
+def _built_in() -> frozenset[tuple[str, ...]]:
+    """Return the functions of a new connection."""
+    with connection() as con:
+        return frozenset(con.execute(FUNCTIONS).fetchall())
 
 
 def _refuse_inferred(relation: Any) -> None:

@@ -1,7 +1,7 @@
 """Physical lines of text files, split here and passed to the engine in batches.
 
 The engine's own reader does not decide where a line ends, so no line is counted twice, joined to another or lost at the
-edge of a buffer. A line ends at a line feed, a carriage return or both (the empty line between the two is no record). A
+edge of a buffer. A line ends at a line feed, a carriage return or both (the empty line between them is not a record). A
 line that is not UTF-8 or exceeds :data:`LONGEST_LINE` bytes is blanked, and affects no other.
 """
 

@@ -18,9 +18,10 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from flexdp._core.domains import choice
+from flexdp._core.files import signatures
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError
+from flexdp.errors import DataError, InputError
 from flexdp.tables.cell_patterns import DATE
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, check_unicode, pick
@@ -105,7 +106,7 @@ def open_files(
         tuple(files), chosen, delimiter if isinstance(delimiter, str) else None, encoding=decoded, sheet=sheet,
         written=cells,
     )  # fmt: skip
-    table.columns  # noqa: B018  (reads the schema now, so that a bad file is refused before anything else)
+    table._seen, table.columns  # noqa: B018  (reads the schema now, so that a bad file is refused before anything else)
     return table
 
 
@@ -138,6 +139,11 @@ class FileTable:
             return ()
         others = [{column.name for column in self._declared[file]} for file in self.files[1:]]
         return tuple(c for c in self._declared[self.files[0]] if all(c.name in names for names in others))
+
+    @cached_property
+    def _seen(self) -> tuple[tuple[int, ...], ...]:
+        """What the files were when the table was opened; if they are others when they are read, nothing is released."""
+        return signatures(self.files)
 
     @cached_property
     def _headers(self) -> dict[str, str]:
@@ -219,7 +225,7 @@ class FileTable:
     def workspace(self, counting: Counting) -> Iterator[Workspace]:
         """Open a session that can make and read private copies."""
         with self._reading(counting.columns, memory=FOR_COPIES) as (con, interrupt):
-            yield workspace_on(con, interrupt)
+            yield replace(workspace_on(con, interrupt), rereads=self.format == "parquet")
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Run several counts in one pass; with units, in passes over a copy that only this user can read."""
@@ -271,12 +277,8 @@ class FileTable:
         alike: dict[tuple[str, ...], list[str]] = {}
         for file in self.files:
             alike.setdefault((self.delimiter_of(file), *self.names_of(file)), []).append(file)
-        return {
-            "lines" if len(alike) == 1 else f"lines{i}": Lines(
-                files, line_mark(key[0]), header=True, encoding=self.encoding
-            )
-            for i, (key, files) in enumerate(alike.items(), 1)
-        }
+        parts = [Lines(files, line_mark(key[0]), header=True, encoding=self.encoding) for key, files in alike.items()]
+        return {"lines" if len(parts) == 1 else f"lines{i}": part for i, part in enumerate(parts, 1)}
 
     @contextmanager
     def _reading(
@@ -293,11 +295,18 @@ class FileTable:
             for name, lines in self._lines.items():
                 con.register(name, replace(lines, stopped=stopped, tally=tally))
             try:
+                self._check_unchanged()
                 yield con, interrupt
+                self._check_unchanged()
             finally:
                 stopped.set()
                 for name in self._lines:
                     con.unregister(name)
+
+    def _check_unchanged(self) -> None:
+        """Fail if a file was emptied, cut off, replaced or continued since the table was opened."""
+        if self._seen != signatures(self.files):
+            raise DataError
 
     def _source(self, columns: Sequence[Column]) -> tuple[str, ReadCell]:
         """Return a FROM clause, and the function that writes how a cell of it is read."""
@@ -382,7 +391,7 @@ def _as_text(cell: _Cell, column: Column, kind: Kind) -> str | None:
 
 
 def _short(cell: str, column: Column) -> str:
-    """Return the expression that copies a cell; texts that are too long to be read become NULL."""
+    """Write how a cell is copied; texts that are too long to be read become NULL."""
     return f"CASE WHEN {DUCKDB.is_short(cell)} THEN {cell} END" if column.type_name == "VARCHAR" else cell
 
 

@@ -75,7 +75,7 @@ def _lazy(source: Any, *, rows_are_records: bool) -> EngineTable:
             remedy="Pass the file's path itself.",
         )
     if not rows_are_records:
-        check_lazy(plan)
+        check_lazy(plan, lambda: source.serialize(format="json"))
     times = _polars_times(schema)
     return registered(
         lambda names: Batches(_in_ticks(source.select(names), times)),

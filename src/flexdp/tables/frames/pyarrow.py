@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from flexdp._core.text import safe_repr
@@ -9,6 +10,7 @@ from flexdp.errors import InputError
 from flexdp.tables.declared import no_column
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.registered import registered
+from flexdp.tables.plans.files import all_different
 
 __all__ = ["open_pyarrow"]
 
@@ -50,6 +52,9 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
 
         return registered(select, names=names, times=times, single=single)
     _refuse_text(source)
+    files = _files(source)
+    if len(set(files)) < len(files) or (all(map(os.path.exists, files)) and not all_different(files)):
+        raise InputError("source", "names the same file more than once", remedy="Name each file once.")
 
     def scan(some: list[str]) -> Any:
         if not any(name in times for name in some):
@@ -61,6 +66,12 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
         )
 
     return registered(scan, names=names, times=times)
+
+
+def _files(dataset: Any) -> list[str]:
+    """Return the files of a data set, also of those within it."""
+    own = [str(path) for path in getattr(dataset, "files", None) or ()]
+    return own + [path for child in getattr(dataset, "children", None) or () for path in _files(child)]
 
 
 def _refuse_text(dataset: Any) -> None:

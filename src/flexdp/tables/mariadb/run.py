@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -12,8 +13,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.sql.workspace import Ask
 
-__all__ = ["Session", "caller_session", "is_connection", "own_session"]
+__all__ = ["Session", "caller_session", "check_server", "is_connection", "own_session"]
 
+_OLDEST = (10, 6)  # the first with JSON_TABLE
+_VERSION = re.compile(r"(?:5\.5\.5-)?([0-9]+)\.([0-9]+)\..*MariaDB")
 _SCHEMES = ("mariadb", "mysql")
 _PORT = 3306
 _PATIENCE = 10.0  # seconds to connect
@@ -133,6 +136,22 @@ def _parsed(address: str) -> dict[str, Any]:
     return options
 
 
+def check_server(version: str) -> None:
+    """Refuse servers on which the statements are not tested."""
+    found = _VERSION.match(version)
+    if found is None:
+        raise InputError(
+            "source",
+            "must be a MariaDB server: MySQL and others speak its protocol, but no statement is tested there, and they "
+            "have no @@in_transaction, by which your transaction is left as it is",
+            remedy="Export the table to a Parquet file, or load it into MariaDB, PostgreSQL, SQLite or DuckDB.",
+        )
+    if tuple(map(int, found.groups())) < _OLDEST:
+        raise InputError(
+            "source", f"must be MariaDB {'.'.join(map(str, _OLDEST))} or later: before, there is no JSON_TABLE"
+        )
+
+
 def _ask_of(con: Any) -> Ask:
     def ask(statement: str) -> Sequence[Sequence[Any]]:
         cursor = con.cursor()
@@ -153,6 +172,7 @@ def _decoded(cell: Any) -> Any:
 @contextmanager
 def _opened(con: Any) -> Iterator[Ask]:
     ask = _ask_of(con)
+    check_server(str(ask("SELECT VERSION()")[0][0]))
     with ExitStack() as undo:
         for name, value in _SETTINGS.items():
             before = ask(f"SELECT @@SESSION.{name}")[0][0]

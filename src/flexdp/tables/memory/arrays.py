@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexdp.buckets.base import Kind
 from flexdp.buckets.width import Width
 from flexdp.histogram import Histogram
-from flexdp.sharp.column import Column as Sorted
+from flexdp.sharp.cells import ColumnInMemory, column_of
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -104,8 +104,8 @@ class ArrayTable:
         """Return the statements about ranks over a table ``source`` with one column ``value``, which is sorted here."""
         return ranked("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind), rows, cells)
 
-    def sorted_column(self, counting: Counting) -> Sorted:
-        """Return the readable values, sorted."""
+    def sorted_column(self, counting: Counting, *, often: bool = False) -> ColumnInMemory:
+        """Return the readable values, to answer requests from."""
         axis = counting.values[0]
         values, present = self._readable(axis.kind)
         values = values if present is None else values[present]
@@ -120,7 +120,7 @@ class ArrayTable:
                 values = values[np.isfinite(values)]
         else:
             values = _whole(values)
-        return Sorted.from_values(values if axis.buckets.bounds is None else axis.buckets.locate(values))
+        return column_of(values if axis.buckets.bounds is None else axis.buckets.locate(values), often=often)
 
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""

@@ -64,13 +64,13 @@ class CellTable:
 
     def aligned(self, kind: Kind) -> Aligned:
         """Return one cell per record; cells that are not readable are marked as missing."""
-        values = self._values(kind)
+        values = self.values_of(kind)
         if self.codes is None:
             return self._readable(values, kind)
         different, codes = self._readable([*values, None], kind), self.codes()
         return Aligned(different.cells[codes], None if different.present is None else different.present[codes])
 
-    def _values(self, kind: Kind) -> list[Any]:
+    def values_of(self, kind: Kind) -> list[Any]:
         """Return the cells as values, None where one is not readable.
 
         If the dtype was inferred, a cell is read so that any other dtype its column might have had gives the same
@@ -111,10 +111,10 @@ class CellTable:
             "source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind), rows, cells
         )
 
-    def sorted_column(self, counting: Counting) -> Sorted:
+    def sorted_column(self, counting: Counting, *, often: bool = False) -> Sorted:  # noqa: ARG002
         """Return the readable values, sorted."""
         axis = counting.values[0]
-        values = self._values(axis.kind)
+        values = self.values_of(axis.kind)
         if self.codes is not None:
             values = object_keys([*values, None])[self.codes()].tolist()
         values = [value for value in values if value is not None]
@@ -126,7 +126,7 @@ class CellTable:
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
         axis = counting.values[0]
-        values = self._values(axis.kind)
+        values = self.values_of(axis.kind)
         if self.codes is not None:
             values = object_keys([*values, None])[self.codes()].tolist()
         values = [value for value in values if value is not None]

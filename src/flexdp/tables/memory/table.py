@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.sharp.column import Column as Sorted
+from flexdp.sharp.cells import ColumnInMemory
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -119,9 +119,9 @@ class MemoryTable:
             finally:
                 con.unregister("source")
 
-    def sorted_column(self, counting: Counting) -> Sorted:
-        """Return the readable values of one column alone, sorted."""
-        return self._part(counting.values[0].column).sorted_column(counting)
+    def sorted_column(self, counting: Counting, *, often: bool = False) -> ColumnInMemory:
+        """Return the readable values of one column alone."""
+        return self._part(counting.values[0].column).sorted_column(counting, often=often)
 
     def _part(self, column: Column) -> ArrayTable | CellTable:
         return next(part for part in self.parts if part.declared == column)

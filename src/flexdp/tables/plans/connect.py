@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import glob
+import posixpath
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
-from flexdp.tables.plans.refusal import UNKNOWN, not_records
+from flexdp.tables.plans.refusal import UNKNOWN, file_twice, not_records
 from flexdp.tables.plans.words import Word, check_expression, source_of, words_of
 
 __all__ = ["check_message"]
@@ -26,26 +29,8 @@ _REASONS = {
     "subquery_expression": "a subquery", "common_inline_user_defined_function": "code of its own",
 }  # fmt: skip
 _SIGNS = {
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "==",
-    "=",
-    "!=",
-    "<>",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "<=>",
-    "AND",
-    "OR",
-    "NOT",
-    "!",
-    "NEGATIVE",
-}
+    "+", "-", "*", "/", "%", "==", "=", "!=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "NOT", "!", "NEGATIVE",
+}  # fmt: skip
 _SCALAR = {
     "ABS", "COALESCE", "IFNULL", "NULLIF", "NVL", "IF", "IFF", "WHEN", "ISNULL", "ISNOTNULL", "ISNAN", "LENGTH",
     "LOWER", "UPPER", "SUBSTR", "SUBSTRING", "TRIM", "LTRIM", "RTRIM", "REPLACE", "ROUND", "SIGN", "FLOOR", "CEIL",
@@ -64,7 +49,13 @@ def check_message(root: Any, is_table: Callable[[str], bool]) -> None:
             if step not in _ROW_BY_ROW:
                 raise not_records(_REASONS.get(step, UNKNOWN))
             if step == "sql":
+                if "\\" in message.sql.query:  # it may quote a quote
+                    raise not_records(UNKNOWN)
                 _check_source(source_of(words_of(message.sql.query), _SCALAR), is_table)
+            if step == "read" and message.read.data_source.format.lower() == "jdbc":
+                raise not_records("a table of another database, which may be a view")
+            if step == "read" and not _different(list(message.read.data_source.paths)):
+                raise file_twice()
             if step == "read" and message.read.HasField("named_table"):
                 _check_name(message.read.named_table.unparsed_identifier, is_table)
         elif kind == "Expression":
@@ -76,6 +67,18 @@ def check_message(root: Any, is_table: Callable[[str], bool]) -> None:
             called = message.unresolved_function.function_name.upper() if step == "unresolved_function" else "+"
             if called not in _SIGNS and called not in _SCALAR:
                 raise not_records("an aggregate, or a function that is not known to look at one row")
+
+
+def _different(paths: list[str]) -> bool:
+    """Tell whether several paths of the server are written so that none can be, match or hold another."""
+    # In this order, what a folder holds comes right after it.
+    plain = sorted(posixpath.normpath(path).replace("//", "/").rstrip("/") + "/" for path in paths)
+    starts = {path.split("/")[0] if path.startswith("/") or ":" in path.split("/")[0] else "." for path in paths}
+    return len(paths) < 2 or (
+        len(starts) == 1
+        and not any(glob.has_magic(path) or "{" in path or "\\" in path for path in paths)
+        and not any(following.startswith(path) for path, following in pairwise(plain))
+    )
 
 
 def _messages(message: Any) -> Iterator[Any]:

@@ -3,32 +3,102 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import Any
 
-from flexdp.tables.plans.refusal import UNKNOWN, not_records
+from flexdp.tables.plans.duckdb_files import FRAME_SCANS, check_files
+from flexdp.tables.plans.refusal import UNKNOWN, checked, not_records
 
-__all__ = ["check_relation"]
+__all__ = ["FUNCTIONS", "check_relation"]
 
 _ROW_BY_ROW = {"PROJECTION", "FILTER", "ORDER_BY", "CTE", "CTE_SCAN", "MATERIALIZED_CTE", "UNION"}
 _TABLES = {
     "SEQ_SCAN", "TABLE_SCAN", "PARQUET_SCAN", "READ_PARQUET", "ARROW_SCAN", "ARROW_SCAN_DUMB", "PYTHON_ARROW_SCAN",
-    "PANDAS_SCAN", "SQLITE_SCAN", "POSTGRES_SCAN", "MYSQL_SCAN", "ICEBERG_SCAN", "DELTA_SCAN", "RANGE",
-    "GENERATE_SERIES", "EXPRESSION_GET", "DUMMY_SCAN",
+    "PANDAS_SCAN", "ICEBERG_SCAN", "DELTA_SCAN", "RANGE", "GENERATE_SERIES", "EXPRESSION_GET", "DUMMY_SCAN",
 }  # fmt: skip
+_ELSEWHERE = "a table of another database, which may be a view"
 _REASONS = {
     "WINDOW": "a window", "AGGREGATE": "an aggregate", "LIMIT": "a limit", "TOP_N": "a limit",
     "SAMPLE": "a sample", "DISTINCT": "DISTINCT", "UNNEST": "an UNNEST", "COMPARISON_JOIN": "a join",
     "CROSS_PRODUCT": "a join or a subquery", "ASOF_JOIN": "a join", "POSITIONAL_JOIN": "a join", "ANY_JOIN": "a join",
     "DEPENDENT_JOIN": "a join or a subquery", "DELIM_JOIN": "a join or a subquery", "REC_CTE": "a recursion",
-    "EXCEPT": "EXCEPT", "INTERSECT": "INTERSECT", "PIVOT": "a pivot",
+    "EXCEPT": "EXCEPT", "INTERSECT": "INTERSECT", "PIVOT": "a pivot", "SQLITE_SCAN": _ELSEWHERE,
+    "POSTGRES_SCAN": _ELSEWHERE, "MYSQL_SCAN": _ELSEWHERE,
 }  # fmt: skip
 _EXPLAINED = "explain_output"
+FUNCTIONS = """
+SELECT function_name, CAST(parameter_types AS VARCHAR), coalesce(extension_name, ''), coalesce(stability, '')
+FROM duckdb_functions() WHERE function_type NOT IN ('macro', 'table_macro')
+"""
+_DEFINITIONS = """
+SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
+UNION ALL SELECT function_name, macro_definition FROM duckdb_functions()
+WHERE function_type IN ('macro', 'table_macro') AND NOT internal
+"""
+_PLACES = re.compile(r"(?<!\w)(rowid|file_row_number|file_index)(?!\w)", re.IGNORECASE)
+_NO_PLACES = re.compile(r"file_row_number\s*(:=|=>|=)\s*false", re.IGNORECASE)
+_SET = {"getvariable"}  # whose value may have been computed from records
+_HIDDEN = re.compile(r"__duckdb_source_\w+")  # how a text names a variable of Python: a frame, or a relation
+_CALLED = r'(?<!\w)({})"?(?:\s|/\*.*?\*/|--[^\n]*\n)*\('
 
 
-def check_relation(ask: Callable[[str], Any], name: str) -> None:
-    """Refuse a relation, queried by ``ask`` under a name, unless its plan works row by row."""
+def check_relation(
+    ask: Callable[[str], Any], name: str, text: Callable[[], str], built_in: Callable[[], Collection[tuple[str, ...]]]
+) -> None:
+    """Refuse a relation unless its plan works row by row, and its text names nothing else.
+
+    ``ask`` queries it under a name; ``built_in`` returns what ``FUNCTIONS`` gives on a new connection.
+    """
+    names = _check_plan(ask, name)
+    checked(lambda: _check_words(ask, names, text(), built_in))
+
+
+def _check_words(
+    ask: Callable[[str], Any], names: list[str], text: str, built_in: Callable[[], Collection[tuple[str, ...]]]
+) -> None:
+    """Refuse what a plan does not show, since it prints an expression by its alias, wherever it stands in the text.
+
+    The text is searched as it is, with its comments and its constants, so that no way of quoting can hide a name.
+    """
+    whole = _definitions(ask, text)
+    if _PLACES.search(_NO_PLACES.sub("", whole)):
+        raise not_records("the number of a row, which depends on the rows before it")
+    if "(" in whole and _called(whole, _doubtful(ask(FUNCTIONS).fetchall(), built_in())):
+        raise not_records("chance, a sequence or a function that is not known to look at one row")
+    if len(set(_HIDDEN.findall(text))) > sum(name in FRAME_SCANS for name in names):
+        raise not_records("another relation, whose text is not shown")
+    check_files(ask, whole, names)
+
+
+def _doubtful(functions: list[tuple[str, ...]], built_in: Collection[tuple[str, ...]]) -> set[str]:
+    """Return the names of functions that vary for the same row, and of those that somebody has registered."""
+    return _SET | {each[0] for each in functions if each[3] == "VOLATILE" or (not each[2] and each not in built_in)}
+
+
+def _called(text: str, names: set[str]) -> bool:
+    alternatives = "|".join(map(re.escape, sorted(names)))
+    return re.search(_CALLED.format(alternatives), text, re.IGNORECASE | re.DOTALL) is not None
+
+
+def _definitions(ask: Callable[[str], Any], text: str) -> str:
+    """Return a text with the definitions of all views and macros that it names, and of those that they name."""
+    waiting = {str(name): str(words) for name, words in ask(_DEFINITIONS).fetchall()}
+    parts = [text]
+    for part in parts:  # which grows
+        for name in [each for each in waiting if _names(part, each)]:
+            parts.append(waiting.pop(name))
+    return "\n".join(parts)
+
+
+def _names(text: str, name: str) -> bool:
+    quoted = re.escape(name.replace('"', '""'))
+    return re.search(rf"(?<!\w){quoted}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _check_plan(ask: Callable[[str], Any], name: str) -> list[str]:
+    """Refuse a plan unless it works row by row; return its steps."""
     plan: Any = None
     with suppress(Exception):  # the engine's message is not repeated; refused below
         plan = json.loads(_logical_plan(ask, name))
@@ -41,6 +111,7 @@ def check_relation(ask: Callable[[str], Any], name: str) -> None:
             raise not_records(_REASONS.get(each, UNKNOWN))
     if "UNION" in names and not _all_different(nodes, names):
         raise not_records("a UNION of what may be the same records twice")
+    return names
 
 
 def _logical_plan(ask: Callable[[str], Any], name: str) -> str:

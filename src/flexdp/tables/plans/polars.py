@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
 
-from flexdp.tables.plans.refusal import UNKNOWN, not_records
+from flexdp.tables.plans.files import all_different, expanded, is_remote
+from flexdp.tables.plans.refusal import UNKNOWN, file_twice, not_records
 
 __all__ = ["check_lazy"]
 
 _QUOTED = re.compile(r'"[^"\n]*"')
 _LINE = re.compile(
-    r"(DF \[.*\]; PROJECT( \*?/?[0-9*/]+)? COLUMNS|(Parquet|IPC|PYTHON) SCAN \[.*\]|PROJECT( [0-9*/]+)? COLUMNS"
+    r"(DF \[.*\]; PROJECT( \*?/?[0-9*/]+)? COLUMNS|(Parquet|IPC) SCAN \[(?P<files>.*)\]|PROJECT( [0-9*/]+)? COLUMNS"
     r"|ESTIMATED ROWS: [0-9]+|FROM|(FILTER|SELECTION:) (?P<test>.*)|WITH_COLUMNS:"
     r"|(SELECT |WITH_COLUMNS )?\[(?P<columns>.*)\]|SORT BY \[(?P<order>.*)\]|CACHE\[id: [0-9a-f-]+\]"
     r"|simple . [0-9/]+ \[.*\])"
 )
+_MORE = re.compile(r", \.\.\. ([0-9]+) other sources$")
 _CALL = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)\(")
 _BARE = re.compile(r"(?<![\w.])[a-z_][A-Za-z0-9_.]*(?![\w.(])")
 _PLAIN = {"descending", "nulls_last", "dyn", "int", "float", "str", "null", "true", "false", "and", "or", "not", "lit"}
@@ -31,19 +38,52 @@ _REASONS = (
     (r"^AGGREGATE\b", "an aggregate"), (r"\bJOIN\b", "a join"), (r"^SLICE\b", "a limit"), (r"^UNIQUE\b", "a distinct"),
     (r"^(END )?UNION\b|^PLAN [0-9]+:", "a concatenation of what may be the same records twice"),
     (r"^EXPLODE\b|^UNPIVOT\b", "a step that makes several rows of one"), (r"^OPAQUE_PYTHON\b", "Python code"),
-    (r"^ROW INDEX\b", "a row index"),
+    (r"^ROW INDEX\b", "a row index"), (r"^PYTHON SCAN\b", "a source that is read by Python code"),
 )  # fmt: skip
 
 
-def check_lazy(plan: str) -> None:
-    """Refuse a lazy frame unless the description of its plan, not optimised, is of steps that work row by row."""
+def check_lazy(plan: str, serialised: Callable[[], str]) -> None:
+    """Refuse a lazy frame unless the description of its plan, not optimised, is of steps that work row by row.
+
+    ``serialised`` returns the plan as JSON; it is called only for a plan that reads several files.
+    """
     lines = [line.strip() for line in _QUOTED.sub('""', plan).splitlines()]
     for line in filter(None, lines):
         found = _LINE.fullmatch(line)
         if found is None:
             raise not_records(next((why for pattern, why in _REASONS if re.search(pattern, line)), UNKNOWN))
+        if found.group("files") is not None and not _read_once(found.group("files"), serialised):
+            raise file_twice()
         for part in ("test", "columns", "order"):
             words = found.group(part) or ""
             calls = {call.lstrip(".") for call in _CALL.findall(words)}
             if calls - _ELEMENTWISE or set(_BARE.findall(words)) - _PLAIN or "Series" in words:
                 raise not_records("an aggregate, a window or another expression that may look at several rows")
+
+
+def _read_once(listed: str, serialised: Callable[[], str]) -> bool:
+    """Tell whether the files of a scan are different. From three on, their list is cut; patterns are expanded in it."""
+    more = _MORE.search(listed)
+    shown = listed.split(", ")
+    if more is None and (len(shown) == 1 or all_different(shown)):
+        return True
+    number = 1 + int(more.group(1)) if more else len(shown)
+    given: list[str] = []
+    with suppress(Exception), warnings.catch_warnings():  # a message may quote the plan; without paths it is refused
+        warnings.simplefilter("ignore")  # polars warns that this format may change
+        given = list(_paths(json.loads(serialised())))
+    if len(given) == 1 and is_remote(given[0]):  # one pattern; a store has no links, and lists every name once
+        return True
+    found = [expanded(path) for path in given]
+    files = [file for each in found for file in each or ()]
+    single = more is None and len(given) == 1 and files == given  # no pattern, but a comma in its name
+    return bool(given) and None not in found and (single or (len(files) == number and all_different(files)))
+
+
+def _paths(plan: Any) -> Iterator[str]:
+    """Yield the paths of all scans, as they were given."""
+    if isinstance(plan, dict):
+        for path in plan["Paths"] if isinstance(plan.get("Paths"), list) else ():
+            yield str(path["inner"] if isinstance(path, dict) else path)
+    for inner in plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ():
+        yield from _paths(inner)

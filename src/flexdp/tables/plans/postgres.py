@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,49 +13,68 @@ __all__ = ["check_view"]
 
 _ROW_BY_ROW = {
     "Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan", "Bitmap Index Scan", "BitmapAnd", "BitmapOr",
-    "Tid Scan", "Tid Range Scan", "Foreign Scan", "Result", "Subquery Scan", "Gather", "Gather Merge", "Append",
+    "Tid Scan", "Tid Range Scan", "Result", "Subquery Scan", "Gather", "Gather Merge", "Append",
     "Merge Append", "Sort", "Incremental Sort", "Materialize",
 }  # fmt: skip
+_ELSEWHERE = "a table of another server, which may be a view"
+_GROUPED = "an aggregate or DISTINCT"  # the server chooses the step by statistics of the data
 _REASONS = {
-    "WindowAgg": "a window", "Aggregate": "an aggregate", "Group": "an aggregate", "Limit": "a limit",
-    "Nested Loop": "a join", "Hash Join": "a join", "Merge Join": "a join", "Unique": "DISTINCT",
+    "WindowAgg": "a window", "Aggregate": _GROUPED, "Group": _GROUPED, "Unique": _GROUPED, "Limit": "a limit",
+    "Nested Loop": "a join", "Hash Join": "a join", "Merge Join": "a join", "Foreign Scan": _ELSEWHERE,
     "SetOp": "EXCEPT or INTERSECT", "Sample Scan": "a sample", "ProjectSet": "a step that makes several rows of one",
     "Function Scan": "a function that makes rows", "CTE Scan": "a WITH clause that is used several times",
     "Recursive Union": "a recursion",
 }  # fmt: skip
-# Views, materialised or not, that a view is made of, itself included; and the functions of users that they call.
 _KIND = "SELECT CAST(relkind AS TEXT) FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass({name})"
 _DEFINED = "SELECT pg_catalog.pg_get_viewdef(pg_catalog.to_regclass({name}))"
+# Tables and views that a view is made of, itself included; those with a policy for rows; what users have written that
+# their definitions and policies call; and materialised views among them.
 _INSIDE = """
-WITH RECURSIVE inside(view) AS (
+WITH RECURSIVE inside(one) AS (
   SELECT CAST(pg_catalog.to_regclass({name}) AS oid)
   UNION
   SELECT d.refobjid FROM inside AS i
-  JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = i.view
+  JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = i.one
   JOIN pg_catalog.pg_depend AS d ON d.classid = CAST('pg_catalog.pg_rewrite' AS regclass) AND d.objid = r.oid
     AND d.refclassid = CAST('pg_catalog.pg_class' AS regclass)
-  JOIN pg_catalog.pg_class AS c ON c.oid = d.refobjid AND c.relkind IN ('v', 'm')
+),
+definitions(catalog, rule) AS (
+  SELECT CAST('pg_catalog.pg_rewrite' AS regclass), r.oid
+  FROM inside AS i JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = i.one
+  UNION ALL
+  SELECT CAST('pg_catalog.pg_policy' AS regclass), p.oid
+  FROM inside AS i JOIN pg_catalog.pg_policy AS p ON p.polrelid = i.one
 )
 SELECT
-  (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = i.view
-   JOIN pg_catalog.pg_depend AS d ON d.classid = CAST('pg_catalog.pg_rewrite' AS regclass) AND d.objid = r.oid
-     AND d.refclassid = CAST('pg_catalog.pg_proc' AS regclass)),
-  (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.view AND c.relkind = 'm'
-   WHERE i.view <> CAST(pg_catalog.to_regclass({name}) AS oid))
+  (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one WHERE c.relrowsecurity),
+  (SELECT count(*) FROM definitions AS e
+   JOIN pg_catalog.pg_depend AS d ON d.classid = e.catalog AND d.objid = e.rule AND d.refclassid IN (
+     CAST('pg_catalog.pg_proc' AS regclass), CAST('pg_catalog.pg_operator' AS regclass))),
+  (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one AND c.relkind = 'm'
+   WHERE i.one <> CAST(pg_catalog.to_regclass({name}) AS oid))
 """
+_VOLATILE = "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE provolatile = 'v'"
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+_CALL = re.compile(r"(\w+)\(")
+_LOOKS = ("pg_", "has_")  # functions that look at tables and catalogues
 
 
 def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted: str) -> None:
-    """Refuse a view unless it works row by row; tables pass. ``name`` is a name in SQL, ``quoted`` a literal of it."""
+    """Refuse a view unless it works row by row; tables pass that are stored here and whose rows are all visible.
+
+    ``name`` is a name in SQL, ``quoted`` a literal of it.
+    """
     kind = ask(_KIND.format(name=quoted))[0][0]
-    if kind not in ("v", "m"):
+    if kind == "f":
+        raise not_records(_ELSEWHERE)
+    policies, functions, stored = ask(_INSIDE.format(name=quoted))[0]
+    if kind not in ("v", "m") and not policies:
         return
-    functions, stored = ask(_INSIDE.format(name=quoted))[0]
     if functions:
         raise not_records("a function that somebody has written")
     if stored:
         raise not_records("a materialised view in a view")
-    query = f"SELECT * FROM {name}" if kind == "v" else str(ask(_DEFINED.format(name=quoted))[0][0])
+    query = str(ask(_DEFINED.format(name=quoted))[0][0]) if kind == "m" else f"SELECT * FROM {name}"
     found = ask(f"EXPLAIN (FORMAT JSON, VERBOSE) {query}")[0][0]
     plan = json.loads(found) if isinstance(found, str) else found  # as the driver returns it
     nodes = list(_nodes(plan[0]["Plan"]))
@@ -63,11 +83,23 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
             raise not_records("a subquery")
         if node["Node Type"] not in _ROW_BY_ROW:
             raise not_records(_REASONS.get(node["Node Type"], UNKNOWN))
-        if "nextval(" in str(node.get("Output", "")):
-            raise not_records("a sequence, which numbers rows by their order")
+    words = [_QUOTED.sub("", text) for node in nodes for text in _texts(node)]
+    volatile = {str(row[0]) for row in ask(_VOLATILE)}
+    calls = {call for text in words for call in _CALL.findall(text)}
+    if calls & volatile or any(call.startswith(_LOOKS) or call.endswith("_to_xml") for call in calls):
+        raise not_records("chance, a sequence or a function that looks at more than one row")
+    if any(re.search(r"\bctid\b", text) for text in words):
+        raise not_records("the place of a row, which depends on other rows")
     scanned = [(node.get("Schema"), node["Relation Name"]) for node in nodes if "Relation Name" in node]
     if len(set(scanned)) < len(scanned):
         raise not_records("a UNION of the same records twice")
+
+
+def _texts(node: Any) -> Iterator[str]:
+    """Yield the expressions of a node, without those of the nodes below."""
+    for key, value in node.items():
+        if key != "Plans":
+            yield from (str(each) for each in (value if isinstance(value, list) else [value]))
 
 
 def _nodes(plan: Any) -> Iterator[Any]:

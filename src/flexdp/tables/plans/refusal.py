@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flexdp.errors import FlexdpError, InputError, P
 
-__all__ = ["UNKNOWN", "checked", "not_records"]
+__all__ = ["UNKNOWN", "checked", "file_twice", "not_records"]
 
 UNKNOWN = "a step that is not known to work row by row"
 
@@ -19,6 +19,18 @@ def not_records(reason: str) -> InputError:
         remedy=(
             "Pass the table itself and say ", P("where"), " or ", P("derive"), "; or say ", P("rows_are_records", True),
             " if every record makes at most one row, and no row depends on two.",
+        ),
+    )  # fmt: skip
+
+
+def file_twice() -> InputError:
+    """Return the refusal of files of which one is, or may be, read twice."""
+    return InputError(
+        "source",
+        "is a query whose rows need not be records: it may read the same file twice, so that one record makes two rows",
+        remedy=(
+            "Name each file once, by a path that is written out, and no link to it; or say ",
+            P("rows_are_records", True), " if no file is read twice.",
         ),
     )  # fmt: skip
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from flexdp.tables.plans.connect import check_message
-from flexdp.tables.plans.refusal import UNKNOWN, checked, not_records
+from flexdp.tables.plans.files import all_different, local_path
+from flexdp.tables.plans.refusal import UNKNOWN, checked, file_twice, not_records
 
 __all__ = ["check_frame"]
 
 _ROW_BY_ROW = {
     "Project", "Filter", "SubqueryAlias", "View", "Sort", "Repartition", "RepartitionByExpression", "ResolvedHint",
     "CollectMetrics", "LogicalRelation", "Relation", "LogicalRDD", "LocalRelation", "HiveTableRelation", "RelationV2",
-    "DataSourceV2Relation", "Range", "OneRowRelation",
+    "DataSourceV2Relation", "Range", "OneRowRelation", "WithCTE", "CTERelationDef", "CTERelationRef",
 }  # fmt: skip
 _REASONS = {
     "Window": "a window", "Aggregate": "an aggregate", "GlobalLimit": "a limit", "LocalLimit": "a limit",
@@ -24,7 +26,12 @@ _REASONS = {
     "Expand": "a step that makes several rows of one", "Pivot": "a pivot", "Intersect": "INTERSECT",
     "Except": "EXCEPT", "Union": "a UNION of what may be the same records twice",
 }  # fmt: skip
-_MANY_ROWS = re.compile(r"Subquery|UDF|UDAF|Exists|Aggregat|Window|Generator|Udf")
+_MANY_ROWS = re.compile(r"Subquery|UDF|UDAF|Exists|Aggregat|Window|Generator|Udf|RaiseError|AssertTrue")
+_PLACES = "_metadata"  # the hidden column of files with the numbers of rows and the sizes of blocks
+# Steps of an RDD that are not made of the one below: of a list, the partitions; of a frame, its scan or its cache.
+_BASES = re.compile(r"\b(?!MapPartitionsRDD|PythonRDD)(\w+RDD)\b(?=\[)")
+_ELSEWHERE = "a table of another database, which may be a view"
+_TWICE = "the same file twice"
 _MOST_NODES = 20_000
 
 
@@ -34,30 +41,63 @@ def check_frame(frame: Any) -> None:
         checked(lambda: check_message(frame._plan.to_proto(frame.sparkSession.client).root, _is_table(frame)))
         return
     names: list[str] | None = None
-    deterministic = False
+    deterministic, doubt = False, ""
     with suppress(Exception):  # the engine's message is not repeated; refused below
-        names, deterministic = _classic(frame._jdf.queryExecution().analyzed())
+        names, deterministic, doubt = _classic(frame._jdf.queryExecution().analyzed())
     if names is None:
         raise not_records("a plan that cannot be read")
     for name in names:
         if name not in _ROW_BY_ROW:
             raise not_records(_REASONS.get(name, UNKNOWN))
+    if doubt:
+        raise file_twice() if doubt == _TWICE else not_records(doubt)
     if not deterministic:
-        raise not_records("a subquery, code of its own or an expression that depends on the order of rows")
+        raise not_records("a subquery, code of its own or an expression that fails or depends on the order of rows")
 
 
-def _classic(plan: Any) -> tuple[list[str], bool]:
-    """Return the steps of a plan in the JVM, and True if every expression looks at one row only."""
-    names, sound, seen = [], True, 0
+def _classic(plan: Any) -> tuple[list[str], bool, str]:
+    """Return the steps of a plan in the JVM, True if each expression looks at one row, and a doubt about sources."""
+    names, sound, seen, doubt = [], True, 0, ""
     for node in _nodes(plan):
         names.append(str(node.nodeName()))
+        doubt = doubt or _doubt(node)
         for expression in _listed(node.expressions()):
             for part in _nodes(expression):
                 seen += 1
                 simple = str(part.getClass().getSimpleName())
                 if not part.deterministic() or _MANY_ROWS.search(simple) or seen > _MOST_NODES:
                     sound = False
-    return names, sound
+                if simple == "AttributeReference" and str(part.name()).lower() == _PLACES:
+                    sound = False
+    return names, sound, doubt
+
+
+def _doubt(node: Any) -> str:
+    """Return why the rows of a source need not be records, or nothing."""
+    kind = str(node.getClass().getSimpleName())
+    if kind == "LogicalRDD":
+        checkpoint = any(str(each) != "None" for each in _listed(node.otherCopyArgs())[1:3])
+        listed = _BASES.findall(str(node.rdd().toDebugString())) == ["ParallelCollectionRDD"]
+        return "" if listed and not checkpoint else "a checkpoint or an RDD, whose plan is not shown"
+    if kind == "LogicalRelation":
+        if str(node.relation().getClass().getSimpleName()) != "HadoopFsRelation":
+            return _ELSEWHERE
+        return "" if _read_once(node.relation().location()) else _TWICE
+    if kind == "DataSourceV2Relation":
+        return _ELSEWHERE if "JDBC" in str(node.table().getClass().getName()).upper() else ""
+    return ""
+
+
+def _read_once(location: Any) -> bool:
+    """Tell whether the files of a scan are different: patterns are expanded, a directory may hold another path."""
+    files = [str(path) for path in _listed(location.rootPaths())]
+    if (
+        str(location.getClass().getSimpleName()) == "InMemoryFileIndex"
+    ):  # of paths, not of a catalogue; it has listed them
+        files = [str(file) for file in location.inputFiles()]  # one that is read twice is there twice
+    if len(set(files)) < len(files):
+        return False
+    return not all(Path(local_path(file)).exists() for file in files) or all_different(files)
 
 
 def _nodes(root: Any) -> Iterator[Any]:

@@ -49,7 +49,9 @@ def check_expression(words: list[Word], scalar: Collection[str]) -> None:
     for each in upper:
         if each in _REASONS:
             raise not_records(_REASONS[each])
-    for (kind, text), following in pairwise(words):
+    for (kind, text), following in pairwise([*words, ("sign", ";")]):
+        if kind == "word" and text.upper() == "IN" and following != ("sign", "("):
+            raise not_records("a subquery")  # SQLite's IN with the name of a table
         if kind in ("word", "name") and following == ("sign", "("):
             word = text.upper()
             if word not in scalar and not (kind == "word" and word in _BEFORE_BRACKET):

@@ -11,10 +11,13 @@ from flexdp.tables.cell_patterns import DATE, DATETIME, ZONED_DATETIME
 from flexdp.tables.date_format import MONTHS
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell
 from flexdp.tables.written import BLANKS, Written
 
-__all__ = ["READ", "REASONS", "Checked", "Inspected", "check_query", "inspected"]
+__all__ = [
+    "READ", "REASONS", "Checked", "Inspected", "check_query", "inspected", "served_check_query", "served_inspected",
+]  # fmt: skip
 
 READ = "read"
 REASONS = (
@@ -54,6 +57,37 @@ def check_query(source: str, checked: Sequence[Checked], read: ReadCell) -> str:
         f"count(*) FILTER (WHERE r{i} = {j}) AS c{i}_{j}" for i in range(len(checked)) for j in range(1 + len(REASONS))
     ]
     return f"SELECT count(*) AS records, {', '.join(counts)}\nFROM (SELECT {outcomes} FROM {source}) AS t"
+
+
+def served_check_query(table: str, parts: Sequence[tuple[str, str, Kind]], dialect: Dialect) -> str:
+    """Write the query for a server: the number of records, and of the cells that are read and that are missing.
+
+    ``parts`` are, of each column, the cell as it is, as it is read, and its kind.
+    """
+    counts = ["COUNT(*)"]
+    for raw, value, kind in parts:
+        fits = f"({value}) IS NOT NULL"
+        fits = (
+            dialect.finite(value)
+            if kind == "number"
+            else f"{fits} AND {dialect.is_short(value)}"
+            if kind == "text"
+            else fits
+        )
+        counts.append(f"SUM(CASE WHEN {fits} THEN 1 ELSE 0 END)")
+        counts.append(f"SUM(CASE WHEN {fits} THEN 0 WHEN {raw} IS NULL THEN 1 ELSE 0 END)")
+    return f"SELECT {', '.join(counts)}\nFROM {table}"
+
+
+def served_inspected(row: Sequence[Any], declared: Sequence[bool]) -> Inspected:
+    """Return the counts in the row that such a query gives; ``declared`` tells which are declared as numbers."""
+    records, *counts = (int(count or 0) for count in row)
+    out = []
+    for place, number in enumerate(declared):
+        read, empty = counts[2 * place : 2 * place + 2]
+        rest = {"not finite" if number else "other": records - read - empty}
+        out.append({**dict.fromkeys((READ, *REASONS), 0), READ: read, "empty": empty, **rest})
+    return records, out, {}
 
 
 def inspected(row: Sequence[Any], columns: int, lines: Mapping[str, int]) -> Inspected:

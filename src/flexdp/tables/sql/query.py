@@ -176,7 +176,7 @@ def _read_axis(axis: Axis, read: ReadCell) -> Reading:
 
 
 def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
-    """Return a cell to test, opaque unless it is only divided: the key of NaN is NaN, which is no bucket."""
+    """Return a cell to test, opaque unless it is only divided: the key of NaN is NaN, which is not a bucket."""
     if axis.kind == "text" and per_row:  # what is not a bucket must not be chosen in place of one
         return d.unicode(reading.value)
     divided = isinstance(axis.buckets, Width) and not per_row

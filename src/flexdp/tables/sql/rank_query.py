@@ -27,7 +27,7 @@ from flexdp.tables.sql.query import ReadCell, filtered, literal, records_query, 
 
 __all__ = ["CELL_BITS", "CROWDED", "EXACT_TALLY", "FINER_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 
-CELL_BITS = 12
+CELL_BITS = 10
 FINER_BITS = (24, 36, 48)  # where too many different values share cells
 CROWDED = 10**6  # records in a cell, and different values in such cells, that are too many to compare one by one
 _LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
@@ -202,7 +202,7 @@ class RankQuery:
             parts.append(f"SELECT 3, {i}, s, s, {nothing} FROM ({self.tallied(tally, group)}) AS t{i}")
         named = {"size": size}
         if cuts or request.windows or shown:
-            named |= self._zoomed(request.windows, cuts, group, shown)
+            named |= self._zoomed(request, cuts, group, shown)
             value = d.as_text("v") if self.wide else "v"
             parts.append(f"SELECT 0, place, upto, upto, {nothing} FROM line WHERE kind = 0")
             parts.append(
@@ -212,10 +212,8 @@ class RankQuery:
         clauses = ",\n".join(f"{name} AS{d.materialized} ({text})" for name, text in named.items())
         return f"WITH {clauses}\n" + "\nUNION ALL ".join(parts)
 
-    def _zoomed(
-        self, windows: Sequence[Near], cuts: Sequence[int], group: Sequence[object], shown: str
-    ) -> dict[str, str]:
-        d, cell = self.dialect, self._cell
+    def _zoomed(self, request: Request, cuts: Sequence[int], group: Sequence[object], shown: str) -> dict[str, str]:
+        d, cell, windows = self.dialect, self._cell, request.windows
         numbers = shown or d.listed([self._literal(cut) for cut in cuts], self._type)
         order = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
         running = d.as_integer(f"sum(m) OVER (ORDER BY c ASC, kind ASC {order})")
@@ -224,9 +222,10 @@ class RankQuery:
         return {
             "cuts": f"SELECT place, x, {cell('x')} AS c FROM ({numbers}) AS n",
             "cells": self._own_cells(group),
-            "around": f"SELECT kind, place, c, m, {running} AS upto FROM (SELECT 0 AS kind, place, c, 0 AS m FROM cuts "
-            "UNION ALL SELECT 1, -1, c, m FROM cells) AS p",
-            "sides": "SELECT a.place, a.c, a.upto AS below, a.upto + coalesce(b.m, 0) AS upto "
+            "around": f"SELECT kind, place, x, c, m, {running} AS upto "
+            "FROM (SELECT 0 AS kind, place, x, c, 0 AS m FROM cuts "
+            f"UNION ALL SELECT 1, -1, CAST(NULL AS {self._type}), c, m FROM cells) AS p",
+            "sides": "SELECT a.place, a.x, a.c, a.upto AS below, a.upto + coalesce(b.m, 0) AS upto "
             "FROM around AS a LEFT JOIN cells AS b ON a.c = b.c WHERE a.kind = 0",
             "wanted": self._wanted(windows, cuts),
             "rough": "SELECT w, lo.c AS c0, hi.c AS c1, "
@@ -234,7 +233,8 @@ class RankQuery:
             "FROM wanted CROSS JOIN size LEFT JOIN sides AS lo ON lo.place = low LEFT JOIN sides AS hi "
             "ON hi.place = high",
             # Cells that are looked into: with x, one cut divides them; without, all their values are wanted.
-            "hot": "SELECT c, CASE WHEN count(*) = 1 THEN max(x) END AS x FROM (SELECT c, x FROM cuts "
+            "hot": "SELECT c, CASE WHEN count(*) = 1 THEN max(x) END AS x "
+            f"FROM ({self._divided(request, cuts, shown)} "
             f"UNION ALL SELECT a.c, CAST(NULL AS {self._type}) FROM around AS a JOIN rough AS r ON a.kind = 1 "
             "AND a.upto >= r.lowest AND a.upto - a.m <= r.highest "
             "AND (r.c0 IS NULL OR a.c >= r.c0) AND (r.c1 IS NULL OR a.c <= r.c1)) AS h GROUP BY c",
@@ -251,6 +251,19 @@ class RankQuery:
             "FROM wanted CROSS JOIN size LEFT JOIN line AS lo ON lo.kind = 0 AND lo.place = low "
             "LEFT JOIN line AS hi ON hi.kind = 0 AND hi.place = high",
         }
+
+    def _divided(self, request: Request, cuts: Sequence[int], shown: str) -> str:
+        """Select the cuts whose cells are looked into: the ends of spans, and those with few records on a side.
+
+        All of them on an engine that computes a named query anew wherever it is used, which costs more than it saves.
+        """
+        if (request.enough is None and not shown) or not self.dialect.materialized:
+            return "SELECT c, x FROM cuts"
+        enough = ":enough" if shown else str(request.enough)
+        ends = {end for near in request.windows for end in (near.span.low, near.span.high)}
+        places = [str(place) for place, cut in enumerate(cuts) if cut in ends]
+        always = f" OR place IN ({', '.join(places)})" if places else ""
+        return f"SELECT c, x FROM sides CROSS JOIN size WHERE below < {enough} OR n - upto < {enough}{always}"
 
     def _own_cells(self, group: Sequence[object]) -> str:
         """The cells of a group; or of all groups, whose cells are added up."""

@@ -12,6 +12,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
+from flexdp.tables.sql.check_query import Inspected, served_check_query, served_inspected
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
@@ -75,6 +76,20 @@ class ServedTable:
         rows = self.execute(self.query(counting))
         return counted(columns_of(rows, [*names, "records"], texts), len(names))
 
+    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+        """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        parts = [(self._raw(column), self._read(column, kind).value, kind) for column, kind in wanted]
+        row = self.execute(served_check_query(self.name, parts, self.dialect))[0]
+        return served_inspected(row, [column.kind == "number" and kind == "number" for column, kind in wanted])
+
+    def reads(self, column: Column, kind: Kind) -> bool:
+        """Tell whether this engine has a type for that kind."""
+        try:
+            self._read(column, kind)
+        except InputError:
+            return False
+        return True
+
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
         return ranked(self.name, counting, self.dialect, self._read, rows, cells)
@@ -115,4 +130,7 @@ class ServedTable:
         return self.dialect.has_grouping_sets and all(counting.units is None for counting in countings)
 
     def _read(self, column: Column, kind: Kind) -> Reading:
-        return self.read_cell(self.dialect.identifier(column.engine_name or column.name or ""), column, kind)
+        return self.read_cell(self._raw(column), column, kind)
+
+    def _raw(self, column: Column) -> str:
+        return self.dialect.identifier(column.engine_name or column.name or "")

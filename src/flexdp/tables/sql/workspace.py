@@ -23,7 +23,7 @@ class Workspace:
 
     ``ask`` runs one statement and fetches its rows; ``keep`` stores the rows of a query under a name, until the session
     is closed; ``arrays``, on engines in this process, fetches columns as arrays. All of them fail with one error and
-    can be interrupted.
+    can be interrupted. A source that ``rereads`` can be read several times at little cost.
     """
 
     dialect: Dialect
@@ -32,3 +32,4 @@ class Workspace:
     arrays: Callable[[str], dict[str, Any]] | None = field(default=None, repr=False)
     rows: str = "flexdp_records"
     cells: str = "flexdp_cells"
+    rereads: bool = False

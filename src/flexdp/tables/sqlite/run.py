@@ -183,7 +183,7 @@ _CODECS = {"UTF-8": "utf-8", "UTF-16le": "utf-16-le", "UTF-16be": "utf-16-be"}  
 
 
 def _reader(encoding: str) -> Callable[[bytes | None], str | None]:
-    """Return the function that decodes the bytes of the database; None for those that are no text, or too long."""
+    """Return the function that decodes the bytes of the database; None for those that are not text, or too long."""
     codec = _CODECS[encoding]
 
     def text(octets: bytes | None) -> str | None:

@@ -147,6 +147,9 @@ class _Parser:
             return "A subquery looks at several records; a filter looks at one."
         if word == "OVER":
             return "A window looks at several records; a filter looks at one."
+        before = self._tokens[self._place - 1] if self._place else None
+        if before is not None and before.kind == self._next.kind == "sign" and before.text == self._next.text == "=":
+            return "Equality is written with one =."
         return ""
 
     def _is(self, *words: str) -> bool:

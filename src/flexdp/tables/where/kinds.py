@@ -44,7 +44,10 @@ class Kinds:
             except InputError as refusal:
                 found = refusal
             if name not in self._columns:
-                raise InputError(self._parameter, found.rule, given=found.given, remedy=found.remedy)
+                remedy = found.remedy
+                if isinstance(remedy, str) and not remedy.startswith("Did you mean"):
+                    remedy += " A text stands in single quotes: 'ICU'."
+                raise InputError(self._parameter, found.rule, given=found.given, remedy=remedy)
         return self._columns[name]
 
     def _infer(self, node: tree.Node) -> None:

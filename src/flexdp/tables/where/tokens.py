@@ -77,6 +77,8 @@ def _unknown(parameter: str, rest: str) -> InputError:
     remedy = 'Column names that are not plain words stand in double quotes: "my column".'
     if first.isdecimal() or first == ".":
         remedy = "A number is written like 12, 0.5 or 1e6."
+    if first in "&|!~":
+        remedy = "Tests are joined by AND, OR and NOT."
     if first == ";":
         remedy = "One test is given, not a statement."
     return refused(parameter, f": unexpected character {safe_repr(first)}", remedy=remedy)

@@ -1,0 +1,14 @@
+"""Checks of privacy: the exact δ between two data sets, all small neighbours, and tests of mechanisms by running them.
+
+:func:`exact_delta` and :func:`verify` compute; they prove what they say of the data sets that they are given.
+:func:`audit` runs any function very often and looks for a violation; finding none proves nothing.
+"""
+
+from __future__ import annotations
+
+from flexdp.audit.empirical import Audited, audit
+from flexdp.audit.exact import Event, ExactDelta, exact_delta
+from flexdp.audit.searching import Verified, neighbours, verify
+from flexdp.audit.sharp_laws import AskedChain
+
+__all__ = ["AskedChain", "Audited", "Event", "ExactDelta", "Verified", "audit", "exact_delta", "neighbours", "verify"]

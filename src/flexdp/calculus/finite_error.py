@@ -1,0 +1,339 @@
+"""Computing the error sensitivity τ, on finitely many points, exactly.
+
+The pairs (X, X′) with W∞_{γ₁}(X, X′) ≤ β₁ form a polytope with the vertices
+
+    X = (1−γ₁)·x + γ₁·v,  X′ = (1−γ₁)·x′ + γ₁·v′  (x and x′ within β₁; v and v′ anywhere),
+
+and those for which some Y does well enough form a convex set, so it suffices to look at the vertices. Where f is
+deterministic v′ = x′ is worst, and the best Y sends each output of M(X) to the nearest value of f: the share of M(X)
+that is farther than b from F(x′) = {f(y): ∂(x′, y) ≤ α₂} is lost. Where f is randomised, a linear program finds Y.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp._core.domains import GAMMA
+from flexdp._core.exact import Number
+from flexdp._core.text import thousands
+from flexdp.calculus.computed import Computed, ErrorCase
+from flexdp.calculus.finite import bound_given, least_rank, level, symbol, to_law
+from flexdp.calculus.laws import Outputs, Points, points_given
+from flexdp.calculus.mixtures import Chances, Group, most_matched
+from flexdp.distances.axioms import Amount
+from flexdp.distances.tables import Table, make_table
+from flexdp.errors import InputError
+
+__all__ = ["error_sensitivity"]
+
+_MOST_VERTICES = 300_000  # of the polytope of (X, X′) that are looked at, where f is randomised and mass may be lost
+_LIMB = 30  # bits of a mass that one matrix product of doubles adds up without rounding
+_PARTS = ("numerator", "denominator")
+_DOUBT = 1e-9  # shares closer than this to the largest are compared exactly
+
+
+def error_sensitivity(
+    M: Any,  # noqa: N803  (its name in the paper)
+    f: Any,
+    points: Points,
+    distortion: Any,
+    alpha2: Number = 0,
+    gamma2: Number = 0,
+    beta1: Number = 0,
+    gamma1: Number = 0,
+    *,
+    targets: Points = (),
+    metric: Any = None,
+    output_metric: Any = None,
+) -> Computed[ErrorCase]:
+    """Compute τ_{M,f}^{α₂,γ₂}(β₁, γ₁): the output error of M when its input already carries an error.
+
+    The largest, over random inputs X and X′ with W∞_{γ₁}(X, X′) ≤ β₁, of the least W∞_{γ₂}(M(X), f(Y)) over Y with
+    ∂(X′, Y) ≤ α₂ (paper, Def. err-sens). At β₁ = γ₁ = 0 it is the least β for which M is (α₂, β, γ₂)-accurate for f.
+    Everything is exact for the finite space of ``points``. Since Y = X′ is always allowed, the value is infinite only
+    if the output metric is.
+
+    Parameters
+    ----------
+    M, f
+        The mechanism and the function that it approximates. Each takes a point and returns an output or, if it is
+        randomised, its law: a mapping from outputs to probabilities, a list of pairs, or
+        :class:`~flexdp.distances.Weighted` points. An object with a method ``law`` is asked for that.
+    points
+        The inputs: at least one.
+    distortion
+        Distortion of inputs: a quasi-metric, possibly infinite, such as ``Drop()``.
+    alpha2, gamma2
+        Distortion and loss that M itself is allowed.
+    beta1, gamma1
+        Error and loss of the input.
+    targets
+        Further points that Y may take, at which f is defined and M need not be.
+    metric, output_metric
+        Metrics of inputs and outputs: functions, or names of scipy metrics; by default the usual one of numbers,
+        dates, coordinates or histograms.
+
+    Returns
+    -------
+    Computed
+        The value, and X, X′ and Y that attain it.
+
+    Raises
+    ------
+    InputError
+        A function raises or breaks its axioms on these points (which are named), or there are too many cases.
+
+    Examples
+    --------
+    >>> from flexdp.distances import Discrete
+    >>> noisy = lambda x: {x: "0.9", x + 3: "0.1"}
+    >>> print(error_sensitivity(noisy, lambda x: x, range(5), Discrete(), beta1=1))
+    τ(1, 0) = 4: with X = 1 and X′ = 0 the best Y is 0.
+    >>> error_sensitivity(noisy, lambda x: x, range(5), Discrete(), gamma2="0.1", beta1=1).value
+    1
+    >>> error_sensitivity(lambda _: 7, lambda _: 7, range(5), Discrete(), beta1=1, gamma1="0.1").value
+    0
+    """
+    setting = _Setting(
+        bound_given("alpha2", alpha2),
+        replace(GAMMA, name="gamma2").check(gamma2),
+        bound_given("beta1", beta1),
+        replace(GAMMA, name="gamma1").check(gamma1),
+    )
+    inputs, outputs = points_given("points", points), Outputs()
+    size, everything = len(inputs), points_given("points", [*inputs, *points_given("targets", targets, at_least=0)])
+    mechanism, function = outputs.laws("M", M, inputs), outputs.laws("f", f, everything)
+    moves = make_table("distortion", distortion, everything, where="points", symmetric=False).near(setting.alpha)[:size]
+    close = _close(metric, inputs, setting.beta)
+    apart = make_table("output_metric", output_metric, outputs.points, where="outputs", symmetric=True)
+    space = _Space(mechanism, function, moves, close, apart)
+    rank, vertex = (_mixed if any(len(law) > 1 for law in function) else _pointwise)(space, setting)
+    case = ErrorCase(
+        to_law(inputs, _blend(setting.lost, vertex.x, vertex.v)),
+        to_law(inputs, _blend(setting.lost, vertex.to, vertex.w)),
+        to_law(everything, _best(space, setting, vertex, rank)),
+    )
+    name = symbol("τ", [setting.beta, setting.lost], [setting.alpha, setting.gamma])
+    return Computed(level(apart, rank), name, case)
+
+
+class _Setting(NamedTuple):
+    alpha: Amount
+    gamma: Fraction
+    beta: Amount
+    lost: Fraction
+
+
+class _Vertex(NamedTuple):
+    """X = (1−γ₁)·x + γ₁·v and X′ = (1−γ₁)·to + γ₁·w."""
+
+    x: int
+    to: int
+    v: int
+    w: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Space:
+    """Laws of M and f at each point; points within α₂ (``moves``) and within β₁ (``close``); distances of outputs."""
+
+    mechanism: list[dict[int, Fraction]]
+    function: list[dict[int, Fraction]]
+    moves: NDArray[np.bool_]
+    close: NDArray[np.bool_]
+    apart: Table
+
+
+def _close(metric: Any, inputs: Sequence[Any], beta: Amount) -> NDArray[np.bool_]:
+    if metric is None and not beta:
+        try:
+            return make_table("metric", None, inputs, where="points", symmetric=True).near(beta)
+        except InputError:  # without a distance of their own, points are at distance 0 if they are equal
+            return np.eye(len(inputs), dtype=np.bool_)
+    return make_table("metric", metric, inputs, where="points", symmetric=True).near(beta)
+
+
+def _blend(lost: Fraction, one: int, other: int) -> Chances:
+    if one == other:
+        return {one: Fraction(1)}
+    return {one: 1 - lost, other: lost}
+
+
+def _pointwise(space: _Space, setting: _Setting) -> tuple[int, _Vertex]:
+    """Find the worst vertex for a deterministic f, by bisecting the distances of outputs."""
+    images = [next(iter(law)) for law in space.function]
+    nearest = np.stack(
+        [space.apart.ranks[:, [images[y] for y in np.flatnonzero(reach)]].min(axis=1) for reach in space.moves], axis=1
+    )
+    masses = _Masses(space.mechanism, len(space.apart.ranks))
+    found: dict[int, _Vertex | None] = {}
+
+    def holds(rank: int) -> bool:
+        found[rank] = _beyond(masses.of(nearest > rank), masses.totals, space.close, setting)
+        return found[rank] is None
+
+    rank = least_rank(holds, 0, len(space.apart.levels) - 1)
+    return rank, (found.get(rank - 1) if rank else None) or _Vertex(0, 0, 0, 0)
+
+
+class _Masses:
+    """The laws of M as integers, each over a total of its own, in limbs that doubles add up exactly."""
+
+    def __init__(self, laws: Sequence[Chances], outputs: int) -> None:
+        self.totals = [math.lcm(*(chance.denominator for chance in law.values())) for law in laws]
+        count = max(1, -(-max(total.bit_length() for total in self.totals) // _LIMB))
+        self._limbs = np.zeros((count, len(laws), outputs))
+        for i, (law, total) in enumerate(zip(laws, self.totals, strict=True)):
+            for c, chance in law.items():
+                mass = int(chance * total)
+                for k in range(count):
+                    self._limbs[k, i, c] = (mass >> (_LIMB * k)) & (2**_LIMB - 1)
+
+    def of(self, sets: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the mass of each set (a column) under each law, as exact integers."""
+        columns = sets.astype(np.float64)
+        found: NDArray[Any] = np.zeros((self._limbs.shape[1], sets.shape[1]), dtype=object)
+        for k in range(len(self._limbs)):
+            found = found + (self._limbs[k] @ columns).astype(np.int64).astype(object) * 2 ** (_LIMB * k)
+        return found
+
+
+def _beyond(masses: NDArray[Any], totals: Sequence[int], close: NDArray[np.bool_], setting: _Setting) -> _Vertex | None:
+    """Return a vertex that loses more than γ₂, or None; ``masses`` are those of M(x) farther than b from F(x′).
+
+    With their shares p, the vertex (x, x′, v, x′) loses (1−γ₁)·p(x, x′) + γ₁·max_v p(v, x′).
+    """
+    lost, worst = setting.lost, _largest(masses, totals) if setting.lost else [0] * masses.shape[1]
+    left = [setting.gamma - lost * Fraction(int(masses[v, j]), totals[v]) for j, v in enumerate(worst)]
+    if lost == 1:
+        beyond = close & np.array([rest < 0 for rest in left])[None, :]
+    else:  # the most that p(x, x′) may be, in units of each law's total
+        most = [rest / (1 - lost) for rest in left]
+        above, below = (np.array([getattr(each, part) for each in most], dtype=object) for part in _PARTS)
+        allowed = np.array(totals, dtype=object)[:, None] * above[None, :] // below[None, :]
+        beyond = close & (masses > allowed)
+    if not beyond.any():
+        return None
+    shares = masses[beyond] / np.array(totals, dtype=object)[np.nonzero(beyond)[0]]
+    x, to = np.argwhere(beyond)[int(np.argmax(shares.astype(np.float64)))].tolist()
+    return _Vertex(x, to, worst[to] if lost else x, to)
+
+
+def _largest(masses: NDArray[Any], totals: Sequence[int]) -> list[int]:
+    """Return for each set the law that gives it the largest share."""
+    if len(set(totals)) == 1:
+        return [int(place) for place in masses.argmax(axis=0)]
+    found = []
+    shares = (masses / np.array(totals, dtype=object)[:, None]).astype(np.float64)
+    for j in range(masses.shape[1]):
+        most = shares[:, j].max()
+        rivals = np.flatnonzero(shares[:, j] >= most * (1 - _DOUBT)).tolist() if most else [0]
+        found.append(max(rivals, key=lambda v, j=j: Fraction(int(masses[v, j]), totals[v])))  # type: ignore[misc]
+    return found
+
+
+def _mixed(space: _Space, setting: _Setting) -> tuple[int, _Vertex]:
+    """Find the worst vertex for a randomised f, by a linear program each; most need none.
+
+    Losses are convex, so a blend loses no more than its parts do, blended. First come the vertices without a blend.
+    Then every pair loses at most γ₂, and a blend can only be worse with (v, w) whose outputs are farther apart than
+    the distance reached so far: those come in descending order.
+    """
+    pairs, last = np.argwhere(space.close).tolist(), len(space.apart.levels) - 1
+    worst, vertex = 0, _Vertex(0, 0, 0, 0)
+    losses: dict[tuple[int, int], Fraction] = {}  # of single pairs, at the distance reached so far
+
+    def reach(at: _Vertex) -> None:
+        nonlocal worst, vertex
+        found = least_rank(lambda rank: _matched(space, setting, at, rank) >= 1 - setting.gamma, worst, last)
+        if found > worst:
+            worst, vertex = found, at
+            losses.clear()
+
+    def loss(x: int, to: int) -> Fraction:
+        if (x, to) not in losses:
+            losses[x, to] = 1 - _matched(space, setting, _Vertex(x, to, x, to), worst, whole=True)
+        return losses[x, to]
+
+    for x, to in pairs:
+        reach(_Vertex(x, to, x, to))
+    if not setting.lost:
+        return worst, vertex
+    apart, steps = _farthest_outputs(space), 0
+    order = np.argsort(-apart, axis=None, kind="stable").tolist()
+    for x, to in pairs:
+        if (1 - setting.lost) * loss(x, to) + setting.lost <= setting.gamma:
+            continue
+        for place in order:
+            v, w = divmod(place, apart.shape[1])
+            if apart[v, w] <= worst:
+                break
+            steps += 1
+            if steps > _MOST_VERTICES:
+                raise InputError(
+                    "points",
+                    f"make more than {thousands(_MOST_VERTICES)} cases for a randomised function after a loss",
+                    remedy="Take fewer points, or gamma1=0.",
+                )
+            if (1 - setting.lost) * loss(x, to) + setting.lost * loss(v, w) > setting.gamma:
+                reach(_Vertex(x, to, v, w))
+    return worst, vertex
+
+
+def _farthest_outputs(space: _Space) -> NDArray[np.int64]:
+    """The rank of the largest distance between an output of M at v and one of f at w, for inputs v and w."""
+    size = len(space.mechanism)
+    found = np.empty((size, size), dtype=np.int64)
+    for w in range(size):
+        beside = space.apart.ranks[:, list(space.function[w])].max(axis=1)
+        found[:, w] = [beside[list(law)].max() for law in space.mechanism]
+    return found
+
+
+def _groups(space: _Space, setting: _Setting, vertex: _Vertex) -> tuple[list[Group], list[list[int]]]:
+    """The laws that may be mixed for the two parts of Y, and the inputs that they belong to."""
+    parts = [(1 - setting.lost, vertex.to), (setting.lost, vertex.w)]
+    if vertex.to == vertex.w:
+        parts = [(Fraction(1), vertex.to)]
+    kept = [(mass, np.flatnonzero(space.moves[to]).tolist()) for mass, to in parts if mass]
+    return [Group(mass, [space.function[y] for y in places]) for mass, places in kept], [places for _, places in kept]
+
+
+def _output(space: _Space, setting: _Setting, vertex: _Vertex) -> dict[int, Fraction]:
+    found: dict[int, Fraction] = {}
+    for i, chance in _blend(setting.lost, vertex.x, vertex.v).items():
+        for c, share in space.mechanism[i].items():
+            if chance:
+                found[c] = found.get(c, Fraction(0)) + chance * share
+    return found
+
+
+def _matched(space: _Space, setting: _Setting, vertex: _Vertex, rank: int, *, whole: bool = False) -> Fraction:
+    """The mass of M(X) that the best Y matches within a distance; up to 1 − γ₂, or all of it if ``whole``."""
+    groups, _ = _groups(space, setting, vertex)
+    near = space.apart.ranks <= rank
+    enough = Fraction(1) if whole else 1 - setting.gamma
+    law = _output(space, setting, vertex)
+    return most_matched(law, groups, lambda c, d: bool(near[c, d]), enough=enough).mass
+
+
+def _best(space: _Space, setting: _Setting, vertex: _Vertex, rank: int) -> Chances:
+    """The best Y; what it need not match stays where X′ is."""
+    groups, places = _groups(space, setting, vertex)
+    near = space.apart.ranks <= rank
+    law = _output(space, setting, vertex)
+    found = most_matched(law, groups, lambda c, d: bool(near[c, d]), enough=1 - setting.gamma)
+    chances: dict[int, Fraction] = {}
+    homes = [vertex.w] if setting.lost == 1 else [vertex.to, vertex.w][: len(groups)]
+    for group, inputs, weights, home in zip(groups, places, found.weights, homes, strict=True):
+        for y, weight in zip(inputs, weights, strict=True):
+            chances[y] = chances.get(y, Fraction(0)) + weight
+        chances[home] = chances.get(home, Fraction(0)) + group.mass - sum(weights, Fraction(0))
+    return chances

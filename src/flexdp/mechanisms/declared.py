@@ -1,0 +1,317 @@
+"""Declarations of a mechanism, checked against what is computed on finitely many inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flexdp._core.domains import elements, instance
+from flexdp._core.exact import Number, said
+from flexdp._core.text import safe_repr
+from flexdp.calculus.computed import value_text
+from flexdp.calculus.finite import bound_given, distortion_sensitivity, metric_sensitivity
+from flexdp.calculus.finite_error import error_sensitivity
+from flexdp.calculus.laws import Outputs, point_text, points_given
+from flexdp.calculus.preserving import preserves_neighbours
+from flexdp.calculus.sensitivities import ErrorSensitivity
+from flexdp.distances.axioms import amount
+from flexdp.distances.sets import hausdorff
+from flexdp.distortions import Drop, Move
+from flexdp.errors import InputError, P
+from flexdp.guarantees import DROP, HAUSDORFF, OwnNeighbours
+from flexdp.histogram import Histogram
+from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.spaces import Known
+
+__all__ = ["Checked", "Claim", "check_declared"]
+
+_NAMES = {"M": "law", "f": "function", "d1": "distortion", "d2": "output_distortion"}  # of the functions called here
+_SLACK = 1e-12  # relative, where a metric computes in doubles
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One declaration beside what was computed.
+
+    Parameters
+    ----------
+    name
+        What was declared, such as "τ(1)".
+    declared, computed
+        The declared bound, and the value on the points given.
+    holds
+        True if the declaration is not contradicted.
+    where
+        The case that attains the computed value, in words.
+
+    Examples
+    --------
+    >>> print(Claim("τ(1)", 0.5, 1, False, "with X = 0 and X′ = 1 the best Y is 1"))
+    τ(1) is declared as 0.5, but is 1: with X = 0 and X′ = 1 the best Y is 1
+    """
+
+    name: str
+    declared: Any
+    computed: Any
+    holds: bool
+    where: str
+
+    def __str__(self) -> str:
+        declared, computed = (_text(value) for value in (self.declared, self.computed))
+        if self.holds:
+            return f"{self.name} is declared as {declared}, and is {computed}"
+        return f"{self.name} is declared as {declared}, but is {computed}: {self.where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Declarations of a mechanism and what was computed; True as a condition if none is contradicted.
+
+    Parameters
+    ----------
+    claims
+        All declarations that were checked.
+
+    Examples
+    --------
+    >>> bool(Checked((Claim("τ(1)", 2.0, 1, True, ""),)))
+    True
+    """
+
+    claims: tuple[Claim, ...]
+
+    @property
+    def contradictions(self) -> tuple[Claim, ...]:
+        """Declarations that the points contradict."""
+        return tuple(claim for claim in self.claims if not claim.holds)
+
+    def __bool__(self) -> bool:
+        return not self.contradictions
+
+    def __str__(self) -> str:
+        if self.contradictions:
+            return "; ".join(map(str, self.contradictions)) + "."
+        return f"None of {len(self.claims)} declarations is contradicted on these points."
+
+
+def check_declared(
+    mechanism: Mechanism,
+    points: Any,
+    *,
+    function: Callable[[Any], Any] | None = None,
+    law: Callable[[Any], Any] | None = None,
+    distortion: Any = None,
+    output_distortion: Any = None,
+    betas: Sequence[Number] = (0,),
+    alphas: Sequence[Number] = (0,),
+    gammas: Sequence[Number] = (0,),
+    metric: Any = None,
+    output_metric: Any = None,
+    known: Known | None = None,
+) -> Checked:
+    """Check what a mechanism declares against what is computed on some of its inputs.
+
+    Compared are τ (its α, γ, ``bound`` and ``lossy_bound``), σ, Δ, the relation of neighbours, and the flags about
+    records and buckets. A declaration that holds on these points may still fail on others; one that is contradicted is
+    false, and the case that contradicts it is named. Errors between histograms are measured among those of equal size,
+    as declarations are.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    points
+        Inputs to check it on: all of a small space, so that distorted inputs are among them. Those of which ``known``
+        is not true only serve as distorted inputs.
+    function
+        The function that it approximates; left out, the identity.
+    law
+        The law of its outputs at a point, as for :func:`flexdp.error_sensitivity`; left out, the mechanism is run, and
+        must not be random.
+    distortion, output_distortion
+        Distortions of inputs and of outputs; by default ``Drop()`` on histograms. Without one of the outputs σ is not
+        checked.
+    betas, alphas, gammas
+        Errors of the input, distortions of the output, and losses of the input at which to check.
+    metric, output_metric
+        Metrics of inputs and outputs; by default the usual ones, of histograms ``Move()``.
+    known
+        Public knowledge of the inputs, which the declarations may rest on.
+
+    Returns
+    -------
+    Checked
+        True as a condition if nothing is contradicted.
+
+    Raises
+    ------
+    InputError
+        A parameter is wrong, a function raises, or the mechanism is random and ``law`` was left out.
+
+    Examples
+    --------
+    >>> from flexdp import Histogram
+    >>> from flexdp.mechanisms import Bucketing
+    >>> tables = [Histogram.from_values(values) for values in ([1], [4], [1, 4], [4, 4])]
+    >>> print(check_declared(Bucketing(width=5, bounds=(0, 10)), tables, betas=[0, 3]))
+    None of 9 declarations is contradicted on these points.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InputError("mechanism", "must be a Mechanism", given=safe_repr(mechanism))
+    step = mechanism
+    setting = instance("known", Known() if known is None else known, Known, "a Known")
+    everything = points_given("points", points)
+    inputs = [point for point in everything if _fits(point, setting)]
+    if not inputs:
+        raise InputError("points", ("must include inputs of which ", P("known"), " is true"))
+    f = (lambda x: x) if function is None else function
+    run = step if law is None else law
+    tables = all(isinstance(each, Histogram) for each in everything)
+    space = _Space(
+        inputs, everything, run, f, _or(distortion, Drop() if tables else None), _or(metric, Move() if tables else None)
+    )
+    outputs = Outputs()
+    outputs.laws("law" if law is not None else "mechanism", run, inputs)
+    outputs.laws("function", f, everything)
+    histograms = all(isinstance(each, Histogram) for each in outputs.points)
+    named: Any = None if step.target.metric.distance is None else step.target.metric
+    if step.target.metric == HAUSDORFF:
+        named = _between_sets
+    within = _or(output_metric, Move() if histograms else named)
+    after = _or(output_distortion, Drop() if histograms else None)
+    error = step.tau(setting)
+    try:
+        found = [
+            *_errors(space, error, _numbers("betas", betas), _numbers("gammas", gammas), within),
+            *_sigmas(space, step, _numbers("alphas", alphas), after, within),
+            *_moves(space, step, _numbers("betas", betas), within),
+            *_neighbours(space, step),
+            *_flags(space, step, setting),
+        ]
+    except InputError as problem:
+        name = _NAMES.get(problem.parameter, problem.parameter)
+        raise InputError(name, problem.rule, given=problem.given, remedy=problem.remedy) from problem.__cause__
+    return Checked(tuple(found))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Space:
+    points: list[Any]
+    everything: list[Any]
+    run: Callable[[Any], Any]
+    function: Callable[[Any], Any]
+    distortion: Any
+    metric: Any
+
+
+def _between_sets(a: Any, b: Any) -> float:
+    return hausdorff(a, b).value
+
+
+def _or(given: Any, default: Any) -> Any:
+    return default if given is None else given
+
+
+def _fits(point: Any, known: Known) -> bool:
+    """Return True if what is known of inputs is true of a point; others only serve as what it is distorted to."""
+    if not isinstance(point, Histogram):
+        return True
+    enough = known.records_at_least is None or point.size >= known.records_at_least
+    return enough and (known.bars is None or len(point) <= known.bars)
+
+
+def _numbers(name: str, given: object) -> list[Any]:
+    listed = elements(given)
+    if listed is None:
+        raise InputError(name, "must be a list of numbers", given=safe_repr(given))
+    return [bound_given(name, each) for each in listed]
+
+
+def _claim(name: str, declared: float, computed: Any, where: object) -> Claim:
+    value, bound = amount(computed), math.inf if math.isinf(declared) else said(float(declared))
+    assert value is not None
+    slack = float(value) * _SLACK if isinstance(computed, float) and not math.isinf(value) else 0
+    return Claim(name, declared, computed, value <= bound + Fraction(slack), str(where))
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, bool | str) else value_text(value)
+
+
+def _errors(
+    space: _Space, error: ErrorSensitivity, betas: list[Any], gammas: list[Any], within: Any
+) -> Iterator[Claim]:
+    distortion, alpha = space.distortion, 0 if error.alpha is None else error.alpha
+    if error.max_drop is not None and error.distortion == DROP:
+        distortion, alpha = _bucket_loss, error.max_drop
+    elif error.alpha is None:
+        return  # neither a share nor a number of records is declared
+    if distortion is None:
+        raise InputError("distortion", "must be given: the points are not histograms")
+    for beta in betas:
+        for gamma in gammas:
+            if gamma and error.lossy_bound is None:
+                continue
+            found = error_sensitivity(
+                space.run, space.function, space.points, distortion, alpha, error.gamma, beta, gamma,
+                targets=space.everything, metric=space.metric, output_metric=within,
+            )  # fmt: skip
+            yield _claim(found.symbol, error(float(beta), float(gamma)), found.value, found.witness)
+
+
+def _bucket_loss(x: Histogram, y: Histogram) -> float:
+    """The most records that a bucket of x must lose to become y."""
+    have, want = dict(x.items()), dict(y.items())
+    if any(count > have.get(key, 0) for key, count in want.items()):
+        return math.inf
+    return max((count - want.get(key, 0) for key, count in have.items()), default=0)
+
+
+def _sigmas(space: _Space, step: Mechanism, alphas: list[Any], output_distortion: Any, within: Any) -> Iterator[Claim]:
+    if output_distortion is None or space.distortion is None:
+        return
+    for alpha in alphas:
+        sigma = step.sigma
+        if math.isinf(sigma.omega):
+            continue
+        found = distortion_sensitivity(
+            space.function, space.everything, space.distortion, output_distortion, alpha, sigma.theta, sigma.omega,
+            output_metric=within,
+        )  # fmt: skip
+        yield _claim(found.symbol, sigma.bound(float(alpha)), found.value, found.witness)
+
+
+def _moves(space: _Space, step: Mechanism, betas: list[Any], within: Any) -> Iterator[Claim]:
+    for beta in betas:
+        found = metric_sensitivity(space.function, space.points, beta, metric=space.metric, output_metric=within)
+        yield _claim(found.symbol, step.metric_sensitivity(float(beta)), found.value, found.witness)
+
+
+def _neighbours(space: _Space, step: Mechanism) -> Iterator[Claim]:
+    if step.relation is None or any(isinstance(each, OwnNeighbours) for each in step.relation):
+        return
+    found = preserves_neighbours(space.run, space.points, *step.relation)
+    yield Claim("relation", "preserved", "preserved" if found else "not preserved", bool(found), str(found))
+
+
+def _flags(space: _Space, step: Mechanism, known: Known) -> Iterator[Claim]:
+    outputs = Outputs()
+    laws = outputs.laws("law", space.run, space.points)
+    pairs = [(x, outputs.points[y]) for x, law in zip(space.points, laws, strict=True) for y in law]
+    if not all(isinstance(each, Histogram) for pair in pairs for each in pair):
+        return
+    least = step.records_left(known)
+    rules: list[tuple[str, Any, Callable[[Any, Any], bool]]] = [
+        ("keeps_records", step.keeps_records or None, lambda x, y: x.size == y.size),
+        ("adds_bars", None if step.adds_bars else False, lambda x, y: len(y) <= len(x)),
+        ("bars", step.bars, lambda _x, y: len(y) <= (step.bars or 0)),
+        ("records_left", least, lambda _x, y: y.size >= (least or 0)),
+    ]
+    for name, declared, holds in rules:
+        if declared is not None:
+            wrong = next(((x, y) for x, y in pairs if not holds(x, y)), None)
+            where = "" if wrong is None else f"{point_text(wrong[0])} becomes {point_text(wrong[1])}"
+            yield Claim(name, declared, "so" if wrong is None else "not so", wrong is None, where)

@@ -1,0 +1,137 @@
+"""Answers as a table: the statistic, the answer, what is guaranteed; what they all share is said once.
+
+The words are those of the answers' own sentences, which a page and a card hold in full as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from flexdp._core.text import prose
+from flexdp._release.answers import Answer
+
+__all__ = ["Row", "Told", "answer_table", "capital", "scrolling", "sentences", "told"]
+
+_SHORT = 34  # characters
+_LONGEST = 170  # characters of an answer in a table; a longer one is in its sentence alone
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table."""
+
+    name: str
+    value: str
+    known: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The lines, and what several of them share, as a sentence; empty where they share nothing."""
+
+    rows: tuple[Row, ...]
+    shared: str
+
+    @property
+    def known(self) -> bool:
+        """True where something is guaranteed of an answer by itself."""
+        return any(row.known for row in self.rows)
+
+
+def told(answers: Sequence[Answer]) -> Told:
+    """Return answers line by line.
+
+    Parameters
+    ----------
+    answers
+        The answers.
+
+    Returns
+    -------
+    Told
+        The name, value and guarantee of each, without what several guarantees begin with.
+
+    Examples
+    --------
+    >>> import flexdp
+    >>> release = flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5)
+    >>> found = told([release.max(), release.min()])
+    >>> found.rows[0].name, found.rows[0].value, found.rows[0].known
+    ('Highest value', '30–35', 'Among the rest this is exact.')
+    >>> found.shared
+    'At most 27 records per bucket were left out.'
+    """
+    rows = [_row(answer) for answer in answers if len(answer.text) <= _LONGEST]
+    first, many = next(iter(Counter(filter(None, map(_first, rows))).most_common(1)), ("", 0))
+    if many < 2:
+        return Told(tuple(rows), "")
+    told_apart = [
+        Row(row.name, row.value, capital(row.known.removeprefix(f"{first}; ")) if _first(row) == first else row.known)
+        for row in rows
+    ]
+    return Told(tuple(told_apart), f"{first}.")
+
+
+def _row(answer: Answer) -> Row:
+    name, found, known = answer.statement.partition(f": {answer.text}. ")
+    if found:
+        return Row(name, answer.text, known)
+    if answer.statement.endswith(f": {answer.text}."):
+        return Row(answer.statement.removesuffix(f": {answer.text}."), answer.text, "")
+    return Row(capital(answer.name), answer.text, answer.statement)
+
+
+def _first(row: Row) -> str:
+    """What was left out, where a guarantee begins with that and goes on; empty otherwise."""
+    first, found, _ = row.known.partition("; ")
+    return first if found and first.startswith("At most ") and ". " not in first else ""
+
+
+def answer_table(found: Told) -> str:
+    """The table of answers; on a narrow screen the guarantee stands below the answer."""
+    if not found.rows:
+        return ""
+    titles = ["Statistic", "Answer", *(["Guarantee"] if found.known else [])]
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    body = "".join(
+        f'<tr><th scope="row">{prose(row.name)}</th><td class="{_kind(row.value)}">{prose(row.value)}</td>'
+        f"{f'<td>{prose(row.known)}</td>' if found.known else ''}</tr>"
+        for row in found.rows
+    )
+    return f'<table class="answers long"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>\n'
+
+
+def _kind(value: str) -> str:
+    """A short answer stays on one line and stands out."""
+    return "short" if len(value) <= _SHORT else "list"
+
+
+def sentences(answers: Iterable[Answer]) -> str:
+    """The answers in full, to quote."""
+    items = "".join(f'<li class="long">{prose(answer.statement)}</li>' for answer in answers)
+    return f"<details><summary>The answers as sentences, to quote</summary><ul>{items}</ul></details>\n"
+
+
+def scrolling(
+    name: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, marked: int | None = None
+) -> str:
+    """A table that scrolls by itself where it is too wide for the page.
+
+    So many of its first columns are words; ``marked`` is a row that is set off.
+    """
+    kinds = [' class="w"' if place < words else "" for place in range(len(head))]
+    headings = "".join(f'<th scope="col"{kind}>{prose(each)}</th>' for kind, each in zip(kinds, head, strict=True))
+    body = ""
+    for place, row in enumerate(rows):
+        cells = "".join(f"<td{kind}>{prose(cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
+        body += f'<tr class="all">{cells}</tr>' if place == marked else f"<tr>{cells}</tr>"
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table><thead><tr>{headings}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,141 @@
+"""Columns of which only some cells are sorted reply as sorted ones do, whatever their values and the requests."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flexdp.sharp.cells import CellColumn, column_of
+from flexdp.sharp.column import Column
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ranks import Near, Ranks, Request, Span, Tally
+from flexdp.sharp.scale import INTEGERS, NUMBERS
+
+NUMBERS_OF = st.lists(
+    st.one_of(
+        st.sampled_from([0.0, -0.0, 1e-30, -1e-30, 1e-31, -5e-324, 1e39, 1e300, -1e39, 0.1, 0.30000000000000004, 7.0]),
+        st.floats(-100, 100),
+        st.floats(),
+    ),
+    min_size=1,
+    max_size=60,
+)
+INTEGERS_OF = st.lists(
+    st.one_of(st.integers(-9, 9), st.integers(-(2**63), 2**63 - 1), st.sampled_from([2**53, 2**53 + 1, 2**62])),
+    min_size=1,
+    max_size=60,
+)
+
+
+def replies(ranks: Ranks, requests: list[Request]) -> list[Any]:
+    out = []
+    for request in requests:
+        reply = ranks.fetch(request)
+        windows = [
+            (each.total, each.values.tolist(), each.below.tolist(), each.upto.tolist()) for each in reply.windows
+        ]
+        out.append((reply.total, list(reply.before), windows, list(reply.tallies)))
+    return out
+
+
+@st.composite
+def requests(draw: Any, units: list[int]) -> list[Request]:
+    """Cuts and spans at and beside the values, in several requests one after the other."""
+    cut = st.sampled_from(sorted({*units, *(unit + 1 for unit in units), 0, 1, -(10**50), 10**90}))
+    made = []
+    for _ in range(draw(st.integers(1, 3))):
+        windows = []
+        for _ in range(draw(st.integers(0, 2))):
+            low, high = draw(st.none() | cut), draw(st.none() | cut)
+            if low is not None and high is not None and high < low:
+                low, high = high, low
+            level = Fraction(draw(st.integers(0, 8)), 8)
+            windows.append(Near(goal=Goal.quantile(level), reach=draw(st.integers(0, 9)), span=Span(low, high)))
+        tallies = (Tally(low=-5, step=2, cells=9),) if draw(st.booleans()) else ()
+        made.append(Request(cuts=tuple(draw(st.lists(cut, max_size=4))), windows=tuple(windows), tallies=tallies))
+    return made
+
+
+@given(st.data())
+def test_numbers(data: st.DataObject) -> None:
+    values = np.array(data.draw(NUMBERS_OF))
+    finite = [value for value in values.tolist() if np.isfinite(value)]
+    asked = data.draw(requests([NUMBERS.units(value) for value in finite]))
+    expected = replies(Column.from_values(values), asked)
+    for often in (False, True):
+        before = values.copy()
+        assert replies(column_of(values, few=0, often=often), asked) == expected
+        np.testing.assert_array_equal(values, before)
+
+
+@given(st.data())
+def test_integers(data: st.DataObject) -> None:
+    values = np.array(data.draw(INTEGERS_OF))
+    asked = data.draw(requests([int(value) for value in values]))
+    expected = replies(Column.from_values(values), asked)
+    assert replies(column_of(values, few=0), asked) == expected
+    assert replies(CellColumn(INTEGERS, values), asked) == expected
+
+
+@pytest.mark.parametrize("often", [False, True])
+@pytest.mark.parametrize("law", ["normal", "ties", "narrow", "wide", "negative"])
+def test_only_some_cells_are_sorted(law: str, often: bool) -> None:
+    rng = np.random.default_rng(5)
+    values = {
+        "normal": lambda: rng.normal(3, 15, 50_000),
+        "ties": lambda: np.where(rng.random(50_000) < 0.6, 0.0, np.round(rng.exponential(100, 50_000), 1)),
+        "narrow": lambda: rng.normal(1e9, 1e-3, 50_000),
+        "wide": lambda: np.exp(rng.normal(0, 3, 50_000)),
+        "negative": lambda: -rng.exponential(1e-6, 50_000),
+    }[law]()
+    column, plain = column_of(values, few=0, often=often), Column.from_values(values)
+    assert isinstance(column, CellColumn)
+    middle = NUMBERS.units(float(np.median(values)))
+    asked = [Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=30),))]
+    asked += [
+        Request(
+            cuts=(middle, middle + 1, 0, 1),
+            windows=tuple(
+                Near(goal=Goal.quantile(Fraction(level, 4)), reach=30, span=span)
+                for level in range(5)
+                for span in (Span(None, middle), Span(middle, None))
+            ),
+        )
+    ]
+    assert replies(column, asked) == replies(plain, asked)
+    if law != "ties":  # where most records share a value, their cell has nearly all
+        assert column._sorted is None and 0 < len(column._held) < len(values) // 2
+    every = [Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=49_000),)), *asked]
+    assert replies(column, every) == replies(plain, every)
+    assert column._sorted is not None
+    assert "3" not in repr(column)
+
+
+def test_integers_that_lie_close_together_are_counted() -> None:
+    values = np.random.default_rng(5).integers(-500, 500, 5000)
+    column = column_of(values, few=0)
+    assert isinstance(column, Column)
+    asked = [Request(cuts=(-500, 0, 3, 4000), windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=30),))]
+    assert replies(column, asked) == replies(Column.from_values(values), asked)
+
+
+def test_a_greater_value_never_lies_in_a_lower_cell() -> None:
+    rng = np.random.default_rng(6)
+    for values in (np.exp(rng.normal(0, 3, 5000)) * rng.choice([-1, 0, 1], 5000), rng.uniform(5, 6, 5000)):
+        column = CellColumn(NUMBERS, np.clip(values, -1e39, 1e39))
+        order = np.argsort(column._values, kind="stable")
+        assert (np.diff(column._codes[order]) >= 0).all()
+        assert len(np.unique(column._codes)) > 2000  # and cells tell most of them apart
+
+
+def test_an_array_that_changes_meanwhile_does_not_change_the_column() -> None:
+    values = np.random.default_rng(7).normal(0, 1, 5000)
+    column, plain = column_of(values, few=0), Column.from_values(values)
+    values[:] = 9.0
+    asked = [Request(cuts=(0, NUMBERS.units(0.5)))]
+    assert replies(column, asked) == replies(plain, asked)
