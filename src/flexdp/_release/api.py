@@ -16,6 +16,7 @@ from flexdp._core.domains import flag
 from flexdp._core.exact import Number
 from flexdp._core.forks import inside_release
 from flexdp._core.text import plain_scalar
+from flexdp._release.asking import asks
 from flexdp._release.charged import payer_of, run_paid
 from flexdp._release.checks import prepare_column
 from flexdp._release.columns import column_names, per_column
@@ -335,7 +336,7 @@ def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -
     )
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")
-    if apart and options.get("ask") is not None:
+    if apart and asks(options.get("ask")):
         raise InputError(
             "ask",
             ("does not fit ", P("separately", True)),

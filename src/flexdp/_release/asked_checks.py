@@ -10,7 +10,7 @@ from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
 from flexdp._core.text import safe_repr
 from flexdp._release.asked import Asked, Column, Result, answer, first_request
-from flexdp._release.asking import AskedBudget, Wanted, ends_of, scale_of, wanted
+from flexdp._release.asking import AskedBudget, Wanted, asks, ends_of, scale_of, wanted
 from flexdp._release.columns import sorted_groups
 from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp.errors import DataError, InputError, P
@@ -48,7 +48,7 @@ def check_ask(table: Table, counting: Counting, spec: Spec, options: Mapping[str
     InputError
         If the statistics are wrong, or do not fit the column, the groups or the engine.
     """
-    if options.get("ask") is None:
+    if not asks(options.get("ask")):
         return None, True
     found = wanted(options["ask"], spec.kinds)
     ends_of(spec.partitions[0])

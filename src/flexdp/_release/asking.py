@@ -30,7 +30,19 @@ from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Sum
 from flexdp.statistics.parse import parse_statistic
 
-__all__ = ["AskedBudget", "Wanted", "ends_of", "level_of", "scale_of", "wanted", "word_of"]
+__all__ = [
+    "BOTH_ENDS",
+    "AskedBudget",
+    "Wanted",
+    "asks",
+    "asks_nothing",
+    "ends_of",
+    "level_of",
+    "scale_of",
+    "share_of_ends",
+    "wanted",
+    "word_of",
+]
 
 _WORDS: dict[type, str] = {Max: "max", Min: "min", Median: "median", Range: "range", IQR: "iqr", Count: "count",
                            Sum: "sum", Mean: "mean"}  # fmt: skip
@@ -241,22 +253,74 @@ class AskedBudget:
         shares = split(Privacy(epsilon=whole, delta=0), list(units.values()))
         return {part: share.epsilon for part, share in zip(units, shares, strict=True)}
 
-    def check(self, asked: Wanted, *, bounded: bool, given: Fraction | None = None) -> None:
-        """Refuse a budget whose tables would be too large, before anything is read; it may be a part of ``given``."""
-        if self.listing is not None:
-            _ = self.listing.noise  # refused where no noise can meet its share
+    def fits(self, asked: Wanted, *, bounded: bool) -> bool:
+        """Return True if no answer needs a table that is too large."""
         parts, deepest = self.parts(asked), 0
         if "levels" in parts:
             deepest = deepest_table(asked.levels, parts["levels"])
         if "mean" in parts and not bounded:
             deepest = max(deepest, Decay.depth_for(parts["mean"] * RULES.anchor_least, 1))
-        if deepest > LARGEST_DECAY:
+        return deepest <= LARGEST_DECAY
+
+    def check(self, asked: Wanted, *, bounded: bool, given: Fraction | None = None) -> None:
+        """Refuse a budget whose tables would be too large, before anything is read; it may be a part of ``given``."""
+        if self.listing is not None:
+            _ = self.listing.noise  # refused where no noise can meet its share
+        if not self.fits(asked, bounded=bounded):
             raise InputError(
                 "epsilon",
                 f"is too small: an exact answer would need a table of more than {thousands(LARGEST_DECAY)} weights",
                 given=number_text(self.epsilon if given is None else given),
                 remedy=("Choose a larger ", P("epsilon"), ", or ask for fewer answers."),
             )
+
+
+BOTH_ENDS = Wanted(("min", "max"))  # asked beside automatic buckets, which are open at both ends
+_ENDS = Fraction(1, 3)  # their share of ε
+
+
+def share_of_ends(epsilon: Fraction, *, most: int = 1, bounded: bool = False) -> Fraction:
+    """Return the share of ε for both ends beside automatic buckets; none where ε is too small for exact tables.
+
+    Parameters
+    ----------
+    epsilon
+        ε of one unit, of everything.
+    most
+        Most records that one unit counts with.
+    bounded
+        True if the column has public bounds.
+
+    Returns
+    -------
+    Fraction
+        A public number: nothing is read.
+
+    Examples
+    --------
+    >>> share_of_ends(Fraction(1)), share_of_ends(Fraction(1, 100))
+    (Fraction(1, 3), Fraction(0, 1))
+    """
+    return _ENDS if AskedBudget(epsilon * _ENDS, most).fits(BOTH_ENDS, bounded=bounded) else Fraction(0)
+
+
+def asks(ask: object) -> bool:
+    """Return True if ``ask=`` names statistics; an empty list, or "none", says that no answer is wanted.
+
+    Examples
+    --------
+    >>> [asks(each) for each in (None, [], "none", ["none"], "max", ["max", "none"])]
+    [False, False, False, False, True, True]
+    """
+    return ask is not None and not asks_nothing(ask)
+
+
+def asks_nothing(ask: object) -> bool:
+    """Return True if ``ask=`` says that no answer is wanted beside the buckets."""
+    listed = [ask] if isinstance(ask, str) else sequence(ask)
+    if listed is None or len(listed) > 1:
+        return False
+    return not listed or (isinstance(listed[0], str) and plain_scalar(listed[0]) == "none")
 
 
 def scale_of(kind: Kind) -> Scale:

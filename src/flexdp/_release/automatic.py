@@ -19,7 +19,7 @@ from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp._core.domains import DELTA, EPSILON
 from flexdp._core.exact import Number, number_text, to_double
 from flexdp._core.text import thousands
-from flexdp._release.asked import Column
+from flexdp._release.asked import Asked, Column
 from flexdp._release.asking import Wanted
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Bucket, Kind, Outside, times
@@ -117,6 +117,11 @@ class AutoBudget:
         return self.epsilon + self.answers
 
     @property
+    def five(self) -> Fraction:
+        """ε of one record of a unit, where five answers take the place of the buckets and of other answers."""
+        return of_each_member(Privacy(epsilon=self.whole, delta=0), self.most).epsilon
+
+    @property
     def for_answers(self) -> Fraction:
         """ε of the answers where there are too few records for buckets: all but what counting the records cost."""
         return self.answers + self.epsilon * (1 - COUNT_SHARE)
@@ -186,7 +191,7 @@ class Auto:
     @property
     def too_few(self) -> bool:
         """True if there are too few records for any answer, judged by ``records_about``."""
-        return self.seen * self.budget.each < FEW
+        return self.seen * self.budget.five < FEW
 
     @property
     def chosen(self) -> bool:
@@ -239,6 +244,13 @@ class Auto:
             return ()
         found = edges_from(self.spans, self.leaf_counts, self.shares, steps_of(self.kind, self.column.scale))
         return tuple(cuts_of(self.column.scale, found))
+
+    def gave_five(self, asked: Asked) -> bool:
+        """Return True if answers are the five that took the place of buckets, from the same number of records."""
+        (result, *groups) = asked.results.values()
+        seen = None if result.levels is None else result.levels.records_about
+        same = not self.chosen and not groups and seen == self.seen
+        return same and asked.wanted == FIVE and asked.budget.epsilon == self.budget.whole
 
     def partition(self, bounds: tuple[Fraction, Fraction] | None, outside: Outside) -> OpenEdges:
         """Return the buckets between these edges."""

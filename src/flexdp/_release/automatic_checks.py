@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import flag
 from flexdp._core.text import safe_repr
-from flexdp._release.asking import ends_of
+from flexdp._release.asking import asks, ends_of
 from flexdp._release.spec import Spec
 from flexdp.buckets.exact import Exact
 from flexdp.errors import InputError, P
@@ -36,7 +36,7 @@ def chooses_buckets(spec: Spec, options: Mapping[str, Any]) -> bool:
     Beside ``ask`` they are chosen if δ is positive, which is not known yet; by groups they are not. Several columns
     without buckets, texts and booleans are counted value by value.
     """
-    if options.get("ask") is not None and spec.by:
+    if asks(options.get("ask")) and spec.by:
         return False
     return spec.ordered and all(options.get(name) is None for name in _BUCKETS) and not options.get("exact")
 

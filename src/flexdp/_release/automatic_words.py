@@ -7,7 +7,9 @@ from fractions import Fraction
 
 from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import plural, thousands
+from flexdp._release.asked import Asked
 from flexdp._release.asked_sentences import counted
+from flexdp._release.asking import BOTH_ENDS
 from flexdp._release.automatic import Auto
 from flexdp._release.ranges import joined, outward
 from flexdp._release.sentences import short_name
@@ -24,46 +26,48 @@ HOW_BUCKETS_ARE_CHOSEN = (
 )
 
 
-def how_chosen(spec: Spec, auto: Auto) -> tuple[str, ...]:
+def how_chosen(spec: Spec, auto: Auto, asked: Asked | None) -> tuple[str, ...]:
     """Return how the buckets were chosen and with how much of ε; or why there are none."""
     if auto.chosen:
-        return (_division(auto),)
+        return (_division(auto, asked),)
     if spec.by:
         return (f"{_capital(too_few_for_groups(spec, auto))}.",)
-    if auto.budget.answers:
-        return (f"{_few(spec, auto, FEW_FOR_BARS, 'buckets')}; the answers asked for got the rest of ε.",)
+    if asked is not None and not auto.gave_five(asked):
+        return (f"{_few(spec, auto, 'buckets')}; the answers asked for got the rest of ε.",)
     if auto.too_few:
-        return (f"{_few(spec, auto, FEW)}.",)
-    return (f"{_few(spec, auto, FEW_FOR_BARS, 'buckets')}; five answers instead.",)
+        return (f"{_few(spec, auto, None)}.",)
+    return (f"{_few(spec, auto, 'buckets')}; five answers instead.",)
 
 
-def _division(auto: Auto) -> str:
+def _division(auto: Auto, asked: Asked | None) -> str:
     """What part of ε went where."""
     budget = auto.budget
+    answers = "minimum and maximum" if asked is not None and asked.wanted == BOTH_ENDS else "the answers asked for"
     part = budget.epsilon / budget.whole
     told = f"Buckets were chosen privately with {_percent(auto.share * part)} of ε"
     counts = _percent((1 - auto.share) * part)
     if not budget.answers:
         return f"{told}; {counts} went into the counts."
-    return f"{told}; {counts} went into the counts and {_percent(1 - part)} into the answers asked for."
+    return f"{told}; {counts} went into the counts and {_percent(1 - part)} into {answers}."
 
 
 def too_few_for_groups(spec: Spec, auto: Auto) -> str:
     """Return why there are no buckets by group, as part of a sentence."""
-    told = _few(spec, auto, FEW_FOR_BARS, f"buckets by {joined([short_name(name) for name in spec.by])}")
+    told = _few(spec, auto, f"buckets by {joined([short_name(name) for name in spec.by])}")
     return f"{told[:1].lower()}{told[1:]}"
 
 
-def _few(spec: Spec, auto: Auto, least: int, what: str = "any answer") -> str:
-    """About how many there are, how many are needed, and what ε would do."""
+def _few(spec: Spec, auto: Auto, what: str | None) -> str:
+    """About how many there are, how many are needed for buckets or for any answer, and what ε would do."""
     budget = auto.budget
-    needed = math.ceil(least / budget.each)
+    least, each = (FEW, budget.five) if what is None else (FEW_FOR_BARS, budget.each)
+    needed = math.ceil(least / each)
     told = (
-        f"About {counted(spec, auto.records_about)}: too few for {what} at ε = {number_text(budget.whole)} "
-        f"(about {thousands(needed)} are needed"
+        f"About {counted(spec, auto.records_about)}: too few for {what or 'any answer'} at "
+        f"ε = {number_text(budget.whole)} (about {thousands(needed)} are needed"
     )
     if auto.seen > 0:
-        enough = budget.whole * least / (auto.seen * budget.each)
+        enough = budget.whole * least / (auto.seen * each)
         told += f", or about ε = {outward(enough, 2, up=True)} for so many"
     return f"{told})"
 

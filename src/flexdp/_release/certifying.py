@@ -31,7 +31,7 @@ def certificate_of(
     if budget is None or reader is None:
         certain = () if asked is None else asked_certainties(asked)
         return Certificate(promises=(str(privacy), *conditions, *certain), evidence=None, asked=proof)
-    chosen = () if auto is None else how_chosen(spec, auto)
+    chosen = () if auto is None else how_chosen(spec, auto, asked)
     return Certificate(
         promises=(str(privacy), *promises(spec, reader, chosen)),
         evidence=budget.bars.certify(),

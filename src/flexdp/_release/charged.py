@@ -20,6 +20,7 @@ from flexdp._core.domains import EPSILON, PURE_DELTA, flag, instance, path_text
 from flexdp._core.exact import Number, exact
 from flexdp._core.text import plain_scalar
 from flexdp._release.about import DECLARED
+from flexdp._release.asking import asks_nothing
 from flexdp._release.automatic import AutoBudget
 from flexdp._release.published import Release
 from flexdp._release.run import Request
@@ -66,8 +67,10 @@ def identity(request: Request, budget: Mapping[str, Any]) -> dict[str, Any] | No
     """Return the public parameters of a request in one form; None where they have none: it is never repeated."""
     given = {**request.parameters, **budget}
     question = request.questions[0]
-    if question.wanted is not None:
+    if question.wanted is not None and not question.unasked:
         given["ask"] = list(question.wanted.words)
+    elif asks_nothing(given.get("ask")):
+        given["ask"] = []
     try:
         plain = {
             name: _plain(name, value) for name, value in given.items() if value is not None and name not in DECLARED

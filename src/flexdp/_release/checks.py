@@ -16,7 +16,7 @@ from flexdp._core.domains import Domain, choice
 from flexdp._core.exact import Number, exact, root_up
 from flexdp._release.about import declared_about
 from flexdp._release.asked_checks import check_ask
-from flexdp._release.asking import Wanted
+from flexdp._release.asking import BOTH_ENDS, Wanted, asks, asks_nothing
 from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_points, refuse_unread
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
 from flexdp._release.filters import named_columns, record_filter, with_other
@@ -50,6 +50,7 @@ class Prepared:
     wanted: Wanted | None = None
     bucketed: bool = True
     automatic: bool = False
+    unasked: bool = False  # the answers are those that come with automatic buckets
 
     def has_buckets(self, delta: Number) -> bool:
         """Return True if the release has buckets; automatic ones beside asked answers need a positive δ."""
@@ -103,7 +104,16 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
     automatic = chooses_buckets(spec, options)
     if automatic:
         check_automatic(table, counting, spec)
-    return Prepared(table=table, counting=counting, spec=spec, wanted=asked, bucketed=bucketed, automatic=automatic)
+    unasked = automatic and asked is None and not spec.by and not asks_nothing(options.get("ask"))
+    return Prepared(
+        table=table,
+        counting=counting,
+        spec=spec,
+        wanted=BOTH_ENDS if unasked else asked,
+        bucketed=bucketed,
+        automatic=automatic,
+        unasked=unasked,
+    )
 
 
 def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool) -> list[Axis]:
@@ -123,7 +133,7 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
     for place, column in enumerate(declared):
         own = {name: values[place] for name, values in given.items()}
         asked = own.pop("kind")
-        needs_order = options.get("ask") is not None or any(value is not None for value in own.values())
+        needs_order = asks(options.get("ask")) or any(value is not None for value in own.values())
         refuse_unread(column, asked, options, bucketed=needs_order, several=len(declared) > 1)
         kind = reading(column, asked, bucketed=needs_order)
         if beta is not None and kind == "integer":  # as many as fit; one alone is not moved at all

@@ -32,7 +32,7 @@ def released_automatically(question: Prepared, budget: AutoBudget) -> Release:
     """Choose buckets, count in them and thin; or give five answers, or none, where there are too few records.
 
     Answers that are asked for as well are drawn from the same records. Where there are too few records for buckets,
-    they take the place of the five and get what is left of the budget.
+    they get what is left of the budget, or five answers where nothing was asked.
 
     The records that count are read once; only units that may count in several buckets are counted by a second
     statement, with the same salt.
@@ -100,7 +100,7 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
             steps=steps_of(spec.kinds[0], column.scale),
             ends=column.ends,
             divide=budget.divided,
-            five=not spec.by and question.wanted is None,
+            five=budget.five if not spec.by and (question.wanted is None or question.unasked) else False,
         )
         whole = ranks.whole()
         chosen = run(program, whole, Bits()).value
@@ -132,7 +132,7 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
 def _asked(question: Prepared, auto: Auto, ranks: Ranks) -> Asked | None:
     """Draw the answers that were asked for beside the buckets; without buckets, with what these leave."""
     budget, wanted = auto.budget, question.wanted
-    if wanted is None:
+    if wanted is None or not budget.answers or (question.unasked and not auto.chosen):
         return None
     own = AskedBudget(budget.answers if auto.chosen else budget.for_answers, budget.most)
     drawn = answer(wanted, own.parts(wanted), auto.column, ranks, Bits())
@@ -155,10 +155,10 @@ def _without_buckets(question: Prepared, auto: Auto, chosen: Automatic, column: 
     if levels is None:
         from flexdp.sharp.answers import Answered
 
-        levels = Answered(scale=column.scale, epsilon=auto.budget.each, records_about=chosen.records_about)
+        levels = Answered(scale=column.scale, epsilon=auto.budget.five, records_about=chosen.records_about)
     asked = Asked(
         wanted=FIVE,
-        budget=AskedBudget(auto.budget.epsilon, auto.budget.most),
+        budget=AskedBudget(auto.budget.whole, auto.budget.most),
         column=column,
         results={(): Result(levels=levels)},
     )

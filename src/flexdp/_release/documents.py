@@ -6,7 +6,7 @@ from typing import Any
 
 from flexdp._release.asked import Asked
 from flexdp._release.asked_json import asked_in, read_asked, write_asked
-from flexdp._release.automatic import FIVE, Auto
+from flexdp._release.automatic import Auto
 from flexdp._release.automatic_json import auto_in, read_auto, write_auto
 from flexdp._release.json import read, write
 from flexdp._release.spec import Spec
@@ -60,11 +60,8 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
 def _of_one_run(auto: Auto, asked: Asked | None, *, by: bool) -> bool:
     """Return True if the answers are those asked for, or five in place of buckets; or there are to be none."""
     budget = auto.budget
-    if budget.answers:
-        epsilon = budget.answers if auto.chosen else budget.for_answers
-        return asked is not None and not by and asked.budget.epsilon == epsilon
-    if asked is None or auto.chosen or by:
-        return asked is None and (auto.chosen or by)
-    (result,) = asked.results.values()
-    seen = None if result.levels is None else result.levels.records_about
-    return asked.wanted == FIVE and asked.budget.epsilon == budget.epsilon and seen == auto.seen
+    if asked is None:
+        return not budget.answers and (auto.chosen or by)
+    epsilon = budget.answers if auto.chosen else budget.for_answers
+    own = bool(budget.answers) and asked.budget.epsilon == epsilon
+    return not by and (own or auto.gave_five(asked))

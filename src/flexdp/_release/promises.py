@@ -42,8 +42,8 @@ PUBLISHED = (
     "Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere."
 )
 PUBLISHED_WITH_ANSWERS = (
-    "Published with differential privacy: every bucket lost a few records at random. Answers that were asked for were "
-    "drawn separately, with noise, and need not occur in the data."
+    "Published with differential privacy: every bucket lost a few records at random. Some answers were drawn "
+    "separately, with noise, and need not occur in the data."
 )
 LONGEST_WHERE = 10_000  # characters: all of it
 ABOUT = (
@@ -275,7 +275,7 @@ def how_to_read(spec: Spec, max_drop: int, *, asked: bool = False) -> list[str]:
     )
     if asked:
         extremes = (
-            "An answer that was asked for is an estimate: it was drawn at random near the exact one, and need not "
+            "An answer that was drawn separately is an estimate: it lies at random near the exact one, and need not "
             "occur in the data. How many records it may be off by is said beside it."
         )
     spot = "bucket" if len(spec.columns) == 1 else "cell"

@@ -227,7 +227,7 @@ class Release(Readable, Exported):
     def conditions(self) -> tuple[str, ...]:
         """The conditions that all answers share: which records count, and how often."""
         listed = () if self.asked is None else listing_conditions(self.spec, self.asked)
-        chosen = () if self.auto is None else how_chosen(self.spec, self.auto)
+        chosen = () if self.auto is None else how_chosen(self.spec, self.auto, self.asked)
         if self.auto is not None and self.auto.chosen:
             chosen += (f"Each count is {self._words.too_low} and never too high.",)
         return (*conditions(self.spec, bucketed=self.budget is not None), *listed, *chosen)

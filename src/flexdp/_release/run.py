@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from flexdp._core.domains import DELTA, Domain, sequence
+from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
 from flexdp._core.exact import Number, exact
 from flexdp._core.forks import inside_release
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of
-from flexdp._release.asking import AskedBudget
+from flexdp._release.asking import AskedBudget, ends_of, share_of_ends
 from flexdp._release.automatic import AutoBudget
 from flexdp._release.checks import Prepared
 from flexdp._release.choosing import automatic_query, released_automatically
@@ -42,7 +42,8 @@ class Request:
     """A release that was checked against everything declared and has read no record yet.
 
     ``questions`` has one count, or one for each column that is released separately; ``budgets`` follow once they are
-    known, and ``asked`` is the budget of the answers that were asked for. ``parameters`` are those that were given.
+    known, and ``asked`` is the budget of the answers that were asked for, which that of automatic buckets includes.
+    ``parameters`` are those that were given.
     """
 
     questions: tuple[Prepared, ...]
@@ -86,45 +87,38 @@ class Request:
         self, epsilon: Number, delta: Number, *, certify: Number | None = None, split: Sequence[Number] | None = None
     ) -> Request:
         """Return the request with its noise made; a budget that no noise can meet is refused here."""
-        most = [each.spec.max_buckets_per_unit for each in self.questions]
-        if self.questions[0].wanted is not None:
+        if self.separately:
+            parts = divided(Budget(epsilon, delta).privacy(), _shares(split, len(self.questions)))
+            budgets = [
+                _budget(question, part.epsilon, part.delta, certify)
+                for question, part in zip(self.questions, parts, strict=True)
+            ]
+            return replace(self, budgets=tuple(budgets))
+        (each,) = self.questions
+        if (each.wanted is None or each.unasked) and not exact("delta", delta):
+            _WITH_BUCKETS.check(delta)
+        if each.wanted is not None and not (each.automatic and each.has_buckets(delta)):
             return self._with_answers(epsilon, delta, certify=certify, split=split)
-        if not self.separately:
-            if split is not None:
-                raise InputError(
-                    "split", ("needs ", P("separately", True), ", with several columns to share the budget")
-                )
-            if not exact("delta", delta):
-                _WITH_BUCKETS.check(delta)
-            return replace(self, budgets=(_budget(self.questions[0], epsilon, delta, most[0], certify),))
-        whole = Budget(epsilon, delta)
-        parts = divided(whole.privacy(), _shares(split, len(self.questions)))
-        budgets = [
-            _budget(question, part.epsilon, part.delta, k, certify)
-            for question, part, k in zip(self.questions, parts, most, strict=True)
-        ]
-        return replace(self, budgets=tuple(budgets))
+        if each.wanted is None and split is not None:
+            raise InputError("split", ("needs ", P("separately", True), ", with several columns to share the budget"))
+        return replace(self, budgets=(_budget(each, epsilon, delta, certify, split),))
 
     def _with_answers(
         self, epsilon: Number, delta: Number, *, certify: Number | None, split: Sequence[Number] | None
     ) -> Request:
-        """Share a budget between buckets, if there are any, and the answers that were asked for."""
+        """Share a budget between buckets that were given, if there are any, and the answers that were asked for."""
         (each,) = self.questions
         assert each.wanted is not None
         bars, own = budgets_of(
-            each.wanted, each.spec, epsilon, delta, bucketed=each.has_buckets(delta), certify=certify, split=split
+            each.wanted, each.spec, epsilon, delta, bucketed=each.bucketed, certify=certify, split=split
         )
-        if bars is None:
-            return replace(self, budgets=(), asked=own)
-        if each.automatic:
-            chosen = AutoBudget.checked(*bars, most=own.most, certify=certify, answers=own.epsilon)
-            return replace(self, budgets=(chosen,), asked=own)
-        return replace(self, budgets=(Budget(*bars, most=own.most, certify=certify),), asked=own)
+        kept = () if bars is None else (Budget(*bars, most=own.most, certify=certify),)
+        return replace(self, budgets=kept, asked=own)
 
     @inside_release()
     def run(self) -> Release | Releases:
         """Count, thin and publish: a Release, or Releases of separate columns."""
-        if self.asked is not None and not any(isinstance(own, AutoBudget) for own in self.budgets):
+        if self.asked is not None:
             return self._answered(self.asked)
         pairs = list(zip(self.questions, self.budgets, strict=True))
         counted = iter(_bars([(each, budget) for each, budget in pairs if isinstance(budget, Budget)]))
@@ -173,11 +167,27 @@ class Request:
 
 
 def _budget(
-    question: Prepared, epsilon: Number, delta: Number, most: int, certify: Number | None
+    question: Prepared,
+    epsilon: Number,
+    delta: Number,
+    certify: Number | None,
+    split: Sequence[Number] | None = None,
 ) -> Budget | AutoBudget:
-    if question.automatic:
+    """Make the budget of buckets; that of automatic ones includes the answers beside them."""
+    most = question.spec.max_buckets_per_unit
+    if not question.automatic:
+        return Budget(epsilon, delta, most=most, certify=certify)
+    if question.wanted is None:
         return AutoBudget.checked(epsilon, delta, most=most, certify=certify)
-    return Budget(epsilon, delta, most=most, certify=certify)
+    if split is None and question.unasked:
+        bounded = ends_of(question.spec.partitions[0]).low is not None
+        share = share_of_ends(EPSILON.check(epsilon), most=most, bounded=bounded)
+        if not share:
+            return AutoBudget.checked(epsilon, delta, most=most, certify=certify)
+        split = (1 - share, share)
+    bars, own = budgets_of(question.wanted, question.spec, epsilon, delta, bucketed=True, certify=certify, split=split)
+    assert bars is not None
+    return AutoBudget.checked(*bars, most=most, certify=certify, answers=own.epsilon)
 
 
 def _salted(counting: Counting) -> Counting:

@@ -9,6 +9,7 @@ from flexdp._core.domains import flag, pairs, sequence, text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp._release.api import FILE_OPTIONS, Options, Releases, Request, prepare, spelled_out
+from flexdp._release.asking import asks
 from flexdp._release.charged import paid_by, payer_of, run_paid
 from flexdp._release.columns import named_column
 from flexdp.buckets.base import Kind
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from flexdp.tables.declared import Column
 
 __all__ = ["prepare_summary", "summary"]
-
-_NOT_FOR_ALL = ("ask", "beta")
 
 
 @spelled_out
@@ -98,8 +97,8 @@ def summary(
 
 def prepare_summary(source: Any, columns: Any = None, *, skip: Any = None, **options: Any) -> Request:
     """Choose the columns of a summary and check everything; no record is read."""
-    for name in _NOT_FOR_ALL:
-        if options.get(name) is not None:
+    for name, given in (("ask", asks(options.get("ask"))), ("beta", options.get("beta") is not None)):
+        if given:
             raise InputError(name, "does not fit a summary", remedy="Release that column by itself.")
     if isinstance(columns, Mapping):
         if options.get("kind") is not None:

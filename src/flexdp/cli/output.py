@@ -62,7 +62,7 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     points = any(len(question.spec.columns) > 1 for question in request.questions)
     unordered = points or kinds & {"text", "boolean"}
     asked = request.questions[0].wanted
-    if asked is not None:
+    if asked is not None and not request.questions[0].unasked:
         listed = list(dict.fromkeys((*asked.words, *words)))
         if not request.budgets and len(listed) > len(asked.words):
             rule = f": {safe_repr(listed[-1])} was not asked for, and without buckets nothing can be read off"

@@ -160,9 +160,8 @@ def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
 
 def _warn(request: Any) -> None:
     """Warn of choices that protect little; they are carried out all the same."""
-    epsilon, delta = (sum(getattr(budget, name) for budget in request.budgets) for name in ("epsilon", "delta"))
-    epsilon += 0 if request.asked is None else request.asked.epsilon
-    delta += 0 if request.asked is None else request.asked.delta
+    spent = [each.privacy() for each in (*request.budgets, request.asked) if each is not None]
+    epsilon, delta = (sum(getattr(privacy, name) for privacy in spent) for name in ("epsilon", "delta"))
     if epsilon > LARGE_EPSILON:
         click.echo(
             f"Warning: --epsilon {number_text(epsilon)} is above {LARGE_EPSILON} and gives little privacy protection.",

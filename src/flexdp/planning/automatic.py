@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from flexdp._core.exact import exact_text, number_text
 from flexdp._core.text import plural, thousands
-from flexdp._release.asking import ends_of, scale_of
+from flexdp._release.asking import BOTH_ENDS, ends_of, scale_of, share_of_ends
 from flexdp.buckets.exact import Exact
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import Phrase
 from flexdp.guarantees import Privacy
+from flexdp.planning.answers import AskedOutlook
+from flexdp.planning.bounds import AskedOption
 from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import FAR, LADDER, Option, curve_steps
 from flexdp.planning.trials import Sample, column_words, trial_bits
@@ -121,12 +123,30 @@ class AutomaticOutlook:
     def _each(self, epsilon: Fraction) -> Privacy:
         return of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
 
-    def shares(self, epsilon: Fraction) -> Shares | None:
-        """Return the division of the budget at one ε; None where there are too few records for buckets."""
-        each = self._each(epsilon)
-        if self.records * each.epsilon < _FEW_FOR_BARS:
+    def ends_share(self, epsilon: Fraction) -> Fraction:
+        """Return the share of ε for the minimum and the maximum; groups have none."""
+        if self.groups.by:
+            return Fraction(0)
+        return share_of_ends(self._each(epsilon).epsilon, bounded=self.buckets.bounds is not None)
+
+    def ends(self, epsilon: Fraction) -> AskedOption | None:
+        """Return the bounds of minimum and maximum at one ε; None where there are none."""
+        share = self.ends_share(epsilon)
+        if not share:
             return None
-        return shares(self.records, each.epsilon, each.delta)
+        asked = AskedOutlook(asked=BOTH_ENDS, buckets=self.buckets, records=self.records, releases=self.releases)
+        return asked.option(epsilon * share)
+
+    def _bucketing(self, epsilon: Fraction) -> Fraction:
+        """ε of the buckets of one release: what the ends leave."""
+        return self._each(epsilon).epsilon * (1 - self.ends_share(epsilon))
+
+    def shares(self, epsilon: Fraction) -> Shares | None:
+        """Return the division of the buckets' budget at one ε; None where there are too few records for them."""
+        own = self._bucketing(epsilon)
+        if self.records * own < _FEW_FOR_BARS:
+            return None
+        return shares(self.records, own, self._each(epsilon).delta)
 
     def lost(self, divided: Shares) -> float:
         """Return the share of the records that is left out where all B buckets of G groups are full: GB·(q − 1)/2n."""
@@ -174,7 +194,7 @@ class AutomaticOutlook:
             cells = ["–", "–", "–", "–", "–"]
             if divided is not None:
                 cells = [
-                    f"{number_text(100 * divided.share)}%",
+                    f"{float(100 * divided.share * (1 - self.ends_share(epsilon))):.2g}%",
                     str(divided.levels),
                     f"≤ {divided.most_buckets}",
                     thousands(divided.reach - 1),
@@ -192,7 +212,7 @@ class AutomaticOutlook:
         if self.sample is None:
             return None
         each = self._each(epsilon)
-        return _tried(self.sample, self.buckets, each.epsilon, each.delta, self.seed)
+        return _tried(self.sample, self.buckets, self._bucketing(epsilon), each.delta, self.seed)
 
     def notes(self, chosen: Fraction | None) -> list[str]:
         """Return what the columns mean, and the result of the trials at the chosen ε."""
@@ -200,6 +220,13 @@ class AutomaticOutlook:
             "Edges are chosen privately with a part of ε. A bucket loses at most what is stated and half of it on "
             "average; the share left out is that of as many full buckets."
         ]
+        ends = None if chosen is None or self.shares(chosen) is None else self.ends(chosen)
+        if chosen is not None and ends is not None:
+            most = max(each.bound or 0 for each in ends.bounds)
+            told.append(
+                f"Minimum and maximum get {_percent(float(self.ends_share(chosen)))} of ε: at most "
+                f"{plural(most, 'record', thousands)} beyond each, with 95% probability."
+            )
         found = None if chosen is None else self.expected(chosen)
         return told if found is None else [*told, str(found)]
 
@@ -224,7 +251,7 @@ class AutomaticOutlook:
             ]
         about = plural(self.records, "record", thousands)
         each = self._each(chosen).epsilon
-        needed = thousands(math.ceil(_FEW_FOR_BARS / each))
+        needed = thousands(math.ceil(_FEW_FOR_BARS / self._bucketing(chosen)))
         if self.groups.by:
             return [f"{about} are too few for buckets at this ε: about {needed} are needed."]
         if self.records * each < _FEW:
@@ -248,7 +275,8 @@ class AutomaticOutlook:
                 options.append(
                     {
                         "epsilon": exact_text(epsilon),
-                        "share": exact_text(divided.share),
+                        "share": exact_text(divided.share * (1 - self.ends_share(epsilon))),
+                        "share_of_ends": exact_text(self.ends_share(epsilon)),
                         "levels": divided.levels,
                         "q": divided.reach,
                         "most_buckets": divided.most_buckets,

@@ -215,7 +215,7 @@ def choose_buckets(
     divide: Callable[[int, Fraction, Fraction], Shares | None] = shares,
     few: int = FEW,
     few_for_bars: int = FEW_FOR_BARS,
-    five: bool = True,
+    five: Fraction | bool = True,
 ) -> Program[Automatic]:
     """Return the program that chooses automatic buckets, without their bars: (sε, 0)-private, or ε with five answers.
 
@@ -231,8 +231,9 @@ def choose_buckets(
         Public bounds; the column's values must have been clamped to them.
     rules, tree_rules, divide, few, few_for_bars : optional
         Public constants; others than the defaults are for enumeration on small data, and for units.
-    five : bool, optional
-        Give five answers where there are too few records for bars; if not, none.
+    five : Fraction or bool, optional
+        Give five answers where there are too few records for bars; if not, none. A number is ε of everything where it
+        comes to that, at least ``epsilon``: what other answers would have got is theirs.
 
     Returns
     -------
@@ -266,24 +267,25 @@ class _Plan:
         few: int,
         few_for_bars: int,
         *,
-        five: bool,
+        five: Fraction | bool,
     ) -> Program[Automatic]:
         epsilon = self.epsilon
         reply: Reply = yield Request()
         counting = NoisyCount(epsilon=epsilon * self.rules.count_share)
         seen: int = yield Draw(counting, reply.total, "records", stage="records")
         published = Automatic(scale=self.scale, epsilon=epsilon, delta=self.delta, records_about=seen)
-        if seen * epsilon < few:
+        whole = epsilon if isinstance(five, bool) else five
+        if seen * whole < few:
             return published
         divided = divide(seen, epsilon, self.delta) if seen * epsilon >= few_for_bars else None
         if divided is not None:
             return (yield from self.chosen(published, divided))
         if not five:
             return published
-        left = epsilon * (1 - self.rules.count_share)
+        left = whole * (1 - self.rules.count_share)  # the count took no more than its share of this
         rules = replace(self.rules, few=0)
         answered = yield from ask_several(FIVE, left, self.scale, rules=rules, ends=self.ends, records_about=seen)
-        return replace(published, five=replace(answered, epsilon=epsilon))
+        return replace(published, five=replace(answered, epsilon=whole))
 
     def chosen(self, published: Automatic, divided: Shares) -> Program[Automatic]:
         """The tree, its leaf counts, and the edges that follow from them."""

@@ -36,6 +36,7 @@ _WHY = {
     "number of buckets": "about, chosen from the data, privately",
     "left out on average": "of all records",
 }
+_LOST = "Records lost against privacy"
 _WIDE, _BESIDE, _NARROW = 640, 540, 340  # pictures are drawn in both widths; the style sheet shows one
 
 
@@ -87,14 +88,13 @@ def _result(entries: Entries, advice: Advice) -> str:
 
 
 def _curve(advice: Advice, document: dict[str, Any]) -> str:
-    """The picture of the losses; asked answers lose nothing."""
-    if advice.sharp is not None and advice.sharp.pure:
-        return f"<p>{prose(advice.heading)}</p>"
+    """The picture of the losses, or of the errors of asked answers, which lose nothing."""
+    title = "Accuracy against privacy" if advice.sharp is not None and advice.sharp.pure else _LOST
     drawn = _twice(
         lambda name, width: tradeoff(document, name=name, alone=False, width=width, height=280), "curve", 540
     )
     caption = f"<figcaption>{prose(advice.heading)}</figcaption>"
-    return f"<figure><h2>Records lost against privacy</h2>{drawn}{caption}</figure>"
+    return f"<figure><h2>{title}</h2>{drawn}{caption}</figure>"
 
 
 def _said(advice: Advice) -> str:

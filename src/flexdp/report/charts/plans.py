@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from flexdp._core.domains import flag, integer
 from flexdp._core.exact import upper_text
@@ -22,6 +22,8 @@ def tradeoff(
     document: str | Mapping[str, Any], *, name: str = "p", alone: bool = True, width: int = 640, height: int = 300
 ) -> str:
     """Draw a plan as SVG: the most records that a bucket loses against ε, on logarithmic scales.
+
+    Of asked answers, which lose nothing, it draws how many records they may be off by.
 
     Parameters
     ----------
@@ -56,18 +58,17 @@ def tradeoff(
     )
     try:
         plan = json.loads(document) if isinstance(document, str) else document
-        options, limit, delta = plan["options"], plan["target"]["max_drop"], str(plan["delta"])
+        limit, delta = plan["target"]["max_drop"], str(plan["delta"])
+        told = _ANSWERS if "asked" in plan else _BUCKETS
+        dots = _bounds(plan["asked"]["options"]) if "asked" in plan else _drops(plan["options"])
         points = [(float(epsilon), int(drop)) for epsilon, drop in plan["curve"]]
-        dots = [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
+        points = points or [(float(epsilon), most) for epsilon, most, _ in dots if "asked" in plan]
     except Exception:  # noqa: BLE001  (a document may be anything)
         raise InputError("document", "must be the JSON of a plan, as Advice.to_json() writes it") from None
     drops = [drop for _, drop in points] + [drop for _, drop, _ in dots]
     losses = [epsilon for epsilon, _ in points] + [float(epsilon) for epsilon, _, _ in dots]
     if not losses:
-        words = "Every common ε loses too many records per bucket."
-        return picture(
-            width, 70, "Privacy against records lost", words, [text(width / 2, 40, words)], name=name, alone=alone
-        )
+        return picture(width, 70, told.title, told.nothing, [text(width / 2, 40, told.nothing)], name=name, alone=alone)
     left, right, top, bottom = 58.0, width - 18.0, 24.0, height - 44.0
     across = Scale(math.log(min(losses)), math.log(max(losses)), left, right)
     up = Scale(math.log(max(1, min(drops)) / 1.3), math.log(max(drops) * 1.2), bottom, top)
@@ -93,7 +94,7 @@ def tradeoff(
         kind, size = ("now", 6) if chosen else ("dot", 3.5)
         body.append(f'<circle class="{kind}" cx="{coordinate(x)}" cy="{coordinate(y)}" r="{size}"/>')
         if chosen:
-            words = f"ε = {upper_text(epsilon, 6)}: at most {thousands(drop)} lost"
+            words = f"ε = {upper_text(epsilon, 6)}: at most {thousands(drop)} {told.verb}"
             room = x + 12 + 7 * len(words) < right  # the curve falls: above and to the right of a point is free
             body.append(
                 text(
@@ -105,10 +106,48 @@ def tradeoff(
                 )
             )
     body.append(text((left + right) / 2, height - 8, "ε, logarithmic scale: less privacy to the right", kind="s"))
-    body.append(text(left, 13, "most records lost per bucket, logarithmic scale", anchor="start", kind="s"))
-    said = "; ".join(f"ε = {option['epsilon']}: {option['max_drop']}" for option in options)
-    words = f"The most records lost per bucket, by ε, at δ = {delta}: {said}."
-    return picture(width, height, "Privacy against records lost", words, body, name=name, alone=alone)
+    body.append(text(left, 13, f"{told.axis}, logarithmic scale", anchor="start", kind="s"))
+    said = "; ".join(f"ε = {upper_text(epsilon, 6)}: {drop}" for epsilon, drop, _ in dots)
+    words = f"The {told.axis}, by ε, at δ = {delta}: {said}."
+    return picture(width, height, told.title, words, body, name=name, alone=alone)
+
+
+class _Told(NamedTuple):
+    """The words of a picture: its title, its axis, what happens to records, and what is said without points."""
+
+    title: str
+    axis: str
+    verb: str
+    nothing: str
+
+
+_BUCKETS = _Told(
+    "Privacy against records lost",
+    "most records lost per bucket",
+    "lost",
+    "Every common ε loses too many records per bucket.",
+)
+_ANSWERS = _Told(
+    "Privacy against accuracy",
+    "records off, at most, with 95% probability",
+    "off",
+    "At every common ε there are too few records, or the error is not counted in records.",
+)
+
+
+def _drops(options: list[dict[str, Any]]) -> list[tuple[Fraction, int, bool]]:
+    """Each ε, the most that a bucket loses, and if it is the chosen one."""
+    return [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
+
+
+def _bounds(options: list[dict[str, Any]]) -> list[tuple[Fraction, int, bool]]:
+    """Each ε with an answer, the most records that any of the answers is off by, and if it is the chosen one."""
+    found = []
+    for option in options:
+        bounds = [int(answer["bound"]) for answer in option["answers"] if answer["bound"] is not None]
+        if bounds:
+            found.append((Fraction(option["epsilon"]), max(1, *bounds), bool(option["chosen"])))
+    return found
 
 
 def _powers(low: float, high: float) -> list[float]:
