@@ -88,15 +88,23 @@ def test_automatic_buckets() -> None:
     advice = plan(epsilon=1, delta="1e-6", records_about=1e5)
     assert isinstance(advice.sharp, AutomaticOutlook)
     divided = advice.sharp.shares(Fraction(1))
-    assert divided == shares(100_000, Fraction(1), Fraction("1e-6"))
+    assert divided == shares(100_000, Fraction(2, 3), Fraction("1e-6"))  # a third is for minimum and maximum
     assert advice.sharp.lost(divided) == divided.most_buckets * (divided.reach - 1) / 2 / 100_000
     assert advice.chosen.max_drop == divided.reach - 1 and advice.expected is None
     row = next(row for row in advice.table()[1] if row[0])
-    assert row[1:6] == ["1", "16%", "5", "≤ 50", "31"]
+    assert row[1:6] == ["1", "11%", "5", "≤ 42", "46"]
     document = advice.document()
     assert document["automatic"]["options"][4] == {
-        "epsilon": "1", "share": "0.16", "levels": 5, "q": 32, "most_buckets": 50, "left_out": 0.00775
+        "epsilon": "1", "share": "17/150", "share_of_ends": "1/3", "levels": 5, "q": 47, "most_buckets": 42,
+        "left_out": 0.00966
     }  # fmt: skip
+    ends = plan(epsilon="1/3", ask=["min", "max"], records_about=10**5).sharp.option(Fraction(1, 3)).bounds
+    most = max(each.bound or 0 for each in ends)
+    assert (
+        f"Minimum and maximum get 33% of ε: at most {most} records beyond each, with 95% probability." in advice.notes
+    )
+    bounded = plan(epsilon=1, delta="1e-6", records_about=1e5, bounds=(0, 9))
+    assert bounded.sharp.shares(Fraction(1)) == shares(100_000, Fraction(1), Fraction("1e-6"))
     assert plan(epsilon=1, records_about=10**5).delta_origin == "proposed"
     halves = plan(epsilon=2, delta="2e-6", records_about=10**5, releases=2)
     assert halves.sharp.shares(Fraction(2)) == divided and "--epsilon 1 --delta 1e-06" in halves.command

@@ -51,7 +51,7 @@ def checked(release: Any) -> Release:
     auto = auto_of(release)
     assert Release.from_json(release.to_json()) == release
     jsonschema.validate(json.loads(release.to_json()), SCHEMA)
-    assert release.privacy.epsilon == auto.budget.epsilon and release.privacy.delta == auto.budget.delta
+    assert release.privacy.epsilon == auto.budget.whole and release.privacy.delta == auto.budget.delta
     assert release.to_html() and release._repr_html_() and str(release.certificate()) and repr(release)
     if not auto.chosen:
         assert release.budget is None and not len(release.cells)
@@ -136,19 +136,51 @@ def test_nothing_but_epsilon_and_delta_is_needed(bits: Any) -> None:  # noqa: AR
     values = delays()
     release = checked(flexdp.release(values, **SPEND))
     auto = auto_of(release)
-    found = shares(auto.records_about, Fraction(1), Fraction(1, 10**6))
+    found = shares(auto.records_about, Fraction(2, 3), Fraction(1, 10**6))
     assert found is not None and auto.share == found.share and auto.levels == found.levels
     counts = np.bincount(release.partition.locate(values), minlength=release.partition.count)  # type: ignore[union-attr]
     lost = counts[release.bars.keys] - release.bars.counts
     assert (lost >= 0).all() and (lost <= release.max_drop).all()
     assert release.bars.size > 0.96 * len(values)
     assert release.buckets[0].lower == -math.inf and release.buckets[-1].upper == math.inf
-    assert any("Buckets were chosen privately with 22% of ε; 78% went into the counts." in told
-               for told in release.conditions)  # fmt: skip
+    told = (
+        "Buckets were chosen privately with 16% of ε; 50.67% went into the counts and 33.33% into minimum and maximum."
+    )
+    assert told in release.conditions
     assert abs(release.median().value - np.median(values)) < 1
-    assert release.max().accuracy is None and "or more" in release.max().text
+    assert release.max().accuracy is None and release.max().value > 1.5 * release.buckets[-1].lower
+    assert (values > release.max().value).sum() <= release.max().promise.beyond  # type: ignore[union-attr]
+    assert release.max().text.startswith("about ") and release.min().text.startswith("about ")
     lines = "\n".join(release.certificate().proof)
-    assert "6 levels of a tree" in lines and "together these steps spend ε = 0.22 of 1" in lines
+    assert "6 levels of a tree" in lines and "together these steps spend ε = 0.16 of 2/3" in lines
+
+
+@pytest.mark.parametrize("nothing", [[], (), "none", ["none"]])
+def test_no_answers_beside_the_buckets_where_none_are_wanted(nothing: Any, bits: Any) -> None:  # noqa: ARG001
+    release = checked(flexdp.release(delays(), **SPEND, ask=nothing))
+    assert release.asked is None and auto_of(release).budget.epsilon == 1
+    assert "Buckets were chosen privately with 22% of ε; 78% went into the counts." in release.conditions
+    assert "or more" in release.max().text and release.max().accuracy is None
+
+
+def test_shares_of_buckets_and_ends_can_be_chosen(bits: Any) -> None:  # noqa: ARG001
+    auto = auto_of(checked(flexdp.release(delays(), **SPEND, split=[4, 1])))
+    assert (auto.budget.epsilon, auto.budget.answers) == (Fraction(4, 5), Fraction(1, 5))
+
+
+def test_ends_are_left_out_where_epsilon_is_too_small_for_their_tables() -> None:
+    """From public parameters alone: ε decides, whatever the table."""
+    request = prepare(delays(50)).with_budget("0.01", "1e-6")
+    (budget,) = request.budgets
+    assert isinstance(budget, AutoBudget) and budget.answers == 0 and budget.epsilon == Fraction(1, 100)
+    (enough,) = prepare(delays(50)).with_budget("0.02", "1e-6").budgets
+    assert isinstance(enough, AutoBudget) and enough.answers == Fraction(1, 150)
+
+
+def test_groups_and_bounds_have_no_answers_unless_asked(bits: Any) -> None:  # noqa: ARG001
+    frame = pl.DataFrame({"x": delays(9000), "g": ["a", "b", "c"] * 3000})
+    assert flexdp.release(frame, "x", by="g", **SPEND).asked is None
+    assert flexdp.release(frame, "x", bounds=(0, 50), **SPEND).asked is None
 
 
 @pytest.mark.parametrize(
@@ -239,7 +271,8 @@ def test_too_few_for_buckets_are_five_answers(bits: Any) -> None:  # noqa: ARG00
         "minimum", "25th percentile", "median", "75th percentile", "maximum",
     ]  # fmt: skip
     (told,) = [line for line in release.conditions if line.startswith("About")]
-    assert "too few for buckets at ε = 1 (about 400 are needed" in told and told.endswith("five answers instead.")
+    assert "too few for buckets at ε = 1 (about 600 are needed" in told and told.endswith("five answers instead.")
+    assert release.asked.results[()].levels.records_about == auto_of(release).seen  # type: ignore[union-attr]
     assert release.asked.budget.epsilon == 1
     with pytest.raises(InputError, match="answers only what was asked for"):
         release.quantile("0.99")
@@ -288,7 +321,7 @@ def test_groups_share_their_edges(groups: Any, bits: Any) -> None:  # noqa: ARG0
 def test_one_value_a_unit_costs_what_a_record_costs(per_unit: Any, bits: Any) -> None:  # noqa: ARG001
     frame = pl.DataFrame({"x": delays(9000), "u": [i % 3000 for i in range(9000)]})
     release = checked(flexdp.release(frame, "x", unit="u", per_unit=per_unit, **SPEND))
-    assert auto_of(release).budget.each == 1
+    assert auto_of(release).budget.five == 1
     assert abs(auto_of(release).records_about - 3000) < 400
     assert 2000 < release.bars.size <= 3000
 
@@ -297,7 +330,7 @@ def test_several_buckets_a_unit_divide_the_budget(bits: Any) -> None:  # noqa: A
     frame = pl.DataFrame({"x": delays(20_000), "u": [i // 5 for i in range(20_000)]})
     release = checked(flexdp.release(frame, "x", unit="u", max_buckets_per_unit=2, **SPEND))
     auto = auto_of(release)
-    assert auto.budget.each == Fraction(1, 2) and abs(auto.records_about - 8000) < 800
+    assert auto.budget.five == Fraction(1, 2) and abs(auto.records_about - 8000) < 800
     assert auto.shares is not None and auto.shares.reach == release.noise.q
     assert release.bars.size <= 8000
     assert "for each of 2 records of a unit" in "\n".join(release.certificate().proof)
@@ -413,7 +446,9 @@ def test_a_constant_column_is_one_bucket(bits: Any) -> None:  # noqa: ARG001
     for values, kind in (([7.25] * 5000, "number"), ([7] * 5000, "integer")):
         release = checked(flexdp.release(values, kind=kind, **SPEND))
         told = "7" if kind == "integer" else "exactly 7.25"
-        assert [release.max().text, release.min().text] == [told] * 2
+        assert [release.max().text, release.min().text] == [f"about {values[0]}"] * 2
+        bare = flexdp.release(values, kind=kind, **SPEND, ask=[])
+        assert [bare.max().text, bare.min().text] == [told] * 2
         assert 5000 - release.max_drop <= release.bars.size <= 5000
         assert release.median().value == values[0]
 
@@ -427,16 +462,17 @@ def test_nothing_readable_is_too_few(cells: list[Any], bits: Any) -> None:  # no
 def test_two_spikes_are_two_points(bits: Any) -> None:  # noqa: ARG001
     release = checked(flexdp.release([0.0] * 5000 + [1000.0] * 5000, kind="number", **SPEND))
     texts = [release.min().text, release.max().text]
-    assert texts == ["exactly 0", "exactly 1000"]
+    assert texts == ["about 0", "about 1000"]
+    assert [bucket for bucket in release.buckets if bucket.lower == bucket.upper] == [(0.0, 0.0), (1000.0, 1000.0)]
 
 
 def test_an_outlier_is_counted_and_moves_nothing_else(bits: Any) -> None:
     values = delays(5000)
     bits(5)
-    calm = flexdp.release(values, **SPEND)
+    calm = flexdp.release(values, **SPEND, ask=[])
     for outlier in (1e300, -1e300):
         bits(5)
-        release = checked(flexdp.release(np.append(values[1:], outlier), **SPEND))
+        release = checked(flexdp.release(np.append(values[1:], outlier), **SPEND, ask=[]))
         assert abs(float(release.median().value) - float(calm.median().value)) < 2
         assert all(abs(edge) < 1e4 for bucket in release.buckets for edge in bucket if math.isfinite(edge))
 
@@ -480,7 +516,8 @@ def test_heavy_ties_become_points(bits: Any) -> None:  # noqa: ARG001
         ({"epsilon": "1e-9"}, "epsilon"),
         ({"epsilon": "1e-4", "delta": "0.4"}, "epsilon is too small for automatic buckets"),
         ({"bounds": ("1e-40", "2e-40")}, "bounds must differ"),
-        ({"split": [1, 1]}, "split needs"),
+        ({"split": [1, 1], "ask": []}, "split needs"),
+        ({"split": [1, 1, 1]}, "split must be two shares"),
     ],
 )
 def test_refused_before_anything_is_read(options: dict[str, Any], says: str) -> None:
@@ -494,7 +531,7 @@ def test_text_cells_need_a_kind(tmp_path: Path, bits: Any) -> None:  # noqa: ARG
     with pytest.raises(InputError, match="kind is missing") as refusal:
         prepare(path, "cost")
     assert "kind='number'" in str(refusal.value) and "exact=True" in str(refusal.value)
-    assert flexdp.release(path, "cost", kind="number", **SPEND).max().text == "exactly 12.5"
+    assert flexdp.release(path, "cost", kind="number", **SPEND).max().value == 12.5
     assert flexdp.release(path, "cost", exact=True, **SPEND).kind == "text"
 
 
@@ -511,8 +548,8 @@ def test_a_budget_never_exceeds_what_was_given() -> None:
             assert most * chosen + budget.bars(found.share).epsilon == 1
 
 
-def test_at_most_eleven_statements_are_run(bits: Any) -> None:  # noqa: ARG001
-    """A copy and its cells; the number of records, six levels, leaf counts and buckets. The table is read once."""
+def test_at_most_thirteen_statements_are_run(bits: Any) -> None:  # noqa: ARG001
+    """A copy and its cells; records, six levels, leaf counts, an anchor, both ends, buckets. The table is read once."""
     con = sqlite3.connect(":memory:")
     con.execute("CREATE TABLE visits (x REAL)")
     con.executemany("INSERT INTO visits VALUES (?)", [(value,) for value in delays(9000).tolist()])
@@ -523,7 +560,7 @@ def test_at_most_eleven_statements_are_run(bits: Any) -> None:  # noqa: ARG001
     con.set_trace_callback(None)
     assert auto_of(release).levels == 5
     assert sum("CREATE TEMP TABLE" in text and " AS" in text for text in heard) == 2
-    assert sum(text.startswith("WITH ") for text in heard) == 9
+    assert sum(text.startswith("WITH ") for text in heard) == 11
     assert sum('"visits"' in text and "SELECT" in text and "WITH " not in text for text in heard) <= 2
 
 

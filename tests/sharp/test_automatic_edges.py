@@ -184,3 +184,28 @@ def test_edges_of_dates_are_days_of_the_calendar(kind: str) -> None:
     shown = [EPOCH + dt.timedelta(days=edge // day) for edge in edges if edge % day == 0]
     assert len(shown) == len(edges)
     assert sum(each.day == 1 for each in shown) >= len(shown) - 2
+
+
+def _far_leaves(counts: list[int]) -> tuple[list[Span], list[int]]:
+    """Six empty leaves far below zero, zero itself, and records from 0 to 100, beyond which hardly any lie."""
+    below = [-(10**38), -(10**37), -(5 * 10**36), -(10**36), -(10**35)]
+    cuts = [*below, 0, 1, 10, 20, 30, 50, 100]
+    ends = [None, *cuts, None]
+    return [Span(low, high) for low, high in pairwise(ends)], [*counts, 60_000, 5000, 5000, 5000, 5000, 5000, 300]
+
+
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("noise", [120, 200])
+def test_noise_in_a_far_empty_leaf_does_not_make_every_bucket_coarse(place: int, noise: int) -> None:
+    rules: dict[str, Any] = {"reach": 40, "most": 40, "thin": Fraction(100), "steps": decimal_steps(INTEGERS)}
+    calm = edges_of(*_far_leaves([0] * 6), **rules)
+    counts = [0] * 6
+    counts[place] = noise
+    assert edges_of(*_far_leaves(counts), **rules) == calm and len(calm) > 15
+    assert len(edges_of(*_far_leaves(counts), **rules, lonely=False)) < 8  # control: the rule before
+
+
+def test_many_records_far_away_are_kept() -> None:
+    rules: dict[str, Any] = {"reach": 40, "most": 40, "thin": Fraction(100), "steps": decimal_steps(INTEGERS)}
+    leaves, counts = _far_leaves([0, 0, 400, 0, 0, 0])
+    assert edges_of(leaves, counts, **rules)[0] < -(10**36)

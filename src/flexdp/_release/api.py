@@ -179,15 +179,16 @@ def release(
         The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
     separately, split
         Release several columns one by one out of one budget, shared equally or in the proportions of ``split``. With
-        ``ask`` and buckets, the shares of buckets and of answers.
+        ``ask`` and buckets, and with automatic ones, the shares of buckets and of answers.
     ledger, dataset, fresh
         A :class:`flexdp.Ledger` or its address, and the declared name of the data set that pays: (ε, δ) is on disk
         before a record is read. An identical request returns the stored release, free, unless ``fresh``.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
         or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
-        and without ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately
-        (docs/automatic-buckets.md); every text, and every point of several columns, is its own bucket.
+        and without ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately, and minimum and
+        maximum answered beside them (docs/automatic-buckets.md); every text, and every point of several columns, is its
+        own bucket.
     beta
         For several columns: cells in which no point is further than β from the middle.
     bounds
@@ -223,6 +224,7 @@ def release(
         stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
+        An empty list, or "none", leaves minimum and maximum out beside automatic buckets.
     where
         A test of the records that count, such as "ward = 'ICU' AND year(day) = 2024"; it is public and is published
         with the release (docs/filters.md).

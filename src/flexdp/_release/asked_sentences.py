@@ -309,7 +309,10 @@ class Telling:
             kind, (-scale.limit, scale.limit)
         )
         timed = kind in ("date", "datetime")
-        text = value_words(self.value(units)) if timed else figure(scale.value(units))
+        number = scale.value(units)
+        text = value_words(self.value(units)) if timed else figure(number)
+        if abs(units) == scale.limit and not timed:
+            text = figure(to_double(number))  # without its 39 zeros
         if abs(units) == scale.limit or not first <= units <= last:
             return f"{text} or {('later' if units > 0 else 'earlier') if timed else ('more' if units > 0 else 'less')}"
         return f"about {text}"

@@ -279,7 +279,7 @@ BOTH_ENDS = Wanted(("min", "max"))  # asked beside automatic buckets, which are 
 _ENDS = Fraction(1, 3)  # their share of ε
 
 
-def share_of_ends(epsilon: Fraction, *, most: int = 1, bounded: bool = False) -> Fraction:
+def share_of_ends(epsilon: Fraction, *, most: int = 1) -> Fraction:
     """Return the share of ε for both ends beside automatic buckets; none where ε is too small for exact tables.
 
     Parameters
@@ -288,8 +288,6 @@ def share_of_ends(epsilon: Fraction, *, most: int = 1, bounded: bool = False) ->
         ε of one unit, of everything.
     most
         Most records that one unit counts with.
-    bounded
-        True if the column has public bounds.
 
     Returns
     -------
@@ -301,7 +299,7 @@ def share_of_ends(epsilon: Fraction, *, most: int = 1, bounded: bool = False) ->
     >>> share_of_ends(Fraction(1)), share_of_ends(Fraction(1, 100))
     (Fraction(1, 3), Fraction(0, 1))
     """
-    return _ENDS if AskedBudget(epsilon * _ENDS, most).fits(BOTH_ENDS, bounded=bounded) else Fraction(0)
+    return _ENDS if AskedBudget(epsilon * _ENDS, most).fits(BOTH_ENDS, bounded=False) else Fraction(0)
 
 
 def asks(ask: object) -> bool:

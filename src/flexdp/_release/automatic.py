@@ -35,8 +35,9 @@ from flexdp.sharp.scale import Scale
 from flexdp.sharp.shares import COUNT_SHARE, LEAST_FOR_BARS, Shares, shares, smallest_level
 from flexdp.sharp.steps import Steps, calendar_steps, decimal_steps
 
-__all__ = ["FIVE", "Auto", "AutoBudget", "cuts_of", "steps_of"]
+__all__ = ["FIVE", "RULES_OF_EDGES", "Auto", "AutoBudget", "cuts_of", "steps_of"]
 
+RULES_OF_EDGES = 2  # today's; by the first, noise in an outer leaf that lies apart could make all buckets coarse
 FIVE = Wanted(("min", "q0.25", "median", "q0.75", "max"))  # where there are too few records for buckets
 
 
@@ -158,6 +159,8 @@ class Auto:
         The noisy number of records in each.
     seen
         The noisy number of records, which may be negative.
+    rules
+        The number of the rules that chose the edges.
 
     Examples
     --------
@@ -177,6 +180,7 @@ class Auto:
     seen: int
     spans: tuple[Span, ...] = ()
     leaf_counts: tuple[int, ...] = ()
+    rules: int = RULES_OF_EDGES
 
     @property
     def records_about(self) -> int:
@@ -242,7 +246,8 @@ class Auto:
         """The edges that follow from the leaves, their counts and the division of the budget."""
         if self.shares is None:
             return ()
-        found = edges_from(self.spans, self.leaf_counts, self.shares, steps_of(self.kind, self.column.scale))
+        steps = steps_of(self.kind, self.column.scale)
+        found = edges_from(self.spans, self.leaf_counts, self.shares, steps, lonely=self.rules > 1)
         return tuple(cuts_of(self.column.scale, found))
 
     def gave_five(self, asked: Asked) -> bool:

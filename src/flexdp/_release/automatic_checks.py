@@ -15,7 +15,7 @@ from flexdp.errors import InputError, P
 if TYPE_CHECKING:
     from flexdp.tables import Column, Counting, Table
 
-__all__ = ["check_automatic", "chooses_buckets", "refuse_both", "refuse_points", "refuse_unread"]
+__all__ = ["check_automatic", "chooses_buckets", "has_open_ends", "refuse_both", "refuse_points", "refuse_unread"]
 
 _BUCKETS = ("width", "relative", "edges", "beta")
 _OTHERWISE = ("Give ", P("width"), ", or say ", P("exact", True), " to make every value its own bucket.")
@@ -39,6 +39,14 @@ def chooses_buckets(spec: Spec, options: Mapping[str, Any]) -> bool:
     if asks(options.get("ask")) and spec.by:
         return False
     return spec.ordered and all(options.get(name) is None for name in _BUCKETS) and not options.get("exact")
+
+
+def has_open_ends(spec: Spec) -> bool:
+    """Return True if automatic buckets of these records leave minimum and maximum open: no bounds close them.
+
+    Groups share their buckets, and have no answers of their own unless asked.
+    """
+    return not spec.by and getattr(spec.partitions[0], "bounds", None) is None
 
 
 def refuse_points(spec: Spec, options: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from flexdp._release.asked_checks import asked_column
-from flexdp._release.automatic import Auto, AutoBudget
+from flexdp._release.automatic import RULES_OF_EDGES, Auto, AutoBudget
 from flexdp._release.spec import Spec
 from flexdp.guarantees import Privacy
 from flexdp.sharp.ranks import Span
@@ -44,6 +44,8 @@ def write_auto(document: dict[str, Any], auto: Auto | None, privacy: Privacy) ->
             "cuts": [scale.text(span.high) for span in auto.spans if span.high is not None][: len(auto.spans) - 1],
             "leaf_counts": list(auto.leaf_counts),
         }
+        if auto.rules > 1:  # documents of the first rules do not name them
+            part["rules"] = auto.rules
     return {**document, "privacy": told, "auto": part}
 
 
@@ -96,6 +98,9 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     column, seen = asked_column(spec), part["records_about"]
     if not _is_count(seen):
         raise TypeError("no number of records")
+    rules = part.get("rules", 1)
+    if type(rules) is not int or not 1 <= rules <= RULES_OF_EDGES:
+        raise ValueError("unknown rules")
     spans: tuple[Span, ...] = ()
     counts: tuple[int, ...] = ()
     if bucketed:
@@ -107,7 +112,15 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
         counts = tuple(part["leaf_counts"])
         if len(counts) != len(spans) or not all(map(_is_count, counts)):
             raise ValueError("leaves without counts")
-    found = Auto(budget=budget, kind=spec.kinds[0], column=column, seen=seen, spans=spans, leaf_counts=counts)
+    found = Auto(
+        budget=budget,
+        kind=spec.kinds[0],
+        column=column,
+        seen=seen,
+        spans=spans,
+        leaf_counts=counts,
+        rules=rules if bucketed else RULES_OF_EDGES,
+    )
     if found.chosen != bucketed:
         raise ValueError("buckets of too few records, or none of enough")
     partition = spec.partitions[0]

@@ -17,7 +17,14 @@ from flexdp._core.exact import Number, exact, root_up
 from flexdp._release.about import declared_about
 from flexdp._release.asked_checks import check_ask
 from flexdp._release.asking import BOTH_ENDS, Wanted, asks, asks_nothing
-from flexdp._release.automatic_checks import check_automatic, chooses_buckets, refuse_both, refuse_points, refuse_unread
+from flexdp._release.automatic_checks import (
+    check_automatic,
+    chooses_buckets,
+    has_open_ends,
+    refuse_both,
+    refuse_points,
+    refuse_unread,
+)
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
 from flexdp._release.filters import named_columns, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
@@ -104,7 +111,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
     automatic = chooses_buckets(spec, options)
     if automatic:
         check_automatic(table, counting, spec)
-    unasked = automatic and asked is None and not spec.by and not asks_nothing(options.get("ask"))
+    unasked = automatic and asked is None and has_open_ends(spec) and not asks_nothing(options.get("ask"))
     return Prepared(
         table=table,
         counting=counting,

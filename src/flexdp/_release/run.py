@@ -11,7 +11,7 @@ from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
 from flexdp._core.exact import Number, exact
 from flexdp._core.forks import inside_release
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of
-from flexdp._release.asking import AskedBudget, ends_of, share_of_ends
+from flexdp._release.asking import AskedBudget, share_of_ends
 from flexdp._release.automatic import AutoBudget
 from flexdp._release.checks import Prepared
 from flexdp._release.choosing import automatic_query, released_automatically
@@ -180,8 +180,7 @@ def _budget(
     if question.wanted is None:
         return AutoBudget.checked(epsilon, delta, most=most, certify=certify)
     if split is None and question.unasked:
-        bounded = ends_of(question.spec.partitions[0]).low is not None
-        share = share_of_ends(EPSILON.check(epsilon), most=most, bounded=bounded)
+        share = share_of_ends(EPSILON.check(epsilon), most=most)
         if not share:
             return AutoBudget.checked(epsilon, delta, most=most, certify=certify)
         split = (1 - share, share)

@@ -37,8 +37,8 @@ def summary(
 ) -> Releases:
     """Publish every column of a table out of one budget: no bounds, no widths.
 
-    Numbers and times get automatic buckets, texts and booleans a count of each value. No column is left out by itself:
-    ids and free texts, of which nothing would survive, are left out by name.
+    Numbers and times get automatic buckets with minimum and maximum, texts and booleans a count of each value. No
+    column is left out by itself: ids and free texts, of which nothing would survive, are left out by name.
 
     Parameters
     ----------
@@ -64,8 +64,10 @@ def summary(
         As for :func:`flexdp.release`.
     encoding, sheet, decimal, thousands, currency, date_format, title, publisher, dataset_name, period
         As for :func:`flexdp.release`.
-    beta, ask
-        Do not fit a summary.
+    ask
+        An empty list leaves minimum and maximum out; statistics of one column do not fit a summary.
+    beta
+        Does not fit a summary.
 
     Returns
     -------

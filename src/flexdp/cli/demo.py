@@ -35,7 +35,7 @@ def demo(epsilon: str, delta: str, as_json: bool, save: str | None) -> int:
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
         if save is not None:
             return _saved(path, save)
-        published = release(path, _COLUMN, epsilon=epsilon, delta=delta, ask=["max", "min"])
+        published = release(path, _COLUMN, epsilon=epsilon, delta=delta)
         truth = _truth(str(path))
     if as_json:
         click.echo(published.to_json(indent=2))

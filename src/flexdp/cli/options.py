@@ -207,7 +207,8 @@ _TABLE = (
         "--ask",
         multiple=True,
         metavar="S",
-        help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable.",
+        help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable. "
+        "Automatic buckets come with max and min unless it is 'none'.",
     ),
     IN_DATABASE,
     DELIMITER,

@@ -49,7 +49,7 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
     "--split",
     metavar="S,S,…",
     callback=comma_separated,
-    help="Shares of the budget: of each column (--separately), or of buckets and answers (--ask).",
+    help="Shares of the budget: of each column (--separately), or of buckets and answers.",
 )
 @all_of(ABOUT)
 @paying

@@ -124,10 +124,10 @@ class AutomaticOutlook:
         return of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
 
     def ends_share(self, epsilon: Fraction) -> Fraction:
-        """Return the share of ε for the minimum and the maximum; groups have none."""
-        if self.groups.by:
+        """Return the share of ε for the minimum and the maximum; groups and bounds leave none to it."""
+        if self.groups.by or self.buckets.bounds is not None:
             return Fraction(0)
-        return share_of_ends(self._each(epsilon).epsilon, bounded=self.buckets.bounds is not None)
+        return share_of_ends(self._each(epsilon).epsilon)
 
     def ends(self, epsilon: Fraction) -> AskedOption | None:
         """Return the bounds of minimum and maximum at one ε; None where there are none."""

@@ -301,7 +301,9 @@ class _Plan:
         return replace(published, shares=divided, leaves=leaves, leaf_counts=tuple(counts), edges=edges)
 
 
-def edges_from(leaves: Sequence[Span], counts: Sequence[int], divided: Shares, steps: Steps) -> tuple[int, ...]:
+def edges_from(
+    leaves: Sequence[Span], counts: Sequence[int], divided: Shares, steps: Steps, *, lonely: bool = True
+) -> tuple[int, ...]:
     """Return the edges that follow from public leaves, counts and shares.
 
     Parameters
@@ -312,17 +314,21 @@ def edges_from(leaves: Sequence[Span], counts: Sequence[int], divided: Shares, s
         The division of the budget.
     steps : callable
         The steps between nice edges.
+    lonely : bool, optional
+        As in :func:`flexdp.sharp.edges.edges_of`.
 
     Returns
     -------
     tuple of int
         In units.
     """
-    return _edges(tuple(leaves), tuple(counts), divided, cast(Hashable, steps))
+    return _edges(tuple(leaves), tuple(counts), divided, cast(Hashable, steps), lonely)
 
 
 @lru_cache(maxsize=8)  # a release chooses them and checks them: all of it is public
-def _edges(leaves: tuple[Span, ...], counts: tuple[int, ...], divided: Shares, steps: Any) -> tuple[int, ...]:
+def _edges(
+    leaves: tuple[Span, ...], counts: tuple[int, ...], divided: Shares, steps: Any, lonely: bool
+) -> tuple[int, ...]:
     return edges_of(
         leaves,
         counts,
@@ -330,6 +336,7 @@ def _edges(leaves: tuple[Span, ...], counts: tuple[int, ...], divided: Shares, s
         most=divided.most_buckets,
         thin=3 / divided.leaves,
         steps=steps,
+        lonely=lonely,
     )
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from flexdp.sharp.profile import RECORD, Leaf, Profile
 from flexdp.sharp.ranks import Span
@@ -25,10 +26,19 @@ _EMPTY, _THIN_REST, _THIN_START, _LAST_PART = 15, 40, 30, 5
 _GAP_PART = 12
 _TIDY_PART = 20
 _TAIL = (2, 5)  # a part of what lies beyond
+_LONELY = Fraction(7, 3)  # times what is thin: the chance of noise is e^−4 times as small
+_FAR = 1000  # times as wide as all that lies inwards
 
 
 def edges_of(
-    leaves: Sequence[Span], counts: Sequence[int], *, reach: int, most: int, thin: Fraction, steps: Steps
+    leaves: Sequence[Span],
+    counts: Sequence[int],
+    *,
+    reach: int,
+    most: int,
+    thin: Fraction,
+    steps: Steps,
+    lonely: bool = True,
 ) -> tuple[int, ...]:
     """Choose the edges of automatic buckets.
 
@@ -46,6 +56,9 @@ def edges_of(
         Counts below this count as none.
     steps : callable
         The steps between nice edges.
+    lonely : bool, optional
+        Ask for more than ``thin`` from an outer leaf that lies apart from the others, or is far wider than all of them:
+        in one of many empty leaves, noise is often mistaken for records. False for documents from before.
 
     Returns
     -------
@@ -61,6 +74,10 @@ def edges_of(
     (0, 10, 20, 30, 40, 60, 80, 100)
     """
     seen = [count * RECORD if count >= thin else 0 for count in counts]
+    if lonely:
+        few = math.floor(_LONELY * thin * RECORD)
+        _silence_outer(leaves, seen, few, range(len(leaves)))
+        _silence_outer(leaves, seen, few, range(len(leaves) - 1, -1, -1))
     ends, inner = _join_empty_ends(leaves, seen)
     if not inner:
         return tuple(sorted({cut for cut in (leaves[0].high, leaves[-1].low) if cut is not None}))[:1]
@@ -81,6 +98,20 @@ class _Ends:
 
     below: int
     above: int
+
+
+def _silence_outer(leaves: Sequence[Span], seen: list[int], few: int, inwards: range) -> None:
+    """Take few records in outer leaves for noise, from one end inwards, where empty leaves or far distances set in."""
+    for place, after in pairwise(inwards):
+        if seen[place] >= few:
+            return
+        leaf, rest = leaves[place], [leaves[each] for each in inwards if (each - place) * inwards.step > 0]
+        spans = [each.high - each.low for each in rest if each.low is not None and each.high is not None]
+        closed = leaf.low is not None and leaf.high is not None
+        far = closed and leaf.high - leaf.low > _FAR * sum(spans)  # type: ignore[operator]
+        if seen[place] and seen[after] and not far:
+            return
+        seen[place] = 0
 
 
 def _join_empty_ends(leaves: Sequence[Span], seen: Sequence[int]) -> tuple[_Ends, list[Leaf]]:
