@@ -201,7 +201,7 @@ class ReadingWarning(UserWarning):
 
 
 class BoundsWarning(UserWarning):
-    """Distances could be computed only as bounds, which the warning says how far from exact they may be."""
+    """Errors were computed only as upper bounds; the warning says how far above the exact ones they may be."""
 
 
 class BudgetError(FlexdpError):

@@ -155,7 +155,8 @@ def flexible_error(
     ndarray of float64
         One error per output; infinite if no data set but the empty one is within α. It is exact, or an upper bound
         where a sum, a mean, a variance or their kin takes too many values to list: then a
-        :class:`~flexdp.errors.BoundsWarning` says by how much it may exceed the exact one (see :func:`flexible_error_bounds`).
+        :class:`~flexdp.errors.BoundsWarning` says by how much it may exceed the exact one
+        (:func:`flexible_error_bounds` returns both bounds).
 
     Raises
     ------
