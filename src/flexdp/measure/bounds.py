@@ -105,7 +105,7 @@ def flexible_error_bounds(
     >>> found.exact, found.excess < 1e-5
     (False, True)
     >>> found.upper.round(4).tolist()
-    [0.0, 6.0621]
+    [0.0, 6.0615]
     """
     ball, law = asked(histogram, outputs, statistic, alpha, distance, distortion, domain, candidates)
     return bounds_of(law, statistic, ball, distance)
