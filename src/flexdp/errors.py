@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 __all__ = [
+    "BoundsWarning",
     "BudgetError",
     "CertificateError",
     "DataError",
@@ -197,6 +198,10 @@ class DataError(FlexdpError):
 
 class ReadingWarning(UserWarning):
     """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
+
+
+class BoundsWarning(UserWarning):
+    """Errors were computed only as upper bounds; the warning says how far above the exact ones they may be."""
 
 
 class BudgetError(FlexdpError):

@@ -19,6 +19,7 @@ from scipy.optimize import linprog
 
 import flexdp
 from flexdp import Histogram, InputError, distortion_sensitivity, error_sensitivity, metric_sensitivity
+from flexdp.calculus import blends
 from flexdp.calculus.mixtures import Group, most_matched
 from flexdp.distances import Cyclic, Discrete, Weighted, lossy_winf
 from flexdp.distortions import Drop, extend
@@ -244,6 +245,81 @@ def test_a_loss_of_the_input_is_looked_for_everywhere(most: int, gamma: str) -> 
 
 def blend(lost: Fraction, one: int, other: int) -> Law:
     return {one: Fraction(1)} if one == other else {one: 1 - lost, other: lost}
+
+
+def spread_out(dice: random.Random) -> tuple[list[Law], list[Law], Any]:
+    """Points in clusters on a line, so that some pairs touch and others do not; the laws of M and f, and the rest."""
+    size = dice.randint(3, 4)
+    places = [dice.choice([0, 1, 2, 9, 10, 30]) for _ in range(size)]
+
+    def law(place: int, most: int) -> Law:
+        parts = {place + dice.randint(0, 3): dice.randint(1, 4) for _ in range(dice.randint(1, most))}
+        return {c: Fraction(weight, sum(parts.values())) for c, weight in parts.items()}
+
+    mechanism, f = [law(place, 3) for place in places], [law(place, 2) for place in places]
+    f[0] = {places[0]: Fraction(1, 2), places[0] + 1: Fraction(1, 2)}  # randomised for certain
+    gamma, lost = dice.choice([(0, 1), (1, 4), (1, 2), (1, 1), (2, 1)]), dice.choice([4, 10])
+    return mechanism, f, (dice.choice([0, 1]), Fraction(gamma[0], lost * gamma[1]), 1, Fraction(1, lost))
+
+
+def too_much(mechanism: list[Law], f: list[Law], setting: Any, bound: float) -> list[tuple[int, int, int, int]]:
+    """All vertices that lose more than γ₂ at a distance, each by a program (checked above against another solver)."""
+    alpha, gamma, beta, lost = setting
+    size, found = len(mechanism), []
+    for x, to, v, w in product(range(size), repeat=4):
+        if abs(x - to) <= beta:
+            parts = [
+                Group(chance, [f[y] for y in range(size) if abs(z - y) <= alpha])
+                for z, chance in blend(lost, to, w).items()
+            ]
+            one = push(blend(lost, x, v), mechanism.__getitem__)
+            if most_matched(one, parts, lambda c, d: abs(c - d) <= bound).mass < 1 - gamma:
+                found.append((x, to, v, w))
+    return found
+
+
+def worst_of(mechanism: list[Law], f: list[Law], setting: Any) -> Any:
+    apart = lambda a, b: abs(a - b)  # noqa: E731
+    return error_sensitivity(
+        mechanism.__getitem__, f.__getitem__, range(len(f)), apart, *setting, metric=apart, output_metric=apart
+    ).value
+
+
+@settings(max_examples=200 if os.environ.get("FLEXDP_DEEP") == "1" else 6, deadline=None)
+@example(seed=4)
+@given(seed=seeds)
+def test_no_blend_is_passed_over(seed: int) -> None:
+    mechanism, f, setting = spread_out(random.Random(seed))
+    worst = worst_of(mechanism, f, setting)
+    assert not too_much(mechanism, f, setting, worst)
+    assert worst == 0 or too_much(mechanism, f, setting, worst - 1)
+
+
+@pytest.mark.parametrize("fault", ["nothing touches", "the nearest outputs decide"])
+def test_blends_passed_over_by_a_planted_fault_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = blends._Search
+    if fault == "nothing touches":  # then every blend counts as the sum of its parts
+        look = search._look
+
+        def blind(self: Any) -> None:
+            look(self)
+            self._touch[:] = False
+
+        monkeypatch.setattr(search, "_look", blind)
+    else:
+        monkeypatch.setattr(blends, "_farthest_outputs", lambda space: np.zeros((len(space.mechanism),) * 2))
+    caught = 0
+    for seed in range(12):
+        mechanism, f, setting = spread_out(random.Random(seed))
+        try:
+            worst = worst_of(mechanism, f, setting)
+        except AssertionError:
+            caught += 1
+        else:
+            caught += bool(too_much(mechanism, f, setting, worst))
+        if caught:
+            return
+    raise AssertionError("the fault was not seen")
 
 
 @few

@@ -209,8 +209,12 @@ def test_a_distance_of_ones_own() -> None:
     ("counts", "alpha"), [([10**6], 1), ([1] * 40, 1), ([1] * 1000, "0.01"), ([10**12] * 3, "0.5")]
 )
 def test_searches_beyond_the_limit_are_refused(counts: list[int], alpha: Any) -> None:
+    histogram = Histogram(list(range(len(counts))), counts)
     with pytest.raises(InputError, match=thousands(LARGEST_SEARCH)):
-        flexible_error(Histogram(list(range(len(counts))), counts), [0], Std(), alpha)
+        flexible_error(histogram, [0], lambda h: h.size % 7, alpha)  # a formula is known for none of one's own
+    if histogram.size > 10**9:  # nor are so many numbers of dropped records tried
+        with pytest.raises(InputError, match=thousands(LARGEST_SEARCH)):
+            flexible_error(histogram, [0], Std(), alpha)
 
 
 lattices = st.sampled_from([(0, 1), (-3, 2), (0.5, 2.5), (Fraction(1, 3), Fraction(1, 6))])

@@ -6,34 +6,34 @@ The pairs (X, X′) with W∞_{γ₁}(X, X′) ≤ β₁ form a polytope with th
 
 and those for which some Y does well enough form a convex set, so it suffices to look at the vertices. Where f is
 deterministic v′ = x′ is worst, and the best Y sends each output of M(X) to the nearest value of f: the share of M(X)
-that is farther than b from F(x′) = {f(y): ∂(x′, y) ≤ α₂} is lost. Where f is randomised, a linear program finds Y.
+that is farther than b from F(x′) = {f(y): ∂(x′, y) ≤ α₂} is lost. Where f is randomised, a linear program finds Y, and
+:mod:`flexdp.calculus.blends` finds the vertices that need one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import GAMMA
 from flexdp._core.exact import Number
-from flexdp._core.text import thousands
+from flexdp.calculus.blends import Setting, Space, Vertex, best_match, blend, worst_blend
 from flexdp.calculus.computed import Computed, ErrorCase
 from flexdp.calculus.finite import bound_given, least_rank, level, symbol, to_law
 from flexdp.calculus.laws import Outputs, Points, points_given
-from flexdp.calculus.mixtures import Chances, Group, most_matched
+from flexdp.calculus.mixtures import Chances
 from flexdp.distances.axioms import Amount
-from flexdp.distances.tables import Table, make_table
+from flexdp.distances.tables import make_table
 from flexdp.errors import InputError
 
 __all__ = ["error_sensitivity"]
 
-_MOST_VERTICES = 300_000  # of the polytope of (X, X′) that are looked at, where f is randomised and mass may be lost
 _LIMB = 30  # bits of a mass that one matrix product of doubles adds up without rounding
 _PARTS = ("numerator", "denominator")
 _DOUBT = 1e-9  # shares closer than this to the largest are compared exactly
@@ -101,7 +101,7 @@ def error_sensitivity(
     >>> error_sensitivity(lambda _: 7, lambda _: 7, range(5), Discrete(), beta1=1, gamma1="0.1").value
     0
     """
-    setting = _Setting(
+    setting = Setting(
         bound_given("alpha2", alpha2),
         replace(GAMMA, name="gamma2").check(gamma2),
         bound_given("beta1", beta1),
@@ -113,42 +113,15 @@ def error_sensitivity(
     moves = make_table("distortion", distortion, everything, where="points", symmetric=False).near(setting.alpha)[:size]
     close = _close(metric, inputs, setting.beta)
     apart = make_table("output_metric", output_metric, outputs.points, where="outputs", symmetric=True)
-    space = _Space(mechanism, function, moves, close, apart)
-    rank, vertex = (_mixed if any(len(law) > 1 for law in function) else _pointwise)(space, setting)
+    space = Space(mechanism, function, moves, close, apart)
+    rank, vertex = (worst_blend if any(len(law) > 1 for law in function) else _pointwise)(space, setting)
     case = ErrorCase(
-        to_law(inputs, _blend(setting.lost, vertex.x, vertex.v)),
-        to_law(inputs, _blend(setting.lost, vertex.to, vertex.w)),
+        to_law(inputs, blend(setting.lost, vertex.x, vertex.v)),
+        to_law(inputs, blend(setting.lost, vertex.to, vertex.w)),
         to_law(everything, _best(space, setting, vertex, rank)),
     )
     name = symbol("τ", [setting.beta, setting.lost], [setting.alpha, setting.gamma])
     return Computed(level(apart, rank), name, case)
-
-
-class _Setting(NamedTuple):
-    alpha: Amount
-    gamma: Fraction
-    beta: Amount
-    lost: Fraction
-
-
-class _Vertex(NamedTuple):
-    """X = (1−γ₁)·x + γ₁·v and X′ = (1−γ₁)·to + γ₁·w."""
-
-    x: int
-    to: int
-    v: int
-    w: int
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Space:
-    """Laws of M and f at each point; points within α₂ (``moves``) and within β₁ (``close``); distances of outputs."""
-
-    mechanism: list[dict[int, Fraction]]
-    function: list[dict[int, Fraction]]
-    moves: NDArray[np.bool_]
-    close: NDArray[np.bool_]
-    apart: Table
 
 
 def _close(metric: Any, inputs: Sequence[Any], beta: Amount) -> NDArray[np.bool_]:
@@ -160,27 +133,21 @@ def _close(metric: Any, inputs: Sequence[Any], beta: Amount) -> NDArray[np.bool_
     return make_table("metric", metric, inputs, where="points", symmetric=True).near(beta)
 
 
-def _blend(lost: Fraction, one: int, other: int) -> Chances:
-    if one == other:
-        return {one: Fraction(1)}
-    return {one: 1 - lost, other: lost}
-
-
-def _pointwise(space: _Space, setting: _Setting) -> tuple[int, _Vertex]:
+def _pointwise(space: Space, setting: Setting) -> tuple[int, Vertex]:
     """Find the worst vertex for a deterministic f, by bisecting the distances of outputs."""
     images = [next(iter(law)) for law in space.function]
     nearest = np.stack(
         [space.apart.ranks[:, [images[y] for y in np.flatnonzero(reach)]].min(axis=1) for reach in space.moves], axis=1
     )
     masses = _Masses(space.mechanism, len(space.apart.ranks))
-    found: dict[int, _Vertex | None] = {}
+    found: dict[int, Vertex | None] = {}
 
     def holds(rank: int) -> bool:
         found[rank] = _beyond(masses.of(nearest > rank), masses.totals, space.close, setting)
         return found[rank] is None
 
     rank = least_rank(holds, 0, len(space.apart.levels) - 1)
-    return rank, (found.get(rank - 1) if rank else None) or _Vertex(0, 0, 0, 0)
+    return rank, (found.get(rank - 1) if rank else None) or Vertex(0, 0, 0, 0)
 
 
 class _Masses:
@@ -205,7 +172,7 @@ class _Masses:
         return found
 
 
-def _beyond(masses: NDArray[Any], totals: Sequence[int], close: NDArray[np.bool_], setting: _Setting) -> _Vertex | None:
+def _beyond(masses: NDArray[Any], totals: Sequence[int], close: NDArray[np.bool_], setting: Setting) -> Vertex | None:
     """Return a vertex that loses more than γ₂, or None; ``masses`` are those of M(x) farther than b from F(x′).
 
     With their shares p, the vertex (x, x′, v, x′) loses (1−γ₁)·p(x, x′) + γ₁·max_v p(v, x′).
@@ -223,7 +190,7 @@ def _beyond(masses: NDArray[Any], totals: Sequence[int], close: NDArray[np.bool_
         return None
     shares = masses[beyond] / np.array(totals, dtype=object)[np.nonzero(beyond)[0]]
     x, to = np.argwhere(beyond)[int(np.argmax(shares.astype(np.float64)))].tolist()
-    return _Vertex(x, to, worst[to] if lost else x, to)
+    return Vertex(x, to, worst[to] if lost else x, to)
 
 
 def _largest(masses: NDArray[Any], totals: Sequence[int]) -> list[int]:
@@ -239,100 +206,12 @@ def _largest(masses: NDArray[Any], totals: Sequence[int]) -> list[int]:
     return found
 
 
-def _mixed(space: _Space, setting: _Setting) -> tuple[int, _Vertex]:
-    """Find the worst vertex for a randomised f, by a linear program each; most need none.
-
-    Losses are convex, so a blend loses no more than its parts do, blended. First come the vertices without a blend.
-    Then every pair loses at most γ₂, and a blend can only be worse with (v, w) whose outputs are farther apart than
-    the distance reached so far: those come in descending order.
-    """
-    pairs, last = np.argwhere(space.close).tolist(), len(space.apart.levels) - 1
-    worst, vertex = 0, _Vertex(0, 0, 0, 0)
-    losses: dict[tuple[int, int], Fraction] = {}  # of single pairs, at the distance reached so far
-
-    def reach(at: _Vertex) -> None:
-        nonlocal worst, vertex
-        found = least_rank(lambda rank: _matched(space, setting, at, rank) >= 1 - setting.gamma, worst, last)
-        if found > worst:
-            worst, vertex = found, at
-            losses.clear()
-
-    def loss(x: int, to: int) -> Fraction:
-        if (x, to) not in losses:
-            losses[x, to] = 1 - _matched(space, setting, _Vertex(x, to, x, to), worst, whole=True)
-        return losses[x, to]
-
-    for x, to in pairs:
-        reach(_Vertex(x, to, x, to))
-    if not setting.lost:
-        return worst, vertex
-    apart, steps = _farthest_outputs(space), 0
-    order = np.argsort(-apart, axis=None, kind="stable").tolist()
-    for x, to in pairs:
-        if (1 - setting.lost) * loss(x, to) + setting.lost <= setting.gamma:
-            continue
-        for place in order:
-            v, w = divmod(place, apart.shape[1])
-            if apart[v, w] <= worst:
-                break
-            steps += 1
-            if steps > _MOST_VERTICES:
-                raise InputError(
-                    "points",
-                    f"make more than {thousands(_MOST_VERTICES)} cases for a randomised function after a loss",
-                    remedy="Take fewer points, or gamma1=0.",
-                )
-            if (1 - setting.lost) * loss(x, to) + setting.lost * loss(v, w) > setting.gamma:
-                reach(_Vertex(x, to, v, w))
-    return worst, vertex
-
-
-def _farthest_outputs(space: _Space) -> NDArray[np.int64]:
-    """The rank of the largest distance between an output of M at v and one of f at w, for inputs v and w."""
-    size = len(space.mechanism)
-    found = np.empty((size, size), dtype=np.int64)
-    for w in range(size):
-        beside = space.apart.ranks[:, list(space.function[w])].max(axis=1)
-        found[:, w] = [beside[list(law)].max() for law in space.mechanism]
-    return found
-
-
-def _groups(space: _Space, setting: _Setting, vertex: _Vertex) -> tuple[list[Group], list[list[int]]]:
-    """The laws that may be mixed for the two parts of Y, and the inputs that they belong to."""
-    parts = [(1 - setting.lost, vertex.to), (setting.lost, vertex.w)]
-    if vertex.to == vertex.w:
-        parts = [(Fraction(1), vertex.to)]
-    kept = [(mass, np.flatnonzero(space.moves[to]).tolist()) for mass, to in parts if mass]
-    return [Group(mass, [space.function[y] for y in places]) for mass, places in kept], [places for _, places in kept]
-
-
-def _output(space: _Space, setting: _Setting, vertex: _Vertex) -> dict[int, Fraction]:
-    found: dict[int, Fraction] = {}
-    for i, chance in _blend(setting.lost, vertex.x, vertex.v).items():
-        for c, share in space.mechanism[i].items():
-            if chance:
-                found[c] = found.get(c, Fraction(0)) + chance * share
-    return found
-
-
-def _matched(space: _Space, setting: _Setting, vertex: _Vertex, rank: int, *, whole: bool = False) -> Fraction:
-    """The mass of M(X) that the best Y matches within a distance; up to 1 − γ₂, or all of it if ``whole``."""
-    groups, _ = _groups(space, setting, vertex)
-    near = space.apart.ranks <= rank
-    enough = Fraction(1) if whole else 1 - setting.gamma
-    law = _output(space, setting, vertex)
-    return most_matched(law, groups, lambda c, d: bool(near[c, d]), enough=enough).mass
-
-
-def _best(space: _Space, setting: _Setting, vertex: _Vertex, rank: int) -> Chances:
+def _best(space: Space, setting: Setting, vertex: Vertex, rank: int) -> Chances:
     """The best Y; what it need not match stays where X′ is."""
-    groups, places = _groups(space, setting, vertex)
-    near = space.apart.ranks <= rank
-    law = _output(space, setting, vertex)
-    found = most_matched(law, groups, lambda c, d: bool(near[c, d]), enough=1 - setting.gamma)
+    match = best_match(space, setting, vertex, rank)
     chances: dict[int, Fraction] = {}
-    homes = [vertex.w] if setting.lost == 1 else [vertex.to, vertex.w][: len(groups)]
-    for group, inputs, weights, home in zip(groups, places, found.weights, homes, strict=True):
+    homes = [vertex.w] if setting.lost == 1 else [vertex.to, vertex.w][: len(match.groups)]
+    for group, inputs, weights, home in zip(match.groups, match.places, match.found.weights, homes, strict=True):
         for y, weight in zip(inputs, weights, strict=True):
             chances[y] = chances.get(y, Fraction(0)) + weight
         chances[home] = chances.get(home, Fraction(0)) + group.mass - sum(weights, Fraction(0))

@@ -17,7 +17,7 @@ from flexdp.baselines.base import Empty, Readable
 from flexdp.errors import InputError
 from flexdp.experiments.cases import Errors
 from flexdp.histogram import Histogram
-from flexdp.measure import flexible_error
+from flexdp.measure import flexible_error_bounds
 from flexdp.simulation.streams import Generator
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support
 
@@ -53,7 +53,9 @@ class AnyCase:
     def errors(self, outputs: Any) -> Errors:
         """Return the distance from each output to the true value and to the nearest attainable one."""
         percent = 100 / len(self.counts)
-        found = [flexible_error(self.histogram, outputs, self.statistic, alpha) for alpha in (0, self.alpha)]
+        found = [
+            flexible_error_bounds(self.histogram, outputs, self.statistic, alpha).upper for alpha in (0, self.alpha)
+        ]
         if not all(np.isfinite(each).all() for each in found):
             raise InputError(
                 "statistic",

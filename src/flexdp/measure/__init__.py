@@ -16,16 +16,19 @@ nothing about other data; guarantees, which read no data, are in :mod:`flexdp.gu
 
 from __future__ import annotations
 
+from flexdp.measure.bounds import ErrorBounds, flexible_error, flexible_error_bounds
 from flexdp.measure.curve import AccuracyCurve, SmallestBeta, accuracy_curve, smallest_beta
 from flexdp.measure.data_sets import LARGEST_SEARCH
-from flexdp.measure.flexible import Measurable, flexible_error
+from flexdp.measure.flexible import Measurable
 
 __all__ = [
     "LARGEST_SEARCH",
     "AccuracyCurve",
+    "ErrorBounds",
     "Measurable",
     "SmallestBeta",
     "accuracy_curve",
     "flexible_error",
+    "flexible_error_bounds",
     "smallest_beta",
 ]

@@ -19,8 +19,9 @@ from flexdp.distances.inputs import Weighted
 from flexdp.distortions import Distortion, Drop
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
+from flexdp.measure.bounds import bounds_of, largest_excess
 from flexdp.measure.data_sets import AMOUNT, Ball, make_ball
-from flexdp.measure.flexible import Measurable, check_functions, errors_of, is_randomised, value_on
+from flexdp.measure.flexible import Measurable, check_functions, is_randomised, value_on
 from flexdp.measure.gaps import Distance, all_gaps, own_distance
 from flexdp.measure.mixture import Mixing, least_bound
 from flexdp.measure.outputs import Law, is_law, law_of, runs
@@ -42,6 +43,8 @@ class AccuracyCurve:
         runs have an infinite error.
     runs
         Number of runs; None if the distribution of the outputs was given.
+    excess
+        Most by which a β may exceed the smallest one; above 0 only where the attainable set is too large to list.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class AccuracyCurve:
     gammas: tuple[Fraction, ...]
     beta: NDArray[np.float64]
     runs: int | None
+    excess: float = 0.0
 
     def at(self, alpha: Number, gamma: Number = 0) -> float:
         """Return the β of one α and γ of the grid.
@@ -95,6 +99,8 @@ class AccuracyCurve:
                 for gamma, beta in zip(self.gammas, row, strict=True)
             )
             lines.append(f"α = {number_text(alpha)}: β = {cells}.")
+        if self.excess:
+            lines.append(f"Each β is an upper bound, at most {upper_text(self.excess)} above the smallest one.")
         return "\n".join(lines)
 
 
@@ -157,16 +163,20 @@ def accuracy_curve(
     if not len(law.points):
         raise InputError("outputs", "must contain at least one run")
     beta = np.zeros((len(shares), len(chances)))
-    drawn = is_randomised(statistic, ball.centre)
+    drawn, excess = is_randomised(statistic, ball.centre), 0.0
     for row, share in enumerate(shares):
         if drawn:
             mixing = _mixing(law, statistic, ball.at(share), distance)
             beta[row] = [least_bound(mixing.problem, 1 - chance).value for chance in chances]
         else:
-            beta[row] = _quantiles(errors_of(law, statistic, ball.at(share), distance), law, chances)
+            found = bounds_of(law, statistic, ball.at(share), distance)
+            beta[row] = _quantiles(found.upper, law, chances)
+            if not found.exact:
+                least = np.array(_quantiles(found.lower, law, chances))
+                excess = max(excess, largest_excess(least, beta[row]))
     beta.flags.writeable = False
     many = len(law.points) if law.masses is None else None
-    return AccuracyCurve(alphas=shares, gammas=chances, beta=beta, runs=many)
+    return AccuracyCurve(alphas=shares, gammas=chances, beta=beta, runs=many, excess=excess)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

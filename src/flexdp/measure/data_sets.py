@@ -19,7 +19,7 @@ from flexdp.guarantees import DROP, MOVE
 from flexdp.guarantees import Distortion as Named
 from flexdp.histogram import Histogram
 
-__all__ = ["AMOUNT", "LARGEST_SEARCH", "Ball", "make_ball", "submultisets"]
+__all__ = ["AMOUNT", "LARGEST_SEARCH", "Ball", "how_many", "make_ball", "submultisets"]
 
 LARGEST_SEARCH = 100_000  # data sets in an exhaustive search
 
@@ -143,7 +143,11 @@ def within(distortion: Distortion, x: Histogram, y: Histogram, alpha: Fraction) 
 
 def submultisets(histogram: Histogram, allowed: int) -> Iterator[Histogram]:
     """Yield every histogram that remains when at most ``allowed`` records are dropped."""
-    _refuse_large_searches(histogram.counts.tolist(), allowed)
+    if how_many(histogram, allowed) is None:
+        raise _too_large()
+    if not allowed:
+        yield histogram
+        return
     left: list[tuple[tuple[int, ...], int]] = [((), allowed)]
     for records in histogram.counts.tolist():
         left = [((*kept, records - j), room - j) for kept, room in left for j in range(min(records, room) + 1)]
@@ -151,16 +155,17 @@ def submultisets(histogram: Histogram, allowed: int) -> Iterator[Histogram]:
         yield Histogram(histogram.keys, np.array(kept, dtype=np.int64))
 
 
-def _refuse_large_searches(counts: list[int], allowed: int) -> None:
-    """Count the sub-multisets, by the number of records dropped, before building any."""
+def how_many(histogram: Histogram, allowed: int) -> int | None:
+    """Count the sub-multisets without building any; None if they are too many to search."""
     ways = [1]
-    for records in counts:
+    for records in histogram.counts.tolist() if allowed else ():
         reach = min(records, allowed)
         if reach < LARGEST_SEARCH:
             longer = min(len(ways) + reach, allowed + 1)
             ways = [sum(ways[max(0, lost - reach) : lost + 1]) for lost in range(longer)]
         if reach >= LARGEST_SEARCH or sum(ways) > LARGEST_SEARCH:
-            raise _too_large()
+            return None
+    return sum(ways)
 
 
 def _moved(ball: Ball, domain: tuple[Any, ...]) -> Iterator[Histogram]:

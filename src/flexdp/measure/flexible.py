@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import attribute, function
 from flexdp._core.exact import Number
-from flexdp.distances.inputs import Weighted
 from flexdp.distortions import Distortion
 from flexdp.errors import FlexdpError, InputError
 from flexdp.histogram import Histogram
@@ -22,7 +21,7 @@ from flexdp.measure.outputs import Cells, Law, cells_of, is_law, missing, on_a_l
 from flexdp.measure.sums import remaining_sums
 from flexdp.statistics.base import BuiltIn, histogram_given, to_python
 
-__all__ = ["Measurable", "errors_of", "flexible_error", "is_randomised", "value_on"]
+__all__ = ["Measurable", "asked", "check_functions", "errors_of", "is_randomised", "value_on"]
 
 
 class Measurable(Protocol):
@@ -55,68 +54,17 @@ class Measurable(Protocol):
         """
 
 
-def flexible_error(
+def asked(
     histogram: Histogram,
-    outputs: Sequence[Any] | NDArray[Any] | Mapping[Any, Number] | Weighted,
+    outputs: object,
     statistic: Measurable,
     alpha: Number,
-    *,
-    distance: Distance | None = None,
-    distortion: Distortion | None = None,
-    domain: Iterable[Any] | None = None,
-    candidates: Iterable[Histogram] | None = None,
-) -> NDArray[np.float64]:
-    """Compute the distance from each output to the nearest value that a distortion of at most α makes attainable.
-
-    Parameters
-    ----------
-    histogram
-        The data; not empty.
-    outputs
-        Outputs of independent runs of a mechanism on ``histogram``; or its law, as a mapping from outputs to
-        probabilities or as weighted points, whose outputs are then measured in that order. None or NaN is a run without
-        an output: its error is infinite unless "no value" is attainable.
-    statistic
-        The statistic that the mechanism approximates; deterministic.
-    alpha
-        Largest distortion, taken exactly. By default it is the fraction of the records that may be dropped: ⌊αn⌋
-        records.
-    distance
-        Distance between an output and a value. By default numbers and dates are compared by their difference (dates in
-        days), points (tuples of numbers) by their Euclidean distance, supports by Hausdorff's, and any other values are
-        equal or infinitely far apart.
-    distortion
-        Measure of α: ``Drop()``, ``Move()``, ``DropMove(eta)``, or your own function of two histograms. Records that
-        move may move anywhere on the line; for quantiles, means, sums, counts, the mode and ranges the attainable set
-        is then a union of intervals, and other statistics need one of the next two.
-    domain
-        With ``Move()`` and ``DropMove(eta)``: the keys that records may move to. All data sets on them are tried.
-    candidates
-        With any distortion: the data sets that the input may become; those within α count.
-
-    Returns
-    -------
-    ndarray of float64
-        One error per output; infinite if no data set but the empty one is within α.
-
-    Raises
-    ------
-    InputError
-        If the histogram is empty, a parameter is out of range, the statistic is randomised or raises, or the
-        attainable set is not known or too large to search.
-
-    Examples
-    --------
-    >>> from flexdp.distortions import DropMove, Move
-    >>> from flexdp.statistics import Max
-    >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
-    >>> flexible_error(h, [70, 20, 12, 60, None], Max(), alpha=0.01).tolist()
-    [0.0, 0.0, 8.0, 10.0, inf]
-    >>> flexible_error(h, [70, 20, 12, 60, None], Max(), alpha=3, distortion=Move()).tolist()
-    [0.0, 47.0, 55.0, 7.0, inf]
-    >>> flexible_error(h, [70, 20, 12, 60], Max(), alpha="0.02", distortion=DropMove("0.005")).tolist()
-    [0.0, 0.0, 6.0, 6.0]
-    """
+    distance: Distance | None,
+    distortion: Distortion | None,
+    domain: Iterable[Any] | None,
+    candidates: Iterable[Histogram] | None,
+) -> tuple[Ball, Law]:
+    """Check what a flexible error of each output is asked for."""
     ball = make_ball(histogram_given(histogram), alpha, distortion, domain, candidates)
     law = runs(outputs)
     check_functions(statistic, distance)
@@ -126,7 +74,7 @@ def flexible_error(
             "must be deterministic for an error of each output: it returned a law",
             remedy="Use accuracy_curve or smallest_beta.",
         )
-    return errors_of(law, statistic, ball, distance)
+    return ball, law
 
 
 def check_functions(statistic: object, distance: object) -> None:

@@ -19,7 +19,7 @@ from flexdp.histogram import Histogram
 from flexdp.statistics import Mean, Sum
 from flexdp.statistics.base import to_python
 
-__all__ = ["Remaining", "remaining_sums"]
+__all__ = ["Remaining", "fits_a_lattice", "remaining_sums"]
 
 _MOST_WORDS = 2**28  # words of 64 bits that are shifted in all
 _MOST_VALUES = 10**7
@@ -38,18 +38,17 @@ class _Lattice(NamedTuple):
     offsets: list[int]
 
 
+def fits_a_lattice(histogram: Histogram, dropped: int, statistic: Any) -> bool:
+    """Return True if all sums, or means, can be listed: the keys fit a short lattice, and few records are dropped."""
+    return isinstance(statistic, Mean | Sum) and _short_lattice(histogram, dropped) is not None
+
+
 def remaining_sums(histogram: Histogram, dropped: int, statistic: Any) -> Remaining | None:
     """Return all sums, or means, after dropping at most so many records; None where the keys fit no short lattice."""
-    if not isinstance(statistic, Mean | Sum) or histogram.keys.ndim != 1:
-        return None
-    lattice = _lattice(histogram)
+    lattice = _short_lattice(histogram, dropped) if isinstance(statistic, Mean | Sum) else None
     if lattice is None:
         return None
     counts = [min(count, dropped) for count in histogram.counts.tolist()]
-    words = 1 + dropped * lattice.offsets[-1] // 64
-    shifts = sum(dropped if count == dropped else dropped * count for count in counts)
-    if shifts * words > _MOST_WORDS or (dropped + 1) * (1 + dropped * lattice.offsets[-1]) > _MOST_VALUES:
-        return None
     total = sum(d * count for d, count in zip(lattice.offsets, histogram.counts.tolist(), strict=True))
     values, drops = [], []
     for lost, bits in enumerate(_dropped_sums(lattice.offsets, counts, dropped)):
@@ -60,15 +59,30 @@ def remaining_sums(histogram: Histogram, dropped: int, statistic: Any) -> Remain
     return Remaining(np.concatenate(values), np.concatenate(drops))
 
 
+def _short_lattice(histogram: Histogram, dropped: int) -> _Lattice | None:
+    """Return the lattice of the keys if its sums can be listed."""
+    longest = (dropped + 1) * (1 + dropped * (len(histogram) - 1))  # at least one step from key to key
+    lattice = _lattice(histogram) if histogram.keys.ndim == 1 and longest <= _MOST_VALUES else None
+    if lattice is None:
+        return None
+    counts = [min(count, dropped) for count in histogram.counts.tolist()]
+    words = 1 + dropped * lattice.offsets[-1] // 64
+    shifts = sum(dropped if count == dropped else dropped * count for count in counts)
+    if shifts * words > _MOST_WORDS or (dropped + 1) * (1 + dropped * lattice.offsets[-1]) > _MOST_VALUES:
+        return None
+    return lattice
+
+
 def _lattice(histogram: Histogram) -> _Lattice | None:
     cells = [to_python(key) for key in histogram.keys]
     if not all(isinstance(cell, float | Rational) for cell in cells):
         return None
-    keys = [Fraction(cell) for cell in cells]
-    scale = math.lcm(*(key.denominator for key in keys))
-    whole = [int((key - keys[0]) * scale) for key in keys]
-    common = math.gcd(*whole) or 1
-    return _Lattice(keys[0], Fraction(common, scale), [each // common for each in whole])
+    ratios = [cell.as_integer_ratio() for cell in cells]
+    scale = math.lcm(*{bottom for _, bottom in ratios})
+    whole = [top * (scale // bottom) for top, bottom in ratios]
+    common = math.gcd(*(each - whole[0] for each in whole)) or 1
+    offsets = [(each - whole[0]) // common for each in whole]
+    return _Lattice(Fraction(whole[0], scale), Fraction(common, scale), offsets)
 
 
 def _dropped_sums(offsets: list[int], counts: list[int], dropped: int) -> list[int]:

@@ -207,6 +207,17 @@ def _variance(keys: NDArray[Any], histogram: Histogram) -> float:
     if keys.dtype.kind == "f":
         middle = _mean(keys, counts, size)
         return math.fsum(((keys - middle) ** 2 * (counts / float(size))).tolist())
+    first, second = _powers(histogram, keys)
+    return float((size * Fraction(second) - Fraction(first) ** 2) / size**2)
+
+
+def _powers(histogram: Histogram, keys: NDArray[Any]) -> tuple[Any, Any]:
+    """Return Σ count·key and Σ count·key², exactly."""
+    whole, counts = histogram.keys, histogram.counts
+    if whole.dtype.kind == "i":
+        most = max(abs(int(whole[0])), abs(int(whole[-1])))
+        if most * most * histogram.size <= LARGEST_COUNT:  # no partial sum leaves 64 bits
+            return int(whole @ counts), int((whole * whole) @ counts)
     first = sum(key * records for key, records in zip(keys, counts.tolist(), strict=True))
     second = sum(key * key * records for key, records in zip(keys, counts.tolist(), strict=True))
-    return float((size * Fraction(second) - Fraction(first) ** 2) / size**2)
+    return first, second
