@@ -2,18 +2,22 @@
 
 The loss of a candidate is how far its ranks lie from the goal (:class:`~flexdp.sharp.goal.Goal`). It is the same on
 all candidates between two neighbouring values, and grows away from the goal in both directions. So the candidates are
-cut into blocks, in which the weight g varies by at most about a factor of two, or of sixteen far from the goal: choose
-a block with probability ∝ prior mass × its largest g, a candidate in it by the prior, and keep it with probability
-g / largest g, else begin again. The candidate that is kept follows the law prior × g exactly, whatever the blocks and
-the number of values in the window.
+cut into blocks, in which the loss stays between two public limits: choose a block with probability ∝ prior mass × its
+largest g, a candidate in it by the prior, and keep it with probability g / largest g, else begin again. The candidate
+that is kept follows the law prior × g exactly, whatever the blocks and the number of values in the window.
+
+A block ends at the record of a certain rank, so a draw looks at a few records of the window, and at those around the
+candidates that it tries. Far from the goal, where candidates are unlikely, the rest of each side is one block at
+first. Once it is chosen, it is cut, too: its parts weigh less together, and with the weight that is missing all begins
+again.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +30,8 @@ from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
 
 __all__ = ["ExponentialQuantile", "Segment"]
 
-_NEAR, _FAR = 8, 4  # so many short blocks, and then the length of the others in short ones
+_NEAR = (0, 1, 2, 3, 5, 8, 12, 16, 20, 24)  # where blocks begin, in losses over which g falls by a factor of two
+_FAR = 4  # the length of all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,20 @@ class Segment:
     low: int | None
     high: int | None
     weight: int
+
+
+class _Block(NamedTuple):
+    """Candidates from ``low`` up to ``high``, on one side of the goal; their least loss, and mass × its weight.
+
+    A ``rough`` block is the rest of its side, which is cut once it is chosen.
+    """
+
+    weight: int
+    low: int | None
+    high: int | None
+    loss: int
+    side: int = 0
+    rough: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +103,13 @@ class ExponentialQuantile:
     def near(self) -> Near:
         """The window that the mechanism needs: as far as its table reaches, always."""
         depth = Decay.depth_for(self.epsilon, self.goal.sensitivity) if self.depth is None else self.depth
-        return Near(goal=self.goal, reach=-(-depth // self.goal.units) + 1, span=self.span)
+        likely = _NEAR[-1] * _length(self.epsilon, self.goal.sensitivity)
+        return Near(
+            goal=self.goal,
+            reach=-(-depth // self.goal.units) + 1,
+            span=self.span,
+            likely=-(-min(likely, depth) // self.goal.units) + 1,
+        )
 
     def sample(self, ranks: Ranks, bits: Bits) -> int | None:
         """Fetch the window of a column and draw.
@@ -119,29 +144,65 @@ class ExponentialQuantile:
             The chosen candidate in units; None if the span holds no candidate.
         """
         self._check(window)
-        losses, table = self._losses(window), self.table
-        capped = np.minimum(losses, table.depth)
-        blocks = _blocks(capped, _block_length(self.epsilon, self.goal.sensitivity))
-        starts = np.concatenate(([0], np.flatnonzero(blocks[1:] != blocks[:-1]) + 1))
-        smallest = np.minimum.reduceat(capped, starts)
-        largest = np.maximum.reduceat(capped, starts)
-        cuts = [self._cut(window, int(place)) for place in starts] + [self.span.high]
-        masses = [self._before(cut, place) for place, cut in enumerate(cuts)]
-        tops = [table.weight(int(loss)) for loss in smallest]
-        weights = [(after - before) * top for before, after, top in zip(masses, masses[1:], tops, strict=False)]
-        if self.edge is not None:
-            weights.append(self._edge_segment(window).weight * self._mass(self.edge))
-        if not any(weights):
-            return None
-        while True:
-            block = bits.choose(weights)
-            if block == len(tops):
-                return self.edge
-            candidate = self.prior.draw(cuts[block], cuts[block + 1], bits)
-            if smallest[block] == largest[block]:
+        table = self.table
+        blocks = self._blocks(window, every=False)
+        while blocks:
+            found = blocks[bits.choose([block.weight for block in blocks])]
+            if found.rough:
+                blocks = self._blocks(window, every=True)
+                parts = [each for each in blocks if each.side == found.side and each.loss >= found.loss]
+                if not bits.accept(sum(part.weight for part in parts), found.weight):
+                    continue
+                found = parts[bits.choose([part.weight for part in parts])]
+            candidate = self.prior.draw(found.low, found.high, bits)
+            if found.loss >= table.depth:
                 return candidate
-            if bits.accept(table.weight(self._loss_at(window, candidate)), tops[block]):
+            weight, most = table.weight(self._loss_at(window, candidate)), table.weight(found.loss)
+            if weight == most or bits.accept(weight, most):
                 return candidate
+        return None
+
+    def _limits(self, *, every: bool) -> list[int]:
+        """Losses where blocks begin, from 0 to at most K, from where on all candidates weigh the same."""
+        length, depth = _length(self.epsilon, self.goal.sensitivity), self.table.depth
+        near = [length * start for start in _NEAR if length * start < depth]
+        if not every and len(near) == len(_NEAR):
+            return near
+        return [*near, *range(near[-1] + _FAR * length, depth, _FAR * length), depth]
+
+    def _blocks(self, window: Window, *, every: bool) -> list[_Block]:
+        """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one."""
+        limits, depth = self._limits(every=every), self.table.depth
+        rough = limits[-1] < depth
+        target, units, short = self.goal.target(window.total), self.goal.units, self._short(window)
+        outer = [self.span.low, *(self._at(window, -(-(target - loss + 1) // units), -1) for loss in limits[:0:-1])]
+        upper = [*(self._at(window, -(-(target + loss) // units), 1) for loss in limits[1:]), self.span.high]
+        cuts, sides = [*outer, *upper], [*limits[:0:-1], *limits]
+        masses: list[int] = []
+        for place, cut in enumerate(cuts):
+            if cut is None:
+                masses.append(0 if place < len(limits) else self.prior.total)
+            else:
+                masses.append(masses[-1] if place and cut == cuts[place - 1] else self.prior.before(cut))
+        blocks = []
+        for place, loss in enumerate(sides):
+            if masses[place] < masses[place + 1]:
+                side = (place >= len(limits)) - (place < len(limits) - 1)
+                least = min(loss + short, depth)
+                weight = (masses[place + 1] - masses[place]) * self.table.weight(least)
+                blocks.append(
+                    _Block(weight, cuts[place], cuts[place + 1], least, side, rough and loss == limits[-1])
+                )
+        if self.edge is not None and (mass := self._mass(self.edge)):
+            weight = self._edge_segment(window).weight * mass
+            blocks.append(_Block(weight, self.edge, self.edge + 1, depth))  # it weighs what it weighs
+        return blocks
+
+    def _at(self, window: Window, rank: int, side: int) -> int | None:
+        """Where a block ends, at the record of a rank: below the goal before it, above the goal after it."""
+        if side < 0:
+            return window.at(rank) if rank > 0 else self.span.low
+        return window.at(rank) + 1 if rank <= window.total else self.span.high
 
     def segments(self, window: Window) -> list[Segment]:
         """Return the exact law: runs of candidates with their common factor g, in order.
@@ -248,26 +309,11 @@ class ExponentialQuantile:
         value = window.value((place - 1) // 2)
         return value + 1 if place % 2 == 0 else value
 
-    def _before(self, cut: int | None, place: int) -> int:
-        if cut is None:
-            return self.prior.total if place else 0
-        return self.prior.before(cut)
-
     def _loss_at(self, window: Window, candidate: int) -> int:
-        place = bisect_left(range(len(window)), candidate, key=window.value)
-        target, short = self.goal.target(window.total), self._short(window)
-        if place < len(window) and window.value(place) == candidate:
-            return self.goal.loss(int(window.below[place]), int(window.upto[place]), target) + short
-        rank = int(window.below[place]) if place < len(window) else int(window.upto[-1])
-        return self.goal.loss(rank, rank, target) + short
+        below, upto = window.counts(candidate)
+        return self.goal.loss(below, upto, self.goal.target(window.total)) + self._short(window)
 
 
-def _blocks(losses: np.ndarray, length: int) -> np.ndarray:
-    """Number the blocks of losses: short ones near the goal, and fewer, longer ones where candidates are unlikely."""
-    found = losses // length
-    return np.asarray(np.minimum(found, _NEAR) + np.maximum(found - _NEAR, 0) // _FAR)
-
-
-def _block_length(epsilon: Fraction, sensitivity: int) -> int:
+def _length(epsilon: Fraction, sensitivity: int) -> int:
     """Losses over which g falls by a factor of about two, a public number that decides on speed alone."""
     return max(1, math.floor(Fraction(13863, 10**4) * sensitivity / epsilon))

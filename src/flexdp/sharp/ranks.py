@@ -11,6 +11,7 @@ cut and at most 2·reach + 3 distinct values a window. Three conditions make the
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -53,11 +54,14 @@ class Near:
         How many ranks on either side are wanted.
     span : Span
         The records that count.
+    likely : int, optional
+        How many ranks on either side will probably be looked at, which decides on speed alone; all by default.
     """
 
     goal: Goal
     reach: int
     span: Span = EVERYTHING
+    likely: int | None = None
 
     def ranks(self, records: int) -> tuple[int, int]:
         """Return the lowest and the highest wanted rank among so many records."""
@@ -93,6 +97,18 @@ class Window:
     def value(self, place: int) -> int:
         """Return one of the values in units."""
         return self.scale.units(self.values[place])
+
+    def at(self, rank: int) -> int:
+        """Return the value in units of the record of a rank, the first being 1; the rank must lie in the window."""
+        return self.value(int(np.searchsorted(self.upto, rank)))
+
+    def counts(self, candidate: int) -> tuple[int, int]:
+        """Return how many records lie below a candidate and up to it; it must lie in the window."""
+        place = bisect_left(range(len(self)), candidate, key=self.value)
+        if place == len(self):
+            return (int(self.upto[-1]),) * 2 if place else (0, 0)
+        below = int(self.below[place])
+        return below, int(self.upto[place]) if self.value(place) == candidate else below
 
     def __repr__(self) -> str:
         return "<Window>"  # its content is private
