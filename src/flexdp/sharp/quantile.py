@@ -143,7 +143,8 @@ class ExponentialQuantile:
         int or None
             The chosen candidate in units; None if the span holds no candidate.
         """
-        self._check(window)
+        if isinstance(window, Window):
+            self._check(window)
         table = self.table
         blocks = self._blocks(window, every=False)
         while blocks:
@@ -190,9 +191,7 @@ class ExponentialQuantile:
                 side = (place >= len(limits)) - (place < len(limits) - 1)
                 least = min(loss + short, depth)
                 weight = (masses[place + 1] - masses[place]) * self.table.weight(least)
-                blocks.append(
-                    _Block(weight, cuts[place], cuts[place + 1], least, side, rough and loss == limits[-1])
-                )
+                blocks.append(_Block(weight, cuts[place], cuts[place + 1], least, side, rough and loss == limits[-1]))
         if self.edge is not None and (mass := self._mass(self.edge)):
             weight = self._edge_segment(window).weight * mass
             blocks.append(_Block(weight, self.edge, self.edge + 1, depth))  # it weighs what it weighs
