@@ -9,7 +9,6 @@ replies are those of the sorted column, whatever the cells.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -95,7 +94,19 @@ class CellColumn:
     [1, 2]
     """
 
-    __slots__ = ("_base", "_cells", "_held", "_held_before", "_hot", "_often", "_scale", "_sorted", "_values")
+    __slots__ = (
+        "_base",
+        "_cells",
+        "_held",
+        "_held_before",
+        "_hot",
+        "_often",
+        "_pool",
+        "_pooled",
+        "_scale",
+        "_sorted",
+        "_values",
+    )
 
     def __init__(self, scale: Scale, values: NDArray[Any], *, often: bool = False) -> None:
         self._scale, self._values, self._often = scale, values, often
@@ -104,6 +115,7 @@ class CellColumn:
         self._hot = np.zeros(self._cells.number, dtype=bool)
         self._held = values[:0]
         self._held_before = np.zeros(self._cells.number + 1, dtype=np.int64)
+        self._pool, self._pooled = values[:0], self._hot  # no cell yet
         self._sorted: Column | None = None
 
     @property
@@ -132,12 +144,11 @@ class CellColumn:
         places = dict(zip(ends, before[len(request.cuts) :], strict=True))
         windows = [self._window(near, places) for near in request.windows]
         if windows and self._sorted is None:
-            likely = [near.reach if near.likely is None else near.likely for near in request.windows]
-            ranges = [window.around(most) for window, most in zip(windows, likely, strict=True)]
             if self._often:
-                ranges += self._around(likely[0])
+                self._gather(request.windows[0])
                 self._often = False
-            self._hold([self._cells_of_ranks(start, stop) for start, stop in ranges])
+            places_of = [place for window in windows for place in window.looked_at()]
+            self._hold(self._cells_at(places_of))
         plain = self._sorted
         return Reply(
             total=int(self._base[-1]),
@@ -165,7 +176,7 @@ class CellColumn:
         """
         if self._sorted is None:
             inside = Cuts.of(cuts, self._scale, self._cells)
-            self._hold([inside.cells])
+            self._hold(inside.cells)
         if self._sorted is not None:
             return list(self._sorted.fetch(Request(cuts=tuple(cuts))).before)
         return self._before(inside)
@@ -182,7 +193,32 @@ class CellColumn:
         -------
         number
         """
+        if self._sorted is None:
+            cell = int(self._base.searchsorted(place, side="right")) - 1
+            if self._hot[cell]:
+                return self._held[self._held_before[cell] + place - self._base[cell]]
         return self.between(place, place + 1)[0]
+
+    def within(self, cuts: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return lower and upper bounds of the number of records before each cut, by their cells alone.
+
+        Parameters
+        ----------
+        cuts : sequence of int
+            In units.
+
+        Returns
+        -------
+        pair of lists of int
+        """
+        if self._sorted is not None:
+            found = self.before(cuts)
+            return found, found
+        inside = Cuts.of(cuts, self._scale, self._cells)
+        least = np.where(inside.above, len(self._values), 0)
+        most = least.copy()
+        least[inside.inside], most[inside.inside] = self._base[inside.cells], self._base[inside.cells + 1]
+        return least.tolist(), most.tolist()
 
     def between(self, start: int, stop: int) -> NDArray[Any]:
         """Return the records from one place up to, not including, another, in order.
@@ -199,11 +235,11 @@ class CellColumn:
         if start >= stop:
             return self._held[:0]
         if self._sorted is None:
-            cells = self._cells_of_ranks(start, stop)
-            self._hold([cells])
+            first, last = self._cells_at([start, stop - 1]).tolist()
+            self._hold(np.arange(first, last + 1))
         if self._sorted is not None:
             return self._sorted.between(start, stop)
-        offset = int(self._held_before[cells[0]] - self._base[cells[0]])
+        offset = int(self._held_before[first] - self._base[first])
         return self._held[start + offset : stop + offset]
 
     def _window(self, near: Near, places: dict[int, int]) -> CellWindow:
@@ -212,11 +248,8 @@ class CellColumn:
         last = int(self._base[-1]) if high is None else max(first, places[high])
         return CellWindow(self, near, first, last)
 
-    def _hold(self, wanted: Sequence[NDArray[np.int64]]) -> None:
+    def _hold(self, cells: NDArray[np.int64]) -> None:
         """Sort the values of some cells; or of all, once they are many."""
-        if self._sorted is not None:
-            return
-        cells = np.concatenate([_NONE, *wanted])
         cells = cells[~self._hot[cells] & (self._base[cells + 1] > self._base[cells])]
         if not len(cells):
             return
@@ -225,29 +258,33 @@ class CellColumn:
         size = len(self._held) + int(np.diff(self._base)[marked].sum())
         if _ENOUGH * size > len(self._values):
             self._sorted = Column.from_values(self._values)
-            self._values, self._held = self._values[:0], self._held[:0]
+            self._values = self._held = self._pool = self._values[:0]
             return
-        found = np.sort(self._cells.select(self._values, marked))
+        found = np.sort(self._cells.select(self._pool if self._pooled[cells].all() else self._values, marked))
         if self._scale is NUMBERS:
             found[np.searchsorted(found, -1e-30, side="right") : np.searchsorted(found, 1e-30, side="left")] = 0.0
         self._hot |= marked
         self._held = np.insert(self._held, np.searchsorted(self._held, found), found) if len(self._held) else found
         np.cumsum(np.where(self._hot, np.diff(self._base), 0), out=self._held_before[1:])
 
-    def _around(self, reach: int) -> list[tuple[int, int]]:
-        """The places near equal parts of the column, where windows will be asked for; or all, if those are most."""
+    def _gather(self, near: Near) -> None:
+        """Put the values near equal parts of the column aside, among which many windows will look; or all of them."""
+        reach = max(near.losses, default=near.reach * near.goal.units) // near.goal.units + 1
         total, reach = len(self._values), reach + reach // 8
-        if 2 * reach * _PARTS * _ENOUGH > total:
-            return [(0, total)]
-        goals = [total * part // _PARTS for part in range(1, _PARTS)]
-        return [(goal - reach, goal + reach) for goal in goals]
+        if 4 * reach * _PARTS > total:
+            self._pool, self._pooled = self._values, np.ones(len(self._hot), dtype=bool)
+            return
+        goals = np.arange(1, _PARTS) * total // _PARTS
+        first, last = self._cells_at(goals - reach), self._cells_at(goals + reach)
+        steps = np.zeros(len(self._hot) + 1, dtype=np.int64)
+        np.add.at(steps, first, 1)
+        np.add.at(steps, last + 1, -1)
+        self._pooled = np.cumsum(steps[:-1]) > 0
+        self._pool = self._cells.select(self._values, self._pooled)
 
-    def _cells_of_ranks(self, start: int, stop: int) -> NDArray[np.int64]:
-        """The cells of the records from one place up to, not including, another."""
-        if start >= stop:
-            return _NONE
-        first, last = (np.searchsorted(self._base, [start, stop - 1], side="right") - 1).tolist()
-        return np.arange(first, last + 1)
+    def _cells_at(self, places: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cells of the records of some places."""
+        return np.asarray(np.searchsorted(self._base, np.asarray(places, dtype=np.int64), side="right") - 1)
 
     def _before(self, cuts: Cuts) -> list[int]:
         found = np.where(cuts.above, len(self._values), 0)
@@ -284,14 +321,23 @@ class CellWindow:
         """The scale of the column."""
         return self._column.scale
 
-    def around(self, reach: int) -> tuple[int, int]:
-        """Return the places of the records whose ranks lie within a reach of the goal."""
-        lowest, highest = replace(self._near, reach=reach).ranks(self.total)
-        return self._first + max(0, lowest - 1), self._first + max(0, min(self.total, highest + 1))
+    def looked_at(self) -> list[int]:
+        """Return the places of the records at which a draw will look first."""
+        below, above = self._near.ends(self.total)
+        return [self._first + rank - 1 for rank in (*below, *above) if 0 < rank <= self.total]
 
     def at(self, rank: int) -> int:
         """Return the value in units of the record of a rank, the first being 1."""
         return self.scale.units(self._column.at(self._first + rank - 1))
+
+    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return lower and upper bounds of :meth:`counts`, by cells alone."""
+        (below, upto), (most_below, most_upto) = self._column.within((candidate, candidate + 1))
+        first, total = self._first, self.total
+        return (max(0, below - first), max(0, upto - first)), (
+            min(total, most_below - first),
+            min(total, most_upto - first),
+        )
 
     def counts(self, candidate: int) -> tuple[int, int]:
         """Return how many records lie below a candidate and up to it."""
@@ -305,7 +351,9 @@ class CellWindow:
         return self._listed
 
     def _list(self) -> Window:
-        start, stop = self.around(self._near.reach)
+        lowest, highest = self._near.ranks(self.total)
+        start = self._first + max(0, lowest - 1)
+        stop = self._first + max(0, min(self.total, highest + 1))
         part, scale, first = self._column.between(start, stop), self.scale, self._first
         if not len(part):
             return Window(scale, part, _NONE, _NONE, self.total)

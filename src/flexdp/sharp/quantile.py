@@ -15,7 +15,7 @@ again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -46,7 +46,8 @@ class Segment:
 class _Block(NamedTuple):
     """Candidates from ``low`` up to ``high``, on one side of the goal; their least loss, and mass × its weight.
 
-    A ``rough`` block is the rest of its side, which is cut once it is chosen.
+    A ``rough`` block is the rest of its side, which is cut once it is chosen. Candidates of a ``flat`` one weigh the
+    same.
     """
 
     weight: int
@@ -55,6 +56,7 @@ class _Block(NamedTuple):
     loss: int
     side: int = 0
     rough: bool = False
+    flat: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +105,11 @@ class ExponentialQuantile:
     def near(self) -> Near:
         """The window that the mechanism needs: as far as its table reaches, always."""
         depth = Decay.depth_for(self.epsilon, self.goal.sensitivity) if self.depth is None else self.depth
-        likely = _NEAR[-1] * _length(self.epsilon, self.goal.sensitivity)
         return Near(
             goal=self.goal,
             reach=-(-depth // self.goal.units) + 1,
             span=self.span,
-            likely=-(-min(likely, depth) // self.goal.units) + 1,
+            losses=tuple(self._limits(depth, every=False)[1:]),
         )
 
     def sample(self, ranks: Ranks, bits: Bits) -> int | None:
@@ -145,7 +146,6 @@ class ExponentialQuantile:
         """
         if isinstance(window, Window):
             self._check(window)
-        table = self.table
         blocks = self._blocks(window, every=False)
         while blocks:
             found = blocks[bits.choose([block.weight for block in blocks])]
@@ -156,16 +156,13 @@ class ExponentialQuantile:
                     continue
                 found = parts[bits.choose([part.weight for part in parts])]
             candidate = self.prior.draw(found.low, found.high, bits)
-            if found.loss >= table.depth:
-                return candidate
-            weight, most = table.weight(self._loss_at(window, candidate)), table.weight(found.loss)
-            if weight == most or bits.accept(weight, most):
+            if found.flat or self._keeps(window, candidate, self.table.weight(found.loss), bits):
                 return candidate
         return None
 
-    def _limits(self, *, every: bool) -> list[int]:
+    def _limits(self, depth: int, *, every: bool) -> list[int]:
         """Losses where blocks begin, from 0 to at most K, from where on all candidates weigh the same."""
-        length, depth = _length(self.epsilon, self.goal.sensitivity), self.table.depth
+        length = _length(self.epsilon, self.goal.sensitivity)
         near = [length * start for start in _NEAR if length * start < depth]
         if not every and len(near) == len(_NEAR):
             return near
@@ -173,12 +170,11 @@ class ExponentialQuantile:
 
     def _blocks(self, window: Window, *, every: bool) -> list[_Block]:
         """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one."""
-        limits, depth = self._limits(every=every), self.table.depth
-        rough = limits[-1] < depth
-        target, units, short = self.goal.target(window.total), self.goal.units, self._short(window)
-        outer = [self.span.low, *(self._at(window, -(-(target - loss + 1) // units), -1) for loss in limits[:0:-1])]
-        upper = [*(self._at(window, -(-(target + loss) // units), 1) for loss in limits[1:]), self.span.high]
-        cuts, sides = [*outer, *upper], [*limits[:0:-1], *limits]
+        table, short = self.table, self._short(window)
+        limits = self._limits(table.depth, every=every)
+        below, above = replace(self.near, losses=tuple(limits[1:])).ends(window.total)
+        cuts = [self.span.low, *(self._at(window, rank, -1) for rank in reversed(below))]
+        cuts += [*(self._at(window, rank, 1) for rank in above), self.span.high]
         masses: list[int] = []
         for place, cut in enumerate(cuts):
             if cut is None:
@@ -186,16 +182,41 @@ class ExponentialQuantile:
             else:
                 masses.append(masses[-1] if place and cut == cuts[place - 1] else self.prior.before(cut))
         blocks = []
-        for place, loss in enumerate(sides):
-            if masses[place] < masses[place + 1]:
-                side = (place >= len(limits)) - (place < len(limits) - 1)
-                least = min(loss + short, depth)
-                weight = (masses[place + 1] - masses[place]) * self.table.weight(least)
-                blocks.append(_Block(weight, cuts[place], cuts[place + 1], least, side, rough and loss == limits[-1]))
+        for place in np.flatnonzero(np.diff(np.array(masses, dtype=object))).tolist():
+            side = 1 if place >= len(limits) else -1 if place < len(limits) - 1 else 0
+            index = abs(place - len(limits) + 1)
+            loss, last = limits[index] + short, index == len(limits) - 1
+            blocks.append(
+                _Block(
+                    weight=(masses[place + 1] - masses[place]) * table.weight(loss),
+                    low=cuts[place],
+                    high=cuts[place + 1],
+                    loss=loss,
+                    side=side,
+                    rough=last and limits[index] < table.depth,
+                    flat=loss >= table.depth or (not last and limits[index + 1] - limits[index] == 1),
+                )
+            )
         if self.edge is not None and (mass := self._mass(self.edge)):
             weight = self._edge_segment(window).weight * mass
-            blocks.append(_Block(weight, self.edge, self.edge + 1, depth))  # it weighs what it weighs
+            blocks.append(_Block(weight, self.edge, self.edge + 1, table.depth, flat=True))
         return blocks
+
+    def _keeps(self, window: Window, candidate: int, most: int, bits: Bits) -> bool:
+        """Keep a candidate with probability g / the largest g of its block; its exact loss may not matter."""
+        table, goal = self.table, self.goal
+        target, short = goal.target(window.total), self._short(window)
+        least, most_records = window.within(candidate)
+
+        def weight(below: int, upto: int) -> int:
+            return table.weight(goal.loss(below, upto, target) + short)
+
+        return bits.accept_between(
+            weight(most_records[0], least[1]),
+            weight(least[0], most_records[1]),
+            lambda: weight(*window.counts(candidate)),
+            most,
+        )
 
     def _at(self, window: Window, rank: int, side: int) -> int | None:
         """Where a block ends, at the record of a rank: below the goal before it, above the goal after it."""
@@ -307,10 +328,6 @@ class ExponentialQuantile:
             return self.span.low
         value = window.value((place - 1) // 2)
         return value + 1 if place % 2 == 0 else value
-
-    def _loss_at(self, window: Window, candidate: int) -> int:
-        below, upto = window.counts(candidate)
-        return self.goal.loss(below, upto, self.goal.target(window.total)) + self._short(window)
 
 
 def _length(epsilon: Fraction, sensitivity: int) -> int:

@@ -54,19 +54,30 @@ class Near:
         How many ranks on either side are wanted.
     span : Span
         The records that count.
-    likely : int, optional
-        How many ranks on either side will probably be looked at, which decides on speed alone; all by default.
+    losses : tuple of int, optional
+        The losses at whose ranks a draw will look first, ascending, which decides on speed alone.
     """
 
     goal: Goal
     reach: int
     span: Span = EVERYTHING
-    likely: int | None = None
+    losses: tuple[int, ...] = ()
 
     def ranks(self, records: int) -> tuple[int, int]:
         """Return the lowest and the highest wanted rank among so many records."""
         target = self.goal.target(records)
         return target // self.goal.units - self.reach, -(-target // self.goal.units) + self.reach
+
+    def ends(self, records: int) -> tuple[list[int], list[int]]:
+        """Return where losses begin to exceed those that a draw looks at, among so many records.
+
+        Below the goal, candidates from the record of the first rank on have a smaller loss; above it, candidates
+        after the record of the second have at least that loss.
+        """
+        target, units = self.goal.target(records), self.goal.units
+        return [-(-(target - loss + 1) // units) for loss in self.losses], [
+            -(-(target + loss) // units) for loss in self.losses
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,11 @@ class Window:
     def at(self, rank: int) -> int:
         """Return the value in units of the record of a rank, the first being 1; the rank must lie in the window."""
         return self.value(int(np.searchsorted(self.upto, rank)))
+
+    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return lower and upper bounds of :meth:`counts`, which here are known."""
+        found = self.counts(candidate)
+        return found, found
 
     def counts(self, candidate: int) -> tuple[int, int]:
         """Return how many records lie below a candidate and up to it; it must lie in the window."""
