@@ -8,9 +8,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from flexdp._core.files import private_folder
 from flexdp._core.forks import inside_release
 from flexdp.errors import InputError, UnavailableError
+from flexdp.tables.duckdb.arrow import one_column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run, signals_held
 from flexdp.tables.sql.workspace import Workspace
@@ -128,7 +131,10 @@ def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:
     def arrays(statement: str) -> dict[str, Any]:
         return run(lambda: dict(con.execute(statement).fetchnumpy()), interrupt)
 
-    return Workspace(DUCKDB, ask, lambda name, query: ask(f"CREATE TEMP TABLE {name} AS {query}"), arrays)
+    def numbers(statement: str, most: int) -> NDArray[Any] | None:
+        return run(lambda: one_column(con.sql(statement), most), interrupt)
+
+    return Workspace(DUCKDB, ask, lambda name, query: ask(f"CREATE TEMP TABLE {name} AS {query}"), arrays, numbers)
 
 
 @contextmanager
