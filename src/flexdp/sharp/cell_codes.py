@@ -77,7 +77,7 @@ class Cells:
         bits = values.astype(np.float64).view(np.int64)  # a copy, rounded to the nearest: in order
         if not self._signed:  # −0.0 has negative bits
             return np.maximum(bits, self._small, out=bits)
-        keys = bits >> 63
+        keys: NDArray[np.int64] = bits >> 63
         np.bitwise_and(keys, _MAGNITUDE, out=keys)
         np.bitwise_xor(keys, bits, out=keys)  # negative doubles in their order
         np.clip(keys, -self._small, self._small, out=bits)

@@ -365,28 +365,6 @@ class CellWindow:
         below[0], end = (count - first for count in self._column.before((lowest, highest + 1)))
         return Window(scale, values, below, np.append(below[1:], np.int64(end)), self.total)
 
-    @property
-    def values(self) -> NDArray[Any]:
-        """The distinct values, as the column stores them."""
-        return self.listed().values
-
-    @property
-    def below(self) -> NDArray[np.int64]:
-        """The number of records below each."""
-        return self.listed().below
-
-    @property
-    def upto(self) -> NDArray[np.int64]:
-        """The number of records up to each."""
-        return self.listed().upto
-
-    def __len__(self) -> int:
-        return len(self.listed())
-
-    def value(self, place: int) -> int:
-        """Return one of the values in units."""
-        return self.listed().value(place)
-
     def __repr__(self) -> str:
         return "<Window>"  # its content is private
 

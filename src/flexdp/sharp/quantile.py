@@ -15,8 +15,10 @@ again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from operator import sub
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +28,7 @@ from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import Decay, decay
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Listed, Prior
-from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
+from flexdp.sharp.ranks import EVERYTHING, Looked, Near, Ranks, Request, Span, Window
 
 __all__ = ["ExponentialQuantile", "Segment"]
 
@@ -129,12 +131,12 @@ class ExponentialQuantile:
         """
         return self.draw(ranks.fetch(Request(windows=(self.near,))).windows[0], bits)
 
-    def draw(self, window: Window, bits: Bits) -> int | None:
+    def draw(self, window: Looked, bits: Bits) -> int | None:
         """Draw a candidate.
 
         Parameters
         ----------
-        window : Window
+        window : Looked
             As :attr:`near` asks for.
         bits : Bits
             The source of randomness.
@@ -144,7 +146,7 @@ class ExponentialQuantile:
         int or None
             The chosen candidate in units; None if the span holds no candidate.
         """
-        if isinstance(window, Window):
+        if isinstance(window, Window):  # others count when they are asked, and there is nothing to check
             self._check(window)
         blocks = self._blocks(window, every=False)
         while blocks:
@@ -168,11 +170,11 @@ class ExponentialQuantile:
             return near
         return [*near, *range(near[-1] + _FAR * length, depth, _FAR * length), depth]
 
-    def _blocks(self, window: Window, *, every: bool) -> list[_Block]:
+    def _blocks(self, window: Looked, *, every: bool) -> list[_Block]:
         """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one."""
         table, short = self.table, self._short(window)
         limits = self._limits(table.depth, every=every)
-        below, above = replace(self.near, losses=tuple(limits[1:])).ends(window.total)
+        below, above = Near(goal=self.goal, reach=0, losses=tuple(limits[1:])).ends(window.total)
         cuts = [self.span.low, *(self._at(window, rank, -1) for rank in reversed(below))]
         cuts += [*(self._at(window, rank, 1) for rank in above), self.span.high]
         masses: list[int] = []
@@ -182,13 +184,15 @@ class ExponentialQuantile:
             else:
                 masses.append(masses[-1] if place and cut == cuts[place - 1] else self.prior.before(cut))
         blocks = []
-        for place in np.flatnonzero(np.diff(np.array(masses, dtype=object))).tolist():
+        for place, mass in enumerate(map(sub, masses[1:], masses)):
+            if not mass:
+                continue
             side = 1 if place >= len(limits) else -1 if place < len(limits) - 1 else 0
             index = abs(place - len(limits) + 1)
             loss, last = limits[index] + short, index == len(limits) - 1
             blocks.append(
                 _Block(
-                    weight=(masses[place + 1] - masses[place]) * table.weight(loss),
+                    weight=mass * table.weight(loss),
                     low=cuts[place],
                     high=cuts[place + 1],
                     loss=loss,
@@ -197,12 +201,12 @@ class ExponentialQuantile:
                     flat=loss >= table.depth or (not last and limits[index + 1] - limits[index] == 1),
                 )
             )
-        if self.edge is not None and (mass := self._mass(self.edge)):
+        if self.edge is not None and (mass := self._mass(self.edge)):  # it stands beside all blocks
             weight = self._edge_segment(window).weight * mass
             blocks.append(_Block(weight, self.edge, self.edge + 1, table.depth, flat=True))
         return blocks
 
-    def _keeps(self, window: Window, candidate: int, most: int, bits: Bits) -> bool:
+    def _keeps(self, window: Looked, candidate: int, most: int, bits: Bits) -> bool:
         """Keep a candidate with probability g / the largest g of its block; its exact loss may not matter."""
         table, goal = self.table, self.goal
         target, short = goal.target(window.total), self._short(window)
@@ -218,18 +222,18 @@ class ExponentialQuantile:
             most,
         )
 
-    def _at(self, window: Window, rank: int, side: int) -> int | None:
+    def _at(self, window: Looked, rank: int, side: int) -> int | None:
         """Where a block ends, at the record of a rank: below the goal before it, above the goal after it."""
         if side < 0:
             return window.at(rank) if rank > 0 else self.span.low
         return window.at(rank) + 1 if rank <= window.total else self.span.high
 
-    def segments(self, window: Window) -> list[Segment]:
+    def segments(self, window: Looked) -> list[Segment]:
         """Return the exact law: runs of candidates with their common factor g, in order.
 
         Parameters
         ----------
-        window : Window
+        window : Looked
             As :attr:`near` asks for.
 
         Returns
@@ -237,9 +241,10 @@ class ExponentialQuantile:
         list of Segment
             Pr[t] ∝ prior(t) × the weight of its segment.
         """
-        self._check(window)
-        losses = self._losses(window).tolist()
-        cuts = [self._cut(window, place) for place in range(len(losses))] + [self.span.high]
+        listed = window.listed()
+        self._check(listed)
+        losses = self._losses(listed).tolist()
+        cuts = [self._cut(listed, place) for place in range(len(losses))] + [self.span.high]
         found = [
             Segment(low, high, self.table.weight(loss)) for low, high, loss in zip(cuts, cuts[1:], losses, strict=False)
         ]
@@ -248,7 +253,7 @@ class ExponentialQuantile:
         edge = self._edge_segment(window)
         return [edge, *found] if self.goal.offset < 0 else [*found, edge]
 
-    def _edge_segment(self, window: Window) -> Segment:
+    def _edge_segment(self, window: Looked) -> Segment:
         """The candidate beside the span."""
         assert self.edge is not None
         loss = max(0, window.total - abs(self.goal.offset))
@@ -257,16 +262,16 @@ class ExponentialQuantile:
     def _mass(self, candidate: int) -> int:
         return self.prior.before(candidate + 1) - self.prior.before(candidate)
 
-    def _short(self, window: Window) -> int:
+    def _short(self, window: Looked) -> int:
         """Records that are wanted beyond the edge and are not there; 0 without an edge."""
         return 0 if self.edge is None else max(0, abs(self.goal.offset) - window.total)
 
-    def law(self, window: Window) -> dict[int | None, Fraction]:
+    def law(self, window: Looked) -> dict[int | None, Fraction]:
         """Return the exact probability of every candidate; the prior must be a short list.
 
         Parameters
         ----------
-        window : Window
+        window : Looked
             As :attr:`near` asks for.
 
         Returns
@@ -330,6 +335,7 @@ class ExponentialQuantile:
         return value + 1 if place % 2 == 0 else value
 
 
+@lru_cache(maxsize=256)
 def _length(epsilon: Fraction, sensitivity: int) -> int:
     """Losses over which g falls by a factor of about two, a public number that decides on speed alone."""
     return max(1, math.floor(Fraction(13863, 10**4) * sensitivity / epsilon))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.scale import Scale
 
-__all__ = ["EVERYTHING", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
+__all__ = ["EVERYTHING", "Looked", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,32 @@ class Window:
         below = int(self.below[place])
         return below, int(self.upto[place]) if self.value(place) == candidate else below
 
+    def listed(self) -> Window:
+        """Return the window with all its values, which this one has."""
+        return self
+
     def __repr__(self) -> str:
         return "<Window>"  # its content is private
+
+
+class Looked(Protocol):
+    """What a draw looks at in a window; one that is not listed finds it when it is asked."""
+
+    @property
+    def total(self) -> int:
+        """The number of records in the span."""
+
+    def at(self, rank: int) -> int:
+        """Return the value in units of the record of a rank, the first being 1; the rank must lie in the window."""
+
+    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return lower and upper bounds of :meth:`counts`."""
+
+    def counts(self, candidate: int) -> tuple[int, int]:
+        """Return how many records lie below a candidate and up to it."""
+
+    def listed(self) -> Window:
+        """Return the window with all its values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +212,7 @@ class Reply:
         The number of readable records.
     before : sequence of int
         How many records lie before each cut.
-    windows : sequence of Window
+    windows : sequence of Looked
         One for each that was asked for.
     tallies : sequence of int
         The sum of each that was asked for.
@@ -196,7 +220,7 @@ class Reply:
 
     total: int
     before: Sequence[int] = ()
-    windows: Sequence[Window] = ()
+    windows: Sequence[Looked] = ()
     tallies: Sequence[int] = ()
 
     def __repr__(self) -> str:

@@ -129,12 +129,12 @@ def _values(array: _Array, dtype: np.dtype[Any]) -> NDArray[Any]:
     if not length:
         return np.empty(0, dtype=dtype)
     bytes_of = (ctypes.c_char * ((start + length) * dtype.itemsize)).from_address(child.buffers[1])
-    values = np.frombuffer(bytes_of, dtype=dtype)[start:]
+    values: NDArray[Any] = np.frombuffer(bytes_of, dtype=dtype)[start:]
     if not child.null_count or not child.buffers[0]:
         return values
     bitmap = np.frombuffer((ctypes.c_uint8 * ((start + length + 7) // 8)).from_address(child.buffers[0]), np.uint8)
     there = np.unpackbits(bitmap, count=start + length, bitorder="little")[start:]
-    return values[there.view(bool)]
+    return np.asarray(values[there.view(bool)])
 
 
 def _check(code: int) -> None:
