@@ -170,7 +170,8 @@ def check(ranks: Ranks, counts: dict[int, int], requests: Iterable[Request] | No
         for found, exact in zip(reply.before, before, strict=True):
             assert found == exact or few <= found <= total - few
             assert found == exact or few <= exact <= total - few
-        for near, window, (size, found) in zip(request.windows, reply.windows, windows, strict=True):
+        for near, asked, (size, found) in zip(request.windows, reply.windows, windows, strict=True):
+            window = asked.listed()
             assert window.total == size
             least, most = near.ranks(size)
             rows = [(window.value(i), int(window.below[i]), int(window.upto[i])) for i in range(len(window))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flexdp.noise.bits import Bits
 from flexdp.sharp.cells import CellColumn, column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.ranks import Near, Ranks, Request, Span, Tally
+from flexdp.sharp.prior import universal
+from flexdp.sharp.quantile import ExponentialQuantile
+from flexdp.sharp.ranks import Looked, Near, Ranks, Request, Span, Tally, Window
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 
 NUMBERS_OF = st.lists(
@@ -37,7 +41,8 @@ def replies(ranks: Ranks, requests: list[Request]) -> list[Any]:
     for request in requests:
         reply = ranks.fetch(request)
         windows = [
-            (each.total, each.values.tolist(), each.below.tolist(), each.upto.tolist()) for each in reply.windows
+            (each.total, each.values.tolist(), each.below.tolist(), each.upto.tolist())
+            for each in (window.listed() for window in reply.windows)
         ]
         out.append((reply.total, list(reply.before), windows, list(reply.tallies)))
     return out
@@ -129,8 +134,9 @@ def test_a_greater_value_never_lies_in_a_lower_cell() -> None:
     for values in (np.exp(rng.normal(0, 3, 5000)) * rng.choice([-1, 0, 1], 5000), rng.uniform(5, 6, 5000)):
         column = CellColumn(NUMBERS, np.clip(values, -1e39, 1e39))
         order = np.argsort(column._values, kind="stable")
-        assert (np.diff(column._codes[order]) >= 0).all()
-        assert len(np.unique(column._codes)) > 2000  # and cells tell most of them apart
+        codes = column._cells.codes(column._values)
+        assert (np.diff(codes[order]) >= 0).all()
+        assert len(np.unique(codes)) > 2000  # and cells tell most of them apart
 
 
 def test_an_array_that_changes_meanwhile_does_not_change_the_column() -> None:
@@ -139,3 +145,55 @@ def test_an_array_that_changes_meanwhile_does_not_change_the_column() -> None:
     values[:] = 9.0
     asked = [Request(cuts=(0, NUMBERS.units(0.5)))]
     assert replies(column, asked) == replies(plain, asked)
+
+
+@pytest.mark.parametrize("often", [False, True])
+@pytest.mark.parametrize("law", ["normal", "ties", "narrow"])
+@pytest.mark.parametrize("epsilon", ["0.02", "0.3", "5"])
+def test_draws_are_those_from_the_sorted_column(law: str, epsilon: str, often: bool) -> None:
+    """From the same bits, whichever candidates cells decide on; and most records stay unsorted."""
+    rng = np.random.default_rng(8)
+    values = {
+        "normal": lambda: rng.normal(3, 15, 60_000),
+        "ties": lambda: np.round(rng.exponential(100, 60_000), 1),
+        "narrow": lambda: rng.normal(1e9, 1e-3, 60_000),
+    }[law]()
+    column, plain = column_of(values, few=0, often=often), Column.from_values(values)
+    assert isinstance(column, CellColumn)
+    cut = NUMBERS.units(float(np.quantile(values, 0.7)))
+    exact = [0, 0]
+    for seed in range(30):
+        for span in (Span(), Span(None, cut), Span(cut, None)):
+            mechanism = ExponentialQuantile(
+                goal=Goal.quantile(Fraction(1 + seed % 3, 4)),
+                epsilon=Fraction(epsilon),
+                prior=universal(NUMBERS),
+                span=span,
+            )
+            drawn = []
+            for place, each in enumerate((column, plain)):
+                (window,) = each.fetch(Request(windows=(mechanism.near,))).windows
+                drawn.append(mechanism.draw(Counted(window, exact, place), Bits(random.Random(seed).randbytes)))
+            assert drawn[0] == drawn[1]
+    assert exact[0] < exact[1] / 2  # cells decide on most candidates
+    assert column._sorted is None or epsilon == "0.02"
+
+
+class Counted:
+    """A window that tells how often exact counts were needed."""
+
+    def __init__(self, window: Looked, exact: list[int], place: int) -> None:
+        self.window, self.exact, self.place = window, exact, place
+        self.total, self.at = window.total, window.at
+
+    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        found = self.window.within(candidate)
+        self.exact[self.place] += found[0] == found[1]
+        return found
+
+    def counts(self, candidate: int) -> tuple[int, int]:
+        self.exact[self.place] += 1
+        return self.window.counts(candidate)
+
+    def listed(self) -> Window:
+        return self.window.listed()

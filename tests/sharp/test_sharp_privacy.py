@@ -349,7 +349,7 @@ def test_control_a_window_shorter_than_its_table_is_caught() -> None:
 
     def law(data: tuple[int, ...]) -> Law:
         near = replace(mechanism.near, reach=1)  # it should be 21
-        window = column(data).fetch(Request(windows=(near,))).windows[0]
+        window = column(data).fetch(Request(windows=(near,))).windows[0].listed()
         weights = {}
         for candidate, weight in zip(LIST.candidates, LIST.weights, strict=True):
             known = [i for i in range(len(window)) if window.value(i) == candidate]
@@ -379,7 +379,7 @@ def test_a_window_that_ends_before_its_table_is_refused() -> None:
 @pytest.mark.parametrize("fault", ["empty", "overlap", "order", "no records", "beyond"])
 def test_a_window_with_impossible_counts_is_refused(fault: str) -> None:
     mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
-    good = column((0, 1, 1, 4)).fetch(Request(windows=(mechanism.near,))).windows[0]
+    good = column((0, 1, 1, 4)).fetch(Request(windows=(mechanism.near,))).windows[0].listed()
     assert len(mechanism.segments(good)) == 7
     nothing = np.zeros(0, dtype=np.int64)
     bad = {
@@ -418,7 +418,7 @@ class _Stale(Column):
 
     def fetch(self, request: Request) -> Reply:
         reply = super().fetch(request)
-        return replace(reply, windows=[replace(window, total=window.total - 1) for window in reply.windows])
+        return replace(reply, windows=[replace(window.listed(), total=window.total - 1) for window in reply.windows])
 
 
 def test_control_two_snapshots_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:

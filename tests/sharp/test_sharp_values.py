@@ -123,7 +123,7 @@ def test_windows_are_those_of_brute_force(
         (Column.from_values(np.array([*data, None], dtype=object)[:-1]), asked, 1),
     ):
         unit = column.scale.one if one is None else one
-        window = column.fetch(Request(windows=(wanted,))).windows[0]
+        window = column.fetch(Request(windows=(wanted,))).windows[0].listed()
         found = [(window.value(i), int(window.below[i]), int(window.upto[i])) for i in range(len(window))]
         assert found == [(v * unit, below, upto) for v, below, upto in rows]
         assert window.total == total
@@ -163,7 +163,7 @@ def test_a_histogram_with_counts_beyond_sixty_four_bits() -> None:
     column = Column.from_histogram(Histogram([1, 2, 3], [2**62, 2**63 - 1, 5]))
     reply = column.fetch(Request(cuts=(2, 3), windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=2),)))
     assert reply.before == [2**62, 2**62 + 2**63 - 1] and reply.total == 2**62 + 2**63 + 4
-    assert [reply.windows[0].value(i) for i in range(len(reply.windows[0]))] == [2]
+    assert [window.value(i) for window in [reply.windows[0].listed()] for i in range(len(window))] == [2]
 
 
 # ---------------------------------------------------------------- priors

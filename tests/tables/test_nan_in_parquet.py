@@ -106,6 +106,6 @@ def test_nan_has_no_rank(tmp_path: Path, values: str, most: int, monkeypatch: py
         (question,) = prepare(written(tmp_path, mixed, pa.float64()), "v", width=1).questions
         with ranks.open_ranks(question.table, question.counting) as opened:
             reply = opened.fetch(request)
-        (window,) = reply.windows
+        (window,) = (each.listed() for each in reply.windows)
         replies.append((reply.total, list(reply.before), window.values.tolist(), window.upto.tolist(), reply.tallies))
     assert replies == [replies[0]] * 3 and replies[0][0] == len(plain)

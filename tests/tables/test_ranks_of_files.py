@@ -55,7 +55,7 @@ def fetched(source: Any, column: str | None, wanted: Request = WANTED, **paramet
 def check(reply: Reply) -> None:
     assert reply.total == 8
     assert list(reply.before) == [0, 1, 4, 4, 6, 7]
-    window = reply.windows[0]
+    window = reply.windows[0].listed()
     rows = list(zip(map(window.value, range(len(window))), window.below.tolist(), window.upto.tolist(), strict=True))
     values = [(-2.0, 0, 1), (0.0, 1, 4), (3.5, 4, 6), (7.25, 6, 7), (1e39, 7, 8)]
     assert rows == [(NUMBERS.units(value), below, upto) for value, below, upto in values]

@@ -120,6 +120,14 @@ class Request:
         """Count, thin and publish: a Release, or Releases of separate columns."""
         if self.asked is not None:
             return self._answered(self.asked)
+        if len(self.questions) == 1:
+            return self._released()
+        from flexdp.tables.duckdb.run import engines_kept
+
+        with engines_kept():
+            return self._released()
+
+    def _released(self) -> Release | Releases:
         pairs = list(zip(self.questions, self.budgets, strict=True))
         counted = iter(_bars([(each, budget) for each, budget in pairs if isinstance(budget, Budget)]))
         released = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from itertools import accumulate
 
 import numpy as np
@@ -29,9 +28,10 @@ def system_bytes(size: int) -> bytes:
     UnavailableError
         If the generator fails or returns another number of bytes: fewer would make a draw biased without notice.
     """
-    drawn = b""
-    with suppress(OSError, NotImplementedError):  # refused below, in our words
+    try:
         drawn = os.urandom(size)
+    except (OSError, NotImplementedError):  # refused below, in our words
+        drawn = b""
     if len(drawn) != size:
         raise UnavailableError(
             "randomness",

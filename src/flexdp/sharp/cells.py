@@ -9,34 +9,23 @@ replies are those of the sorted column, whatever the cells.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp.sharp.cell_codes import Cells, Cuts
 from flexdp.sharp.column import Column, native, tallied
 from flexdp.sharp.ranks import Near, Reply, Request, Window
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
-__all__ = ["CellColumn", "ColumnInMemory", "column_of"]
+__all__ = ["CellColumn", "CellWindow", "ColumnInMemory", "column_of"]
 
 _FEW = 1 << 18  # records that are sorted at once
-_CELL_BITS = 19  # of the number of cells
 _CLOSE = 1 << 21  # integers that are counted one by one
-_OCTAVES = 32  # below the greatest magnitude; smaller ones share a cell
-_CHUNK = 1 << 15  # records that are looked at together, so that they stay in the cache
-_MAGNITUDE = np.int64(2**63 - 1)
 _PARTS = 64  # of equal size, around whose ends a tree looks for its splits
 _ENOUGH = 3  # once one record in so many would be sorted, all are
 _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-
-
-def _bits(value: float) -> int:
-    """The bits of a positive double, which are in the order of the values."""
-    return int(np.float64(value).view(np.int64))
-
-
-_SMALLEST = _bits(1e-30)
 
 
 class ColumnInMemory(Protocol):
@@ -108,11 +97,12 @@ class CellColumn:
     __slots__ = (
         "_base",
         "_cells",
-        "_codes",
         "_held",
         "_held_before",
         "_hot",
         "_often",
+        "_pool",
+        "_pooled",
         "_scale",
         "_sorted",
         "_values",
@@ -120,13 +110,12 @@ class CellColumn:
 
     def __init__(self, scale: Scale, values: NDArray[Any], *, often: bool = False) -> None:
         self._scale, self._values, self._often = scale, values, often
-        self._cells = _Cells.of(scale, values)
-        self._codes = self._cells.codes(values)
-        counts = np.bincount(self._codes, minlength=self._cells.number)
-        self._base = np.concatenate(([0], np.cumsum(counts)))
-        self._hot = np.zeros(len(counts), dtype=bool)
+        self._cells = Cells.of(scale, values)
+        self._base = np.concatenate(([0], np.cumsum(self._cells.counts(values))))
+        self._hot = np.zeros(self._cells.number, dtype=bool)
         self._held = values[:0]
-        self._held_before = np.zeros(len(counts) + 1, dtype=np.int64)
+        self._held_before = np.zeros(self._cells.number + 1, dtype=np.int64)
+        self._pool, self._pooled = values[:0], self._hot  # no cell yet
         self._sorted: Column | None = None
 
     @property
@@ -148,34 +137,119 @@ class CellColumn:
         Returns
         -------
         Reply
+            Its windows sort what they are asked for.
         """
-        if self._sorted is None:
-            ends = [end for near in request.windows for end in (near.span.low, near.span.high) if end is not None]
-            cuts = _Cuts.of([*request.cuts, *ends], self._scale, self._cells)
-            self._hold([cuts.cells])
-        if self._sorted is None:
-            before = self._before(cuts)
-            places = dict(zip(ends, before[len(request.cuts) :], strict=True))
-            spans = [self._wanted(near, places) for near in request.windows]
-            ranges = [span[2:] for span in spans]
-            if spans and self._often:
-                ranges += self._around(request.windows[0].reach)
+        ends = [end for near in request.windows for end in (near.span.low, near.span.high) if end is not None]
+        before = self.before([*request.cuts, *ends])
+        places = dict(zip(ends, before[len(request.cuts) :], strict=True))
+        windows = [self._window(near, places) for near in request.windows]
+        if windows and self._sorted is None:
+            if self._often:
+                self._gather(request.windows[0])
                 self._often = False
-            self._hold([self._cells_of_ranks(start, stop) for start, stop in ranges])
-        if self._sorted is not None:
-            return self._sorted.fetch(request)
+            places_of = [place for window in windows for place in window.looked_at()]
+            self._hold(self._cells_at(places_of))
+        plain = self._sorted
         return Reply(
-            total=len(self._values),
+            total=int(self._base[-1]),
             before=before[: len(request.cuts)],
-            windows=[self._found(*span) for span in spans],
-            tallies=[tallied(_readable(self._values), wanted, self._scale) for wanted in request.tallies],
+            windows=windows,
+            tallies=[
+                tallied(_readable(self._values), wanted, self._scale)
+                if plain is None
+                else plain.fetch(Request(tallies=(wanted,))).tallies[0]
+                for wanted in request.tallies
+            ],
         )
 
-    def _hold(self, wanted: Sequence[NDArray[np.int64]]) -> None:
-        """Sort the values of some cells; or of all, once they are many."""
+    def before(self, cuts: Sequence[int]) -> list[int]:
+        """Return how many records lie before each cut.
+
+        Parameters
+        ----------
+        cuts : sequence of int
+            In units.
+
+        Returns
+        -------
+        list of int
+        """
+        if self._sorted is None:
+            inside = Cuts.of(cuts, self._scale, self._cells)
+            self._hold(inside.cells)
         if self._sorted is not None:
-            return
-        cells = np.concatenate([_NONE, *wanted])
+            return list(self._sorted.fetch(Request(cuts=tuple(cuts))).before)
+        return self._before(inside)
+
+    def at(self, place: int) -> Any:
+        """Return the record of a place among all of them, the first being 0.
+
+        Parameters
+        ----------
+        place : int
+            The place.
+
+        Returns
+        -------
+        number
+        """
+        if self._sorted is None:
+            cell = int(self._base.searchsorted(place, side="right")) - 1
+            if self._hot[cell]:
+                return self._held[self._held_before[cell] + place - self._base[cell]]
+        return self.between(place, place + 1)[0]
+
+    def within(self, cuts: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return lower and upper bounds of the number of records before each cut, by their cells alone.
+
+        Parameters
+        ----------
+        cuts : sequence of int
+            In units.
+
+        Returns
+        -------
+        pair of lists of int
+        """
+        if self._sorted is not None:
+            found = self.before(cuts)
+            return found, found
+        inside = Cuts.of(cuts, self._scale, self._cells)
+        least = np.where(inside.above, len(self._values), 0)
+        most = least.copy()
+        least[inside.inside], most[inside.inside] = self._base[inside.cells], self._base[inside.cells + 1]
+        return least.tolist(), most.tolist()
+
+    def between(self, start: int, stop: int) -> NDArray[Any]:
+        """Return the records from one place up to, not including, another, in order.
+
+        Parameters
+        ----------
+        start, stop : int
+            The places.
+
+        Returns
+        -------
+        array
+        """
+        if start >= stop:
+            return self._held[:0]
+        if self._sorted is None:
+            first, last = self._cells_at([start, stop - 1]).tolist()
+            self._hold(np.arange(first, last + 1))
+        if self._sorted is not None:
+            return self._sorted.between(start, stop)
+        offset = int(self._held_before[first] - self._base[first])
+        return self._held[start + offset : stop + offset]
+
+    def _window(self, near: Near, places: dict[int, int]) -> CellWindow:
+        low, high = near.span.low, near.span.high
+        first = 0 if low is None else places[low]
+        last = int(self._base[-1]) if high is None else max(first, places[high])
+        return CellWindow(self, near, first, last)
+
+    def _hold(self, cells: NDArray[np.int64]) -> None:
+        """Sort the values of some cells; or of all, once they are many."""
         cells = cells[~self._hot[cells] & (self._base[cells + 1] > self._base[cells])]
         if not len(cells):
             return
@@ -184,31 +258,35 @@ class CellColumn:
         size = len(self._held) + int(np.diff(self._base)[marked].sum())
         if _ENOUGH * size > len(self._values):
             self._sorted = Column.from_values(self._values)
-            self._values, self._codes, self._held = self._values[:0], self._codes[:0], self._held[:0]
+            self._values = self._held = self._pool = self._values[:0]
             return
-        found = np.sort(self._values[marked[self._codes]])
+        found = np.sort(self._cells.select(self._pool if self._pooled[cells].all() else self._values, marked))
         if self._scale is NUMBERS:
             found[np.searchsorted(found, -1e-30, side="right") : np.searchsorted(found, 1e-30, side="left")] = 0.0
         self._hot |= marked
         self._held = np.insert(self._held, np.searchsorted(self._held, found), found) if len(self._held) else found
         np.cumsum(np.where(self._hot, np.diff(self._base), 0), out=self._held_before[1:])
 
-    def _around(self, reach: int) -> list[tuple[int, int]]:
-        """The places near equal parts of the column, where windows will be asked for; or all, if those are most."""
+    def _gather(self, near: Near) -> None:
+        """Put the values near equal parts of the column aside, among which many windows will look; or all of them."""
+        reach = max(near.losses, default=near.reach * near.goal.units) // near.goal.units + 1
         total, reach = len(self._values), reach + reach // 8
-        if 2 * reach * _PARTS * _ENOUGH > total:
-            return [(0, total)]
-        goals = [total * part // _PARTS for part in range(1, _PARTS)]
-        return [(goal - reach, goal + reach) for goal in goals]
+        if 4 * reach * _PARTS > total:
+            self._pool, self._pooled = self._values, np.ones(len(self._hot), dtype=bool)
+            return
+        goals = np.arange(1, _PARTS) * total // _PARTS
+        first, last = self._cells_at(goals - reach), self._cells_at(goals + reach)
+        steps = np.zeros(len(self._hot) + 1, dtype=np.int64)
+        np.add.at(steps, first, 1)
+        np.add.at(steps, last + 1, -1)
+        self._pooled = np.cumsum(steps[:-1]) > 0
+        self._pool = self._cells.select(self._values, self._pooled)
 
-    def _cells_of_ranks(self, start: int, stop: int) -> NDArray[np.int64]:
-        """The cells of the records from one place up to, not including, another."""
-        if start >= stop:
-            return _NONE
-        first, last = (np.searchsorted(self._base, [start, stop - 1], side="right") - 1).tolist()
-        return np.arange(first, last + 1)
+    def _cells_at(self, places: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cells of the records of some places."""
+        return np.asarray(np.searchsorted(self._base, np.asarray(places, dtype=np.int64), side="right") - 1)
 
-    def _before(self, cuts: _Cuts) -> list[int]:
+    def _before(self, cuts: Cuts) -> list[int]:
         found = np.where(cuts.above, len(self._values), 0)
         if len(cuts.inside):
             found[cuts.inside] = self._places(cuts.values, cuts.cells, "left")
@@ -218,90 +296,77 @@ class CellColumn:
         """How many records of the column lie before values, or up to them, whose cells are held or empty."""
         return self._base[cells] + np.searchsorted(self._held, wanted, side=side) - self._held_before[cells]
 
-    def _wanted(self, near: Near, places: dict[int, int]) -> tuple[int, int, int, int]:
-        """The places of the span's records, and of those that are wanted among them."""
-        low, high = near.span.low, near.span.high
-        first = 0 if low is None else places[low]
-        last = len(self._values) if high is None else max(first, places[high])
-        lowest, highest = near.ranks(last - first)
-        start, stop = max(0, lowest - 1), max(0, min(last - first, highest + 1))
-        return first, last, first + start, first + stop
 
-    def _found(self, first: int, last: int, start: int, stop: int) -> Window:
-        if start >= stop:
-            return Window(self._scale, self._values[:0], _NONE, _NONE, last - first)
-        cells = self._cells_of_ranks(start, stop)
-        offset = int(self._held_before[cells[0]] - self._base[cells[0]])
-        part = self._held[start + offset : stop + offset]
+class CellWindow:
+    """A window of such a column, of which only those values are sorted that are looked at.
+
+    Parameters
+    ----------
+    column : CellColumn
+        The column.
+    near : Near
+        What was asked for.
+    first, last : int
+        The places of the span's records.
+    """
+
+    __slots__ = ("_column", "_first", "_listed", "_near", "total")
+
+    def __init__(self, column: CellColumn, near: Near, first: int, last: int) -> None:
+        self._column, self._near, self._first, self.total = column, near, first, last - first
+        self._listed: Window | None = None
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the column."""
+        return self._column.scale
+
+    def looked_at(self) -> list[int]:
+        """Return the places of the records at which a draw will look first."""
+        below, above = self._near.ends(self.total)
+        return [self._first + rank - 1 for rank in (*below, *above) if 0 < rank <= self.total]
+
+    def at(self, rank: int) -> int:
+        """Return the value in units of the record of a rank, the first being 1."""
+        return self.scale.units(self._column.at(self._first + rank - 1))
+
+    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return lower and upper bounds of :meth:`counts`, by cells alone."""
+        (below, upto), (most_below, most_upto) = self._column.within((candidate, candidate + 1))
+        first, total = self._first, self.total
+        return (max(0, below - first), max(0, upto - first)), (
+            min(total, most_below - first),
+            min(total, most_upto - first),
+        )
+
+    def counts(self, candidate: int) -> tuple[int, int]:
+        """Return how many records lie below a candidate and up to it."""
+        below, upto = self._column.before((candidate, candidate + 1))
+        return below - self._first, upto - self._first
+
+    def listed(self) -> Window:
+        """Return the window with all its values."""
+        if self._listed is None:
+            self._listed = self._list()
+        return self._listed
+
+    def _list(self) -> Window:
+        lowest, highest = self._near.ranks(self.total)
+        start = self._first + max(0, lowest - 1)
+        stop = self._first + max(0, min(self.total, highest + 1))
+        part, scale, first = self._column.between(start, stop), self.scale, self._first
+        if not len(part):
+            return Window(scale, part, _NONE, _NONE, self.total)
         new = np.flatnonzero(np.concatenate(([True], part[1:] != part[:-1])))
         values = part[new]
         below = new.astype(np.int64) + (start - first)
-        # The outermost values may have more records than the part shows; they lie in the same cell.
-        below[0] = self._places(values[0], cells[0], "left") - first
-        end = self._places(values[-1], cells[-1], "right") - first
-        return Window(self._scale, values, below, np.append(below[1:], np.int64(end)), last - first)
+        # The outermost values may have more records than the part shows.
+        lowest, highest = (scale.units(values[place]) for place in (0, -1))
+        below[0], end = (count - first for count in self._column.before((lowest, highest + 1)))
+        return Window(scale, values, below, np.append(below[1:], np.int64(end)), self.total)
 
-
-class _Cells:
-    """Where the cells of a column begin: by the bits of its values as doubles, from the least to the greatest.
-
-    Magnitudes that count as zero share a cell with all that are much smaller than the greatest one.
-    """
-
-    __slots__ = ("_first", "_shift", "_signed", "_small", "least", "limits", "most", "number")
-
-    def __init__(self, scale: Scale, least: Any, most: Any, bits: int) -> None:
-        self.least, self.most = least, most
-        self.limits = scale.units(least), scale.units(most)
-        self._signed = bool(least < 0)
-        self._small = max(_SMALLEST, _bits(max(abs(float(least)), abs(float(most)))) - _OCTAVES * 2**52)
-        first, last = (int(key) for key in self._keys(np.array([least, most])))
-        self._shift = max(0, (last - first).bit_length() - bits)
-        self._first = first >> self._shift
-        self.number = (last >> self._shift) - self._first + 1
-
-    @classmethod
-    def of(cls, scale: Scale, values: NDArray[Any]) -> _Cells:
-        return cls(scale, values.min(), values.max(), min(_CELL_BITS, len(values).bit_length() + 2))
-
-    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the cell of each value between the least and the greatest."""
-        found = np.empty(len(values), dtype=np.int64)
-        for start in range(0, len(values), _CHUNK):
-            keys = self._keys(values[start : start + _CHUNK])
-            np.right_shift(keys, self._shift, out=keys)
-            np.subtract(keys, self._first, out=found[start : start + _CHUNK])
-        return found
-
-    def _keys(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Whole numbers in the order of the values."""
-        bits = values.astype(np.float64).view(np.int64)  # a copy, rounded to the nearest: in order
-        if not self._signed:  # −0.0 has negative bits
-            return np.maximum(bits, self._small, out=bits)
-        below = bits < 0
-        np.bitwise_and(bits, _MAGNITUDE, out=bits)
-        np.subtract(np.maximum(bits, self._small, out=bits), self._small, out=bits)
-        return np.negative(bits, out=bits, where=below)
-
-
-class _Cuts(NamedTuple):
-    """Cuts of a column: which lie beyond all values, and those among the values with their cells."""
-
-    above: NDArray[np.bool_]
-    inside: NDArray[np.int64]
-    values: NDArray[Any]
-    cells: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, cuts: Sequence[int], scale: Scale, cells: _Cells) -> _Cuts:
-        least, most = cells.limits
-        inside = [place for place, cut in enumerate(cuts) if least < cut <= most]
-        if scale is NUMBERS:
-            values: NDArray[Any] = np.array([scale.first_double(cuts[place]) for place in inside], dtype=np.float64)
-        else:
-            values = np.array([cuts[place] for place in inside], dtype=np.int64)
-        above = np.array([cut > most for cut in cuts], dtype=bool)
-        return cls(above, np.array(inside, dtype=np.int64), values, cells.codes(values))
+    def __repr__(self) -> str:
+        return "<Window>"  # its content is private
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:

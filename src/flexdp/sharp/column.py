@@ -130,6 +130,20 @@ class Column:
             tallies=[self._tally(wanted) for wanted in request.tallies],
         )
 
+    def between(self, start: int, stop: int) -> NDArray[Any]:
+        """Return the records from one place up to, not including, another; of a column of single records.
+
+        Parameters
+        ----------
+        start, stop : int
+            The places, the first being 0.
+
+        Returns
+        -------
+        array
+        """
+        return self._values[start:stop]
+
     def __repr__(self) -> str:
         return "<Column>"  # its content is private
 

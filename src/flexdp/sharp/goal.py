@@ -75,6 +75,7 @@ class Goal:
         return max(0, self.units * below - target, target - self.units * upto)
 
 
+@lru_cache(maxsize=256)
 def _sensitivity(level: Fraction, units: int) -> int:
     return max(math.ceil(units * level), units - math.floor(units * level))
 

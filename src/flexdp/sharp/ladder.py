@@ -71,7 +71,8 @@ class Ladder:
     def beyond(self, total: int, before: Sequence[int]) -> list[int]:
         """Return how many records lie strictly beyond each rung, up to the limit, from the counts before its cuts."""
         limit = self.limit
-        return [min(total - count if self.side > 0 else count, limit) for count in before]
+        beyond = [total - count for count in before] if self.side > 0 else before
+        return [count if count < limit else limit for count in beyond]
 
     def sample(self, ranks: Ranks, bits: Bits) -> int:
         """Count the records of a column beyond each rung and draw.

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from flexdp.noise.bits import Bits
 from flexdp.sharp.scale import TOP_DECADE, Scale
@@ -43,19 +42,18 @@ class Prior(Protocol):
         """Draw a candidate between two cuts with probability proportional to its weight."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Band:
-    """Candidates from ``start`` up to ``end``: for each level its grain, its weight and its first multiple."""
+class _Band(NamedTuple):
+    """Candidates from ``start`` up to ``end``: for each level its grain and its weight."""
 
     start: int
     end: int
-    levels: tuple[tuple[int, int, int], ...]
+    levels: tuple[tuple[int, int], ...]
 
     def before(self, cut: int) -> int:
-        edge = min(cut, self.end)
-        if edge <= self.start:
+        start, edge = -self.start, -min(cut, self.end)
+        if edge >= start:
             return 0
-        return sum([weight * (-(-edge // grain) - first) for grain, weight, first in self.levels])
+        return sum([weight * (start // grain - edge // grain) for grain, weight in self.levels])
 
 
 class Bands:
@@ -92,20 +90,23 @@ class Bands:
     ) -> None:
         common, plan = _plan(scale, first, last, max(low, scale.low_decade), min(high, TOP_DECADE), levels)
         limit = scale.limit
-        bands = []
-        for near, far, grains in plan:
-            for sign in (-1, 1):
-                if side * sign < 0:
-                    continue
-                begin, end = (anchor + near, anchor + far) if sign > 0 else (anchor - far + 1, anchor - near + 1)
-                begin, end = max(begin, -limit), min(end, limit + 1)
-                if begin < end:
-                    bands.append(
-                        _Band(begin, end, tuple([(grain, each, -(-begin // grain)) for grain, each in grains]))
-                    )
-        self._bands = sorted(bands, key=lambda band: band.start)
+        sides: list[tuple[int, int, tuple[tuple[int, int], ...], int]] = []
+        if side <= 0:
+            sides += [(anchor - far + 1, anchor - near + 1, grains, mass) for near, far, grains, mass in plan[::-1]]
+        if side >= 0:
+            sides += [(anchor + near, anchor + far, grains, mass) for near, far, grains, mass in plan]
+        self._bands: list[_Band] = []
+        masses = []
+        for begin, end, grains, mass in sides:
+            if -limit <= begin and end <= limit + 1:
+                self._bands.append(_Band(begin, end, grains))
+                masses.append(mass)
+            elif begin <= limit and end > -limit:
+                cut = _Band(max(begin, -limit), min(end, limit + 1), grains)
+                self._bands.append(cut)
+                masses.append(cut.before(cut.end))
         self._starts = [band.start for band in self._bands]
-        self._before = [0, *accumulate(band.before(band.end) for band in self._bands)]
+        self._before = [0, *accumulate(masses)]
         atoms = {anchor: common * 3 // 10}
         if not anchor and not side:
             atoms[scale.limit] = atoms[-scale.limit] = common // 100
@@ -162,7 +163,7 @@ class Bands:
                 break
             start = band.start if low is None else max(low, band.start)
             end = band.end if high is None else min(high, band.end)
-            for grain, weight, _ in band.levels:
+            for grain, weight in band.levels:
                 first = -(-start // grain)
                 count = -(-end // grain) - first
                 if count > 0:
@@ -175,8 +176,11 @@ class Bands:
 @lru_cache(maxsize=256)
 def _plan(
     scale: Scale, first: int, last: int, low: int, high: int, levels: int
-) -> tuple[int, tuple[tuple[int, int, tuple[tuple[int, int], ...]], ...]]:
-    """The bands at either side of any anchor: a common denominator, and the distances, grains and weights of each."""
+) -> tuple[int, tuple[tuple[int, int, tuple[tuple[int, int], ...], int], ...]]:
+    """The bands at either side of any anchor: a common denominator; distances, grains and weights of each, its mass.
+
+    As many multiples of a grain lie in a band as the grain is contained in its width, wherever the band begins.
+    """
     parts = [
         (k, start, stop, *_shares(scale, k, first, last, levels, stop - start))
         for k in range(low, high + 1)
@@ -189,6 +193,7 @@ def _plan(
             start * scale.ten(k),
             stop * scale.ten(k),
             tuple((scale.ten(k - j), common // weight * share) for j, share in shares),
+            sum((stop - start) * 10**j * (common // weight * share) for j, share in shares),
         )
         for k, start, stop, shares, weight in parts
     )

@@ -51,7 +51,7 @@ class Profile:
         What lies in the open ends, in units of 10^−12 records.
     """
 
-    __slots__ = ("_counts", "_values", "below", "total")
+    __slots__ = ("_counts", "_known", "_values", "below", "total")
 
     def __init__(self, leaves: Sequence[Leaf], below: int, above: int) -> None:
         knots: list[tuple[int, int]] = []
@@ -72,6 +72,7 @@ class Profile:
             else:
                 self._values.append(value)
                 self._counts.append(highest)
+        self._known: dict[int, int] = {}  # planning asks for the same values many times
         self.below = below
         self.total = below + running + above
 
@@ -87,6 +88,12 @@ class Profile:
 
     def upto(self, value: int) -> int:
         """Return the count below a value, the open end's included."""
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = self._upto(value)
+        return found
+
+    def _upto(self, value: int) -> int:
         place = bisect_right(self._values, value)
         if not place:
             return self.below

@@ -2,18 +2,24 @@
 
 The loss of a candidate is how far its ranks lie from the goal (:class:`~flexdp.sharp.goal.Goal`). It is the same on
 all candidates between two neighbouring values, and grows away from the goal in both directions. So the candidates are
-cut into blocks, in which the weight g varies by at most about a factor of two, or of sixteen far from the goal: choose
-a block with probability ∝ prior mass × its largest g, a candidate in it by the prior, and keep it with probability
-g / largest g, else begin again. The candidate that is kept follows the law prior × g exactly, whatever the blocks and
-the number of values in the window.
+cut into blocks, in which the loss stays between two public limits: choose a block with probability ∝ prior mass × its
+largest g, a candidate in it by the prior, and keep it with probability g / largest g, else begin again. The candidate
+that is kept follows the law prior × g exactly, whatever the blocks and the number of values in the window.
+
+A block ends at the record of a certain rank, so a draw looks at a few records of the window, and at those around the
+candidates that it tries. Far from the goal, where candidates are unlikely, the rest of each side is one block at
+first. Once it is chosen, it is cut, too: its parts weigh less together, and with the weight that is missing all begins
+again.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from operator import sub
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +28,12 @@ from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import Decay, decay
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Listed, Prior
-from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
+from flexdp.sharp.ranks import EVERYTHING, Looked, Near, Ranks, Request, Span, Window
 
 __all__ = ["ExponentialQuantile", "Segment"]
 
-_NEAR, _FAR = 8, 4  # so many short blocks, and then the length of the others in short ones
+_NEAR = (0, 1, 2, 3, 5, 8, 12, 16, 20, 24)  # where blocks begin, in losses over which g falls by a factor of two
+_FAR = 4  # the length of all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,22 @@ class Segment:
     low: int | None
     high: int | None
     weight: int
+
+
+class _Block(NamedTuple):
+    """Candidates from ``low`` up to ``high``, on one side of the goal; their least loss, and mass × its weight.
+
+    A ``rough`` block is the rest of its side, which is cut once it is chosen. Candidates of a ``flat`` one weigh the
+    same.
+    """
+
+    weight: int
+    low: int | None
+    high: int | None
+    loss: int
+    side: int = 0
+    rough: bool = False
+    flat: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +107,12 @@ class ExponentialQuantile:
     def near(self) -> Near:
         """The window that the mechanism needs: as far as its table reaches, always."""
         depth = Decay.depth_for(self.epsilon, self.goal.sensitivity) if self.depth is None else self.depth
-        return Near(goal=self.goal, reach=-(-depth // self.goal.units) + 1, span=self.span)
+        return Near(
+            goal=self.goal,
+            reach=-(-depth // self.goal.units) + 1,
+            span=self.span,
+            losses=tuple(self._limits(depth, every=False)[1:]),
+        )
 
     def sample(self, ranks: Ranks, bits: Bits) -> int | None:
         """Fetch the window of a column and draw.
@@ -103,12 +131,12 @@ class ExponentialQuantile:
         """
         return self.draw(ranks.fetch(Request(windows=(self.near,))).windows[0], bits)
 
-    def draw(self, window: Window, bits: Bits) -> int | None:
+    def draw(self, window: Looked, bits: Bits) -> int | None:
         """Draw a candidate.
 
         Parameters
         ----------
-        window : Window
+        window : Looked
             As :attr:`near` asks for.
         bits : Bits
             The source of randomness.
@@ -118,37 +146,94 @@ class ExponentialQuantile:
         int or None
             The chosen candidate in units; None if the span holds no candidate.
         """
-        self._check(window)
-        losses, table = self._losses(window), self.table
-        capped = np.minimum(losses, table.depth)
-        blocks = _blocks(capped, _block_length(self.epsilon, self.goal.sensitivity))
-        starts = np.concatenate(([0], np.flatnonzero(blocks[1:] != blocks[:-1]) + 1))
-        smallest = np.minimum.reduceat(capped, starts)
-        largest = np.maximum.reduceat(capped, starts)
-        cuts = [self._cut(window, int(place)) for place in starts] + [self.span.high]
-        masses = [self._before(cut, place) for place, cut in enumerate(cuts)]
-        tops = [table.weight(int(loss)) for loss in smallest]
-        weights = [(after - before) * top for before, after, top in zip(masses, masses[1:], tops, strict=False)]
-        if self.edge is not None:
-            weights.append(self._edge_segment(window).weight * self._mass(self.edge))
-        if not any(weights):
-            return None
-        while True:
-            block = bits.choose(weights)
-            if block == len(tops):
-                return self.edge
-            candidate = self.prior.draw(cuts[block], cuts[block + 1], bits)
-            if smallest[block] == largest[block]:
+        if isinstance(window, Window):  # others count when they are asked, and there is nothing to check
+            self._check(window)
+        blocks = self._blocks(window, every=False)
+        while blocks:
+            found = blocks[bits.choose([block.weight for block in blocks])]
+            if found.rough:
+                blocks = self._blocks(window, every=True)
+                parts = [each for each in blocks if each.side == found.side and each.loss >= found.loss]
+                if not bits.accept(sum(part.weight for part in parts), found.weight):
+                    continue
+                found = parts[bits.choose([part.weight for part in parts])]
+            candidate = self.prior.draw(found.low, found.high, bits)
+            if found.flat or self._keeps(window, candidate, self.table.weight(found.loss), bits):
                 return candidate
-            if bits.accept(table.weight(self._loss_at(window, candidate)), tops[block]):
-                return candidate
+        return None
 
-    def segments(self, window: Window) -> list[Segment]:
+    def _limits(self, depth: int, *, every: bool) -> list[int]:
+        """Losses where blocks begin, from 0 to at most K, from where on all candidates weigh the same."""
+        length = _length(self.epsilon, self.goal.sensitivity)
+        near = [length * start for start in _NEAR if length * start < depth]
+        if not every and len(near) == len(_NEAR):
+            return near
+        return [*near, *range(near[-1] + _FAR * length, depth, _FAR * length), depth]
+
+    def _blocks(self, window: Looked, *, every: bool) -> list[_Block]:
+        """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one."""
+        table, short = self.table, self._short(window)
+        limits = self._limits(table.depth, every=every)
+        below, above = Near(goal=self.goal, reach=0, losses=tuple(limits[1:])).ends(window.total)
+        cuts = [self.span.low, *(self._at(window, rank, -1) for rank in reversed(below))]
+        cuts += [*(self._at(window, rank, 1) for rank in above), self.span.high]
+        masses: list[int] = []
+        for place, cut in enumerate(cuts):
+            if cut is None:
+                masses.append(0 if place < len(limits) else self.prior.total)
+            else:
+                masses.append(masses[-1] if place and cut == cuts[place - 1] else self.prior.before(cut))
+        blocks = []
+        for place, mass in enumerate(map(sub, masses[1:], masses)):
+            if not mass:
+                continue
+            side = 1 if place >= len(limits) else -1 if place < len(limits) - 1 else 0
+            index = abs(place - len(limits) + 1)
+            loss, last = limits[index] + short, index == len(limits) - 1
+            blocks.append(
+                _Block(
+                    weight=mass * table.weight(loss),
+                    low=cuts[place],
+                    high=cuts[place + 1],
+                    loss=loss,
+                    side=side,
+                    rough=last and limits[index] < table.depth,
+                    flat=loss >= table.depth or (not last and limits[index + 1] - limits[index] == 1),
+                )
+            )
+        if self.edge is not None and (mass := self._mass(self.edge)):  # it stands beside all blocks
+            weight = self._edge_segment(window).weight * mass
+            blocks.append(_Block(weight, self.edge, self.edge + 1, table.depth, flat=True))
+        return blocks
+
+    def _keeps(self, window: Looked, candidate: int, most: int, bits: Bits) -> bool:
+        """Keep a candidate with probability g / the largest g of its block; its exact loss may not matter."""
+        table, goal = self.table, self.goal
+        target, short = goal.target(window.total), self._short(window)
+        least, most_records = window.within(candidate)
+
+        def weight(below: int, upto: int) -> int:
+            return table.weight(goal.loss(below, upto, target) + short)
+
+        return bits.accept_between(
+            weight(most_records[0], least[1]),
+            weight(least[0], most_records[1]),
+            lambda: weight(*window.counts(candidate)),
+            most,
+        )
+
+    def _at(self, window: Looked, rank: int, side: int) -> int | None:
+        """Where a block ends, at the record of a rank: below the goal before it, above the goal after it."""
+        if side < 0:
+            return window.at(rank) if rank > 0 else self.span.low
+        return window.at(rank) + 1 if rank <= window.total else self.span.high
+
+    def segments(self, window: Looked) -> list[Segment]:
         """Return the exact law: runs of candidates with their common factor g, in order.
 
         Parameters
         ----------
-        window : Window
+        window : Looked
             As :attr:`near` asks for.
 
         Returns
@@ -156,9 +241,10 @@ class ExponentialQuantile:
         list of Segment
             Pr[t] ∝ prior(t) × the weight of its segment.
         """
-        self._check(window)
-        losses = self._losses(window).tolist()
-        cuts = [self._cut(window, place) for place in range(len(losses))] + [self.span.high]
+        listed = window.listed()
+        self._check(listed)
+        losses = self._losses(listed).tolist()
+        cuts = [self._cut(listed, place) for place in range(len(losses))] + [self.span.high]
         found = [
             Segment(low, high, self.table.weight(loss)) for low, high, loss in zip(cuts, cuts[1:], losses, strict=False)
         ]
@@ -167,7 +253,7 @@ class ExponentialQuantile:
         edge = self._edge_segment(window)
         return [edge, *found] if self.goal.offset < 0 else [*found, edge]
 
-    def _edge_segment(self, window: Window) -> Segment:
+    def _edge_segment(self, window: Looked) -> Segment:
         """The candidate beside the span."""
         assert self.edge is not None
         loss = max(0, window.total - abs(self.goal.offset))
@@ -176,16 +262,16 @@ class ExponentialQuantile:
     def _mass(self, candidate: int) -> int:
         return self.prior.before(candidate + 1) - self.prior.before(candidate)
 
-    def _short(self, window: Window) -> int:
+    def _short(self, window: Looked) -> int:
         """Records that are wanted beyond the edge and are not there; 0 without an edge."""
         return 0 if self.edge is None else max(0, abs(self.goal.offset) - window.total)
 
-    def law(self, window: Window) -> dict[int | None, Fraction]:
+    def law(self, window: Looked) -> dict[int | None, Fraction]:
         """Return the exact probability of every candidate; the prior must be a short list.
 
         Parameters
         ----------
-        window : Window
+        window : Looked
             As :attr:`near` asks for.
 
         Returns
@@ -248,26 +334,8 @@ class ExponentialQuantile:
         value = window.value((place - 1) // 2)
         return value + 1 if place % 2 == 0 else value
 
-    def _before(self, cut: int | None, place: int) -> int:
-        if cut is None:
-            return self.prior.total if place else 0
-        return self.prior.before(cut)
 
-    def _loss_at(self, window: Window, candidate: int) -> int:
-        place = bisect_left(range(len(window)), candidate, key=window.value)
-        target, short = self.goal.target(window.total), self._short(window)
-        if place < len(window) and window.value(place) == candidate:
-            return self.goal.loss(int(window.below[place]), int(window.upto[place]), target) + short
-        rank = int(window.below[place]) if place < len(window) else int(window.upto[-1])
-        return self.goal.loss(rank, rank, target) + short
-
-
-def _blocks(losses: np.ndarray, length: int) -> np.ndarray:
-    """Number the blocks of losses: short ones near the goal, and fewer, longer ones where candidates are unlikely."""
-    found = losses // length
-    return np.asarray(np.minimum(found, _NEAR) + np.maximum(found - _NEAR, 0) // _FAR)
-
-
-def _block_length(epsilon: Fraction, sensitivity: int) -> int:
+@lru_cache(maxsize=256)
+def _length(epsilon: Fraction, sensitivity: int) -> int:
     """Losses over which g falls by a factor of about two, a public number that decides on speed alone."""
     return max(1, math.floor(Fraction(13863, 10**4) * sensitivity / epsilon))

@@ -11,6 +11,7 @@ cut and at most 2·reach + 3 distinct values a window. Three conditions make the
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.scale import Scale
 
-__all__ = ["EVERYTHING", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
+__all__ = ["EVERYTHING", "Looked", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +54,30 @@ class Near:
         How many ranks on either side are wanted.
     span : Span
         The records that count.
+    losses : tuple of int, optional
+        The losses at whose ranks a draw will look first, ascending, which decides on speed alone.
     """
 
     goal: Goal
     reach: int
     span: Span = EVERYTHING
+    losses: tuple[int, ...] = ()
 
     def ranks(self, records: int) -> tuple[int, int]:
         """Return the lowest and the highest wanted rank among so many records."""
         target = self.goal.target(records)
         return target // self.goal.units - self.reach, -(-target // self.goal.units) + self.reach
+
+    def ends(self, records: int) -> tuple[list[int], list[int]]:
+        """Return where losses begin to exceed those that a draw looks at, among so many records.
+
+        Below the goal, candidates from the record of the first rank on have a smaller loss; above it, candidates
+        after the record of the second have at least that loss.
+        """
+        target, units = self.goal.target(records), self.goal.units
+        return [-(-(target - loss + 1) // units) for loss in self.losses], [
+            -(-(target + loss) // units) for loss in self.losses
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +109,49 @@ class Window:
         """Return one of the values in units."""
         return self.scale.units(self.values[place])
 
+    def at(self, rank: int) -> int:
+        """Return the value in units of the record of a rank, the first being 1; the rank must lie in the window."""
+        return self.value(int(np.searchsorted(self.upto, rank)))
+
+    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return lower and upper bounds of :meth:`counts`, which here are known."""
+        found = self.counts(candidate)
+        return found, found
+
+    def counts(self, candidate: int) -> tuple[int, int]:
+        """Return how many records lie below a candidate and up to it; it must lie in the window."""
+        place = bisect_left(range(len(self)), candidate, key=self.value)
+        if place == len(self):
+            return (int(self.upto[-1]),) * 2 if place else (0, 0)
+        below = int(self.below[place])
+        return below, int(self.upto[place]) if self.value(place) == candidate else below
+
+    def listed(self) -> Window:
+        """Return the window with all its values, which this one has."""
+        return self
+
     def __repr__(self) -> str:
         return "<Window>"  # its content is private
+
+
+class Looked(Protocol):
+    """What a draw looks at in a window; one that is not listed finds it when it is asked."""
+
+    @property
+    def total(self) -> int:
+        """The number of records in the span."""
+
+    def at(self, rank: int) -> int:
+        """Return the value in units of the record of a rank, the first being 1; the rank must lie in the window."""
+
+    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return lower and upper bounds of :meth:`counts`."""
+
+    def counts(self, candidate: int) -> tuple[int, int]:
+        """Return how many records lie below a candidate and up to it."""
+
+    def listed(self) -> Window:
+        """Return the window with all its values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +212,7 @@ class Reply:
         The number of readable records.
     before : sequence of int
         How many records lie before each cut.
-    windows : sequence of Window
+    windows : sequence of Looked
         One for each that was asked for.
     tallies : sequence of int
         The sum of each that was asked for.
@@ -164,7 +220,7 @@ class Reply:
 
     total: int
     before: Sequence[int] = ()
-    windows: Sequence[Window] = ()
+    windows: Sequence[Looked] = ()
     tallies: Sequence[int] = ()
 
     def __repr__(self) -> str:

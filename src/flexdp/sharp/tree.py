@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
@@ -116,9 +117,9 @@ def grow(
         if not windows and not any(cuts):
             break
         limit = max((plan.limit for plan in plans if isinstance(plan, Ladder)), default=None)
-        every = tuple(cut for each in cuts for cut in each)
+        every = tuple(chain.from_iterable(cuts))
         reply: Reply = yield Request(cuts=every, windows=windows, enough=limit)
-        found, counts = iter(reply.windows), iter(reply.before)
+        found, counted = iter(reply.windows), 0
         grown: list[Span] = []
         for place, (node, plan) in enumerate(zip(nodes, plans, strict=True)):
             cut = None
@@ -127,7 +128,8 @@ def grow(
                 if cut is not None and cut == node.low:
                     cut += 1  # the value itself becomes a point
             elif isinstance(plan, Ladder):
-                before = [next(counts) for _ in plan.rungs]
+                before = reply.before[counted : counted + len(plan.rungs)]
+                counted += len(plan.rungs)
                 rung = yield Draw(plan, plan.beyond(reply.total, before), "end", stage=("tree", level), part=place)
                 cut = plan.rungs[rung]
             grown += _split(node, cut)

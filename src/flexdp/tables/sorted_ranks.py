@@ -146,6 +146,10 @@ def read_whole(query: RankQuery, workspace: Workspace, source: str, most: int) -
         counted = workspace.arrays(f"SELECT v, count(*) AS m FROM {source} GROUP BY v LIMIT {_MOST_KEYS + 1}")
         if len(counted["v"]) <= _MOST_KEYS:
             return safely(lambda: _present(query, counted["v"], counted["m"]))
+    if workspace.numbers is not None:
+        kind = workspace.dialect.double_type if query.scale is NUMBERS else workspace.dialect.integer_type
+        read = workspace.numbers(f"SELECT CAST(v AS {kind}) AS v FROM {source}", most)
+        return None if read is None else safely(lambda: _present(query, read))
     found = workspace.arrays(f"SELECT v FROM {source} LIMIT {most + 1}")["v"]
     return safely(lambda: _present(query, found)) if len(found) <= most else None
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from flexdp._core.files import private_folder
 from flexdp._core.forks import inside_release
 from flexdp.errors import InputError, UnavailableError
+from flexdp.tables.duckdb.arrow import one_column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run, signals_held
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["FOR_COPIES", "attached", "connection", "no_progress", "workspace_on"]
+__all__ = ["FOR_COPIES", "attached", "connection", "engines_kept", "no_progress", "workspace_on"]
 
 _SETTINGS = {
     "memory_limit": "600MB",  # larger results spill to the private directory
@@ -64,12 +68,54 @@ def _turn_on(ask: Callable[[str], Any], setting: str) -> None:
             return
 
 
+class _Kept(NamedTuple):
+    """Engines that stay open, by their limit on memory, and what closes them."""
+
+    engines: dict[str, Any]
+    stack: ExitStack
+
+
+_KEPT: ContextVar[_Kept | None] = ContextVar("_KEPT", default=None)
+
+
+@contextmanager
+def engines_kept() -> Iterator[None]:
+    """Let connections of the block that are opened one after the other share an engine, whose start costs more."""
+    with ExitStack() as stack:
+        token = _KEPT.set(_Kept({}, stack))
+        try:
+            yield
+        finally:
+            _KEPT.reset(token)
+
+
 @contextmanager
 def connection(*, texts: bool = False, memory: str = _SETTINGS["memory_limit"]) -> Iterator[Any]:
     """Open a private connection that spills to a directory only this user can read, removed afterwards.
 
     With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice.
     """
+    kept = _KEPT.get()
+    if kept is None or texts:
+        with _engine(memory, texts=texts) as con:
+            yield con
+        return
+    if memory not in kept.engines:
+        kept.engines[memory] = kept.stack.enter_context(_engine(memory))
+    import duckdb
+
+    con = kept.engines[memory].cursor()  # with temporary tables of its own
+    try:
+        for setting in _PROGRESS:
+            _turn_off(con.execute, setting)
+        yield con
+    finally:
+        with suppress(duckdb.Error):  # still busy
+            con.close()
+
+
+@contextmanager
+def _engine(memory: str, *, texts: bool = False) -> Iterator[Any]:
     _check_memory(memory)
     with signals_held():  # before the folder is made, and whole: an exception inside its library's start may abort
         import duckdb
@@ -128,7 +174,10 @@ def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:
     def arrays(statement: str) -> dict[str, Any]:
         return run(lambda: dict(con.execute(statement).fetchnumpy()), interrupt)
 
-    return Workspace(DUCKDB, ask, lambda name, query: ask(f"CREATE TEMP TABLE {name} AS {query}"), arrays)
+    def numbers(statement: str, most: int) -> NDArray[Any] | None:
+        return run(lambda: one_column(con.sql(statement), most), interrupt)
+
+    return Workspace(DUCKDB, ask, lambda name, query: ask(f"CREATE TEMP TABLE {name} AS {query}"), arrays, numbers)
 
 
 @contextmanager

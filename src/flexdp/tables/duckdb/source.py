@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from numpy.typing import NDArray
+
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name, pick
+from flexdp.tables.duckdb.arrow import one_column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
@@ -165,8 +168,16 @@ def open_relation(
             kept.append(name)
             ask(f"CREATE TEMP TABLE {name} AS {query}")
 
+        def numbers(statement: str, most: int) -> NDArray[Any] | None:
+            def work() -> NDArray[Any] | None:
+                with no_progress(lambda words: source.query(_RELATION, words)):
+                    return one_column(source.query(_RELATION, statement), most)
+
+            with turn:
+                return run(work, interrupt)
+
         try:
-            yield Workspace(DUCKDB, ask, keep, arrays, rows, cells)
+            yield Workspace(DUCKDB, ask, keep, arrays, numbers, rows, cells)
         finally:
             for name in kept:
                 ask(f"DROP TABLE IF EXISTS temp.{name}")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from numpy.typing import NDArray
+
 from flexdp.tables.sql.dialect import Dialect
 
 __all__ = ["Ask", "Workspace"]
@@ -22,14 +24,16 @@ class Workspace:
     """A session on an engine.
 
     ``ask`` runs one statement and fetches its rows; ``keep`` stores the rows of a query under a name, until the session
-    is closed; ``arrays``, on engines in this process, fetches columns as arrays. All of them fail with one error and
-    can be interrupted. A source that ``rereads`` can be read several times at little cost.
+    is closed; ``arrays``, on engines in this process, fetches columns as arrays, and ``numbers`` one of doubles or
+    64-bit integers without its NULLs, or None if it has more than so many rows. All of them fail with one error and can
+    be interrupted. A source that ``rereads`` can be read several times at little cost.
     """
 
     dialect: Dialect
     ask: Ask = field(repr=False)
     keep: Callable[[str, str], None] = field(repr=False)
     arrays: Callable[[str], dict[str, Any]] | None = field(default=None, repr=False)
+    numbers: Callable[[str, int], NDArray[Any] | None] | None = field(default=None, repr=False)
     rows: str = "flexdp_records"
     cells: str = "flexdp_cells"
     rereads: bool = False

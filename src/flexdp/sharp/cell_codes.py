@@ -1,0 +1,104 @@
+"""Cells of a column in memory: values told apart by the leading bits of their doubles, in the order of the values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.sharp.scale import NUMBERS, Scale
+
+__all__ = ["Cells", "Cuts"]
+
+_CELL_BITS = 18  # of the number of cells
+_OCTAVES = 32  # below the greatest magnitude; smaller ones share a cell
+_CHUNK = 1 << 15  # records that are looked at together, so that they stay in the cache
+_COUNTED = 1 << 20  # records whose cells are counted together
+_MAGNITUDE = np.int64(2**63 - 1)
+
+
+def _bits(value: float) -> int:
+    """The bits of a positive double, which are in the order of the values."""
+    return int(np.float64(value).view(np.int64))
+
+
+_SMALLEST = _bits(1e-30)
+
+
+class Cells:
+    """Where the cells of a column begin: by the bits of its values as doubles, from the least to the greatest.
+
+    Magnitudes that count as zero share a cell with all that are much smaller than the greatest one.
+    """
+
+    __slots__ = ("_first", "_shift", "_signed", "_small", "least", "limits", "most", "number")
+
+    def __init__(self, scale: Scale, least: Any, most: Any, bits: int) -> None:
+        self.least, self.most = least, most
+        self.limits = scale.units(least), scale.units(most)
+        self._signed = bool(least < 0)
+        self._small = max(_SMALLEST, _bits(max(abs(float(least)), abs(float(most)))) - _OCTAVES * 2**52)
+        first, last = (int(key) for key in self._keys(np.array([least, most])))
+        self._shift = max(0, (last - first).bit_length() - bits)
+        self._first = first >> self._shift
+        self.number = (last >> self._shift) - self._first + 1
+
+    @classmethod
+    def of(cls, scale: Scale, values: NDArray[Any]) -> Cells:
+        return cls(scale, values.min(), values.max(), min(_CELL_BITS, len(values).bit_length() + 2))
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the cell of each of a few values between the least and the greatest."""
+        keys = self._keys(values)
+        np.right_shift(keys, self._shift, out=keys)
+        return np.subtract(keys, self._first, out=keys)
+
+    def counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the number of values in each cell."""
+        found = np.zeros(self.number, dtype=np.int64)
+        codes = np.empty(min(_COUNTED, len(values)), dtype=np.int64)
+        for start in range(0, len(values), _COUNTED):
+            size = min(_COUNTED, len(values) - start)
+            for place in range(0, size, _CHUNK):
+                part = values[start + place : start + min(place + _CHUNK, size)]
+                codes[place : place + len(part)] = self.codes(part)
+            found += np.bincount(codes[:size], minlength=self.number)
+        return found
+
+    def select(self, values: NDArray[Any], marked: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the values in marked cells, in no order."""
+        parts = [values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK)]
+        return np.concatenate([part.compress(marked[self.codes(part)]) for part in parts])
+
+    def _keys(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Whole numbers in the order of the values."""
+        bits = values.astype(np.float64).view(np.int64)  # a copy, rounded to the nearest: in order
+        if not self._signed:  # −0.0 has negative bits
+            return np.maximum(bits, self._small, out=bits)
+        keys: NDArray[np.int64] = bits >> 63
+        np.bitwise_and(keys, _MAGNITUDE, out=keys)
+        np.bitwise_xor(keys, bits, out=keys)  # negative doubles in their order
+        np.clip(keys, -self._small, self._small, out=bits)
+        return np.subtract(keys, bits, out=keys)
+
+
+class Cuts(NamedTuple):
+    """Cuts of a column: which lie beyond all values, and those among the values with their cells."""
+
+    above: NDArray[np.bool_]
+    inside: NDArray[np.int64]
+    values: NDArray[Any]
+    cells: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, cuts: Sequence[int], scale: Scale, cells: Cells) -> Cuts:
+        least, most = cells.limits
+        inside = [place for place, cut in enumerate(cuts) if least < cut <= most]
+        if scale is NUMBERS:
+            values: NDArray[Any] = np.array([scale.first_double(cuts[place]) for place in inside], dtype=np.float64)
+        else:
+            values = np.array([cuts[place] for place in inside], dtype=np.int64)
+        above = np.array([cut > most for cut in cuts], dtype=bool)
+        return cls(above, np.array(inside, dtype=np.int64), values, cells.codes(values))
