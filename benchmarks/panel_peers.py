@@ -33,6 +33,7 @@ import numpy as np
 from _cells import EXACT, OURS, STATISTICS, WIDE, Cell, Truth, report, thinned
 from _columns import LAWS, Law, flights, real_columns, sampled
 from _peers import PEERS, Task, ask_peer, check_diffprivlib
+from _pool import Pool
 
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
@@ -42,6 +43,7 @@ from flexdp.sharp.mean import ask_mean
 from flexdp.sharp.program import run
 
 HELD_OUT, TUNING = 771_901, 771_001  # earlier runs, whose losses were looked at, had 771_301 and 771_601
+_BITS = Bits(Pool())
 _SAMPLE = 771  # chooses the cells of a share
 _FEWER = 2  # answers about a set by the slowest, PyDP without bounds
 
@@ -49,12 +51,12 @@ _FEWER = 2  # answers about a set by the slowest, PyDP without bounds
 def ours(column: Column, size: int, statistic: str, epsilon: Fraction) -> float | None:
     """One answer with all of ε; None if it is refused for want of records."""
     if statistic == "count":
-        return NoisyCount(epsilon=epsilon).draw(size, Bits())
+        return NoisyCount(epsilon=epsilon).draw(size, _BITS)
     if statistic == "mean":
-        averaged = run(ask_mean(epsilon, column.scale), column, Bits()).value
+        averaged = run(ask_mean(epsilon, column.scale), column, _BITS).value
         return None if averaged.too_few else float(averaged.mean)
     level = Fraction(EXACT[statistic])
-    found = run(ask([level], epsilon, column.scale), column, Bits()).value
+    found = run(ask([level], epsilon, column.scale), column, _BITS).value
     return None if found.too_few else float(found.value(level))
 
 
@@ -226,7 +228,9 @@ def flight_targets(runs: int) -> None:
         given = [ours(column, len(values), statistic, Fraction(1)) for _ in range(runs)]
         drawn = sorted(answer for answer in given if answer is not None)
         shown = "".join(f"{drawn[int(q * (len(drawn) - 1))]:8.0f}" for q in (0, 0.05, 0.5, 0.95, 1))
-        print(f"  {statistic:8s}{shown}   exact {truth.quantile(statistic):.0f}   target {target}")
+        exact = truth.quantile(statistic)
+        near = sum(abs(answer - exact) <= 2 for answer in drawn)
+        print(f"  {statistic:8s}{shown}   exact {exact:.0f}, {near} within 2   target {target}")
 
 
 def main() -> None:
@@ -247,7 +251,7 @@ def main() -> None:
     parser.add_argument("--journal", type=Path, help="where to keep the errors of every cell, to be resumed")
     parser.add_argument("--report", type=Path, nargs="+", help="only report the cells of these journals")
     parser.add_argument("--thin", type=int, help="report only so many answers of a cell")
-    parser.add_argument("--flights", type=int, default=100, help="answers about the flights")
+    parser.add_argument("--flights", type=int, default=100, help="answers about the flights; 0 for none")
     given = parser.parse_args()
     if given.report is not None:
         lines = [json.loads(line) for path in given.report for line in path.read_text().splitlines()]
@@ -264,7 +268,7 @@ def main() -> None:
         for (name, size), asked in plan(columns, given.sizes, given.epsilons, given.skip, given.share).items()
     ]
     cells = [cell for done in carry_out(works, given.workers, given.journal) for cell in done]
-    if given.columns is None or "flights" in given.columns:
+    if given.flights and (given.columns is None or "flights" in given.columns):
         flight_targets(given.flights)
         counts(given.epsilons, 1000)
     report(cells)
