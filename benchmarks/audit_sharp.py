@@ -78,16 +78,16 @@ class Case:
         return Remembered(self.table), Remembered(larger)
 
 
-# Few enough rungs lie between the last of many records and one more that the ladder's law is as tight as it can be:
-# below 6 nothing stops it, 6 and 7 are there once each, and stopping at 7 is e^ε′ times as likely with a record there.
-TAIL = {0: RECORDS - 60, 6: 60}
+# The ladder's law is as tight as it can be: its steps from 7 to 10 have many records beyond them and do not stop it, 11
+# and 12 are there once each, and it stops at 12 e^ε′ times as often with one more record there as without.
+TAIL = {7: RECORDS - 60, 11: 60}
 TWO_ENDS = {17: RECORDS // 2, 23: RECORDS // 2}
 CASES = (
-    Case("max", ("1",), TAIL, 7),
+    Case("max", ("1",), TAIL, 12),
     Case("median", ("1/2",), TWO_ENDS, 23, share=Fraction(1, 4)),
-    Case("min, median, max", ("0", "1/2", "1"), TAIL, 7, share=Fraction(1, 5)),
-    Case("max, 20 % more than claimed", ("1",), TAIL, 7, spent=Fraction(6, 5), control=True),
-    Case("max, 50 % more than claimed", ("1",), TAIL, 7, spent=Fraction(3, 2), control=True, share=Fraction(1, 5)),
+    Case("min, median, max", ("0", "1/2", "1"), TAIL, 12, share=Fraction(1, 5)),
+    Case("max, 20 % more than claimed", ("1",), TAIL, 12, spent=Fraction(6, 5), control=True),
+    Case("max, 50 % more than claimed", ("1",), TAIL, 12, spent=Fraction(3, 2), control=True, share=Fraction(1, 5)),
 )
 
 

@@ -7,10 +7,10 @@ may know without the records, and then bounds that are 1000 times as wide; ``--h
 very records instead. A cell is one column, statistic, number of records and ε. One method wins a cell if its median
 error is smaller by more than 20 %; "clearly", if a rank-sum test of the errors at 5 % finds a difference as well.
 
-Medians of few errors differ by chance: of eight errors from equal exponential laws, one method's median is more than
-20 % below the other's in two cells of five, either way. ``--thin 8`` reports a journal as if so many answers had been
-asked. A journal is resumed where it stopped; ``--share`` takes a part of the cells, drawn by a fixed seed from those
-of each column and statistic.
+Medians of few errors differ by chance: with eight exponential errors each, either of two equal methods is 20 % ahead in
+39 % of cells, and the best of five methods equal to a sixth is 20 % ahead of it in 75 %; with 64 errors, 24 % and 56 %.
+``--thin 8`` reports a journal as if so many answers had been asked. A journal is resumed where it stopped. ``--share``
+takes a part of the cells, drawn by a fixed seed from those of each column and statistic.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from _cells import EXACT, OURS, STATISTICS, WIDE, Cell, Truth, report, thinned
 from _columns import LAWS, Law, flights, real_columns, sampled
-from _peers import PEERS, Task, ask_peer, check_diffprivlib
+from _peers import PEERS, Task, ask_peer, check_diffprivlib, check_opendp
 from _pool import Pool
 
 from flexdp.noise.bits import Bits
@@ -261,6 +261,7 @@ def main() -> None:
     names = ("opendp", "diffprivlib", "python-dp", "numpy")
     print(", ".join(f"{name} {version(name)}" for name in names))
     check_diffprivlib()
+    check_opendp()
     columns = [name for name in (*LAWS, *_real()) if given.columns is None or name in given.columns]
     seed = TUNING if given.tuning else HELD_OUT
     works = [
