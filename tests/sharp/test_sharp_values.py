@@ -19,7 +19,7 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Bands, Listed, Mixture, Prior, anchored, around, between, universal
 from flexdp.sharp.ranks import Near, Request, Span
-from flexdp.sharp.rungs import _roundest, fine_steps, ladder_rungs, single_rungs
+from flexdp.sharp.rungs import _decade, _far, _roundest, fine_steps, ladder_rungs, single_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 doubles = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e38, max_value=1e38)
@@ -283,6 +283,20 @@ def test_round_rungs_are_there_several_times(anchor: int, side: int) -> None:
         assert rungs.count(rung) == (8 if 2 * max(divisors) >= abs(rung - anchor) else 1), rung
     ends = {(1617, 1): (2000, 5000), (1617, -1): (0, 1000, -2000), (-37, 1): (0, 1000), (-37, -1): (-50, -100)}
     assert all(rungs.count(end) == 8 for end in ends.get((anchor, side), ()))
+
+
+@given(st.integers(2, 38), st.integers(-(10**36), 10**36), st.sampled_from([INTEGERS, NUMBERS]), st.booleans())
+def test_far_rungs_depend_on_the_sign_of_the_anchor_alone(k: int, place: int, scale: Scale, edge: bool) -> None:
+    """A decade that is computed once for all near anchors; from a hundredth of the decade on it would be wrong."""
+    grain = scale.ten(k) // 100
+    start = (grain - 1 if edge else abs(place) % grain) * (1 if place > 0 else -1)
+
+    def plain(start: int) -> tuple[int, ...]:
+        return tuple(_decade(scale, k, start, start + 99 * grain, scale.limit))
+
+    assert _far(scale, k, start < 0, 1) == plain(start)
+    assert _far(scale, k, start < 0, -1) == tuple(-rung for rung in plain(start))
+    assert _far(scale, k, False, 1) != plain(grain), "the control: an anchor that is too far"
 
 
 def test_bounds_end_the_ladder() -> None:

@@ -53,18 +53,41 @@ def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
     if side < 0 and ends.low is not None:
         last = max(last, ends.low)
     start, stop = anchor * side, last * side
-    found = [anchor] * _TIMES
-    before = start
+    found, before = [anchor] * _TIMES, start
     for k in range(lowest, TOP_DECADE + 1):
-        decade = scale.ten(k)
-        grain = max(decade // 100, 1)
-        for mantissa in _MANTISSAS if k < TOP_DECADE else (*_MANTISSAS, 1000):
-            edge = min(start + mantissa * decade // 100, stop - 1)
-            if edge > before:
-                rung, roundness = _roundest(before, edge, grain)
-                found += [rung * side] * (_TIMES if not rung or 2 * roundness >= rung - start else 1)
-                before = edge
+        if lowest < k and stop == scale.limit and abs(start) < scale.ten(k) // 100:
+            found += _far(scale, k, start < 0, side)
+        else:
+            found += [rung * side for rung in _decade(scale, k, start, before, stop)]
+        before = min(start + scale.ten(k) * _MANTISSAS[-1] // 100, stop - 1)
     return (*found, *([last] if stop > start else []))
+
+
+@lru_cache(maxsize=1024)
+def _far(scale: Scale, k: int, below: bool, side: int) -> tuple[int, ...]:
+    """The rungs of a decade whose hundredth, G, exceeds the anchor's magnitude; of the anchor only its sign matters.
+
+    Every part of the way is (s + a, s + b], s the anchor times the side, a and b multiples of G, |s| < G. The multiples
+    of G in it are a + G, …, b for s ≥ 0 and a, …, b − G for s < 0, and the roundest number is one of them. It is
+    exceptionally round if twice its grain minus itself, a multiple of G, is at least −s. So s is 0 or −1 here.
+    """
+    start = -below
+    before = start + scale.ten(k) // 100 * 99
+    return tuple(rung * side for rung in _decade(scale, k, start, before, scale.limit))
+
+
+def _decade(scale: Scale, k: int, start: int, before: int, stop: int) -> list[int]:
+    """The rungs at distances of the decade 10^k, upwards from ``start``; the way up to ``before`` is done."""
+    found: list[int] = []
+    decade = scale.ten(k)
+    grain = max(decade // 100, 1)
+    for mantissa in _MANTISSAS if k < TOP_DECADE else (*_MANTISSAS, 1000):
+        edge = min(start + mantissa * decade // 100, stop - 1)
+        if edge > before:
+            rung, roundness = _roundest(before, edge, grain)
+            found += [rung] * (_TIMES if not rung or 2 * roundness >= rung - start else 1)
+            before = edge
+    return found
 
 
 def single_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) -> tuple[int, ...]:
