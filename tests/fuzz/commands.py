@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import random
 import shlex
 import shutil
@@ -141,4 +140,4 @@ def mutated(data: bytes, rng: random.Random, bytewise: Callable[[bytes], bytes])
             words[place:place] = [rng.choice(_options()), rng.choice(MEANT)]
         elif len(words) > 1:
             del words[min(place, len(words) - 1)]
-    return "\n".join(words).encode("utf-8", "surrogateescape" if os.name == "posix" else "replace")
+    return "\n".join(words).encode("utf-8", "surrogatepass")

@@ -172,4 +172,4 @@ def mutated(data: bytes, rng: random.Random, bytewise: Callable[[bytes], bytes])
         else:
             other = rng.randrange(len(words) + 1)
             words[place:place] = words[other : other + rng.randint(1, 4)]
-    return " ".join(words).encode("utf-8", "surrogateescape")
+    return " ".join(words).encode("utf-8", "surrogatepass")
