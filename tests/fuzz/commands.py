@@ -116,8 +116,9 @@ def seeds() -> Iterator[bytes]:
 
 
 MEANT = (
-    "t.csv", "t.jsonl", "r.json", "b.db", "o.json", "o.html", "x", "y", "w", "p", "1", "0", "1e-6", "0.5", "number", "text",
-    "integer", "date", "datetime", "max", "q0.9", "p99", "top:3", "counts", "A,B", "0:9", "0,1,2", "1 month", "x > 1",
+    "t.csv", "t.jsonl", "r.json", "b.db", "o.json", "o.html", "x", "y", "w", "p", "1", "0", "1e-6", "0.5", "number",
+    "text", "integer", "date", "datetime", "max", "q0.9", "p99", "top:3", "counts", "A,B", "0:9", "0,1,2", "1 month",
+    "x > 1",
     "z=x + y", "normal:5,1", "UTC", "--", "-", "a", "postgres", "duckdb", "person", "1/3", "1e400", "nan", "*.csv",
 )  # fmt: skip
 WORDS = tuple(word for word in (*MEANT, *HOSTILE) if 0 < len(word) < 60 and word.isascii())

@@ -125,7 +125,8 @@ EXAMPLES = {
     "plan": ["normal:50,10", "cauchy:45,4", "lognormal:3,0.5", "uniform:0,100", "zipf:1.5", "normal"],
     "buckets": ["number|5||||0|120", "number||0.1", "integer|5", "date|1 week", "datetime|15 minutes||",
                 "datetime|1 month|||2024-01-01|2024-12-31T18:30", "number|||0;18;65", "number|||0;>0;10||open",
-                "date|||2024-01-01;2024-02-01", "integer||||0|9|drop", "date|2 quarters", "number|1/3", "text", "boolean",
+                "date|||2024-01-01;2024-02-01", "integer||||0|9|drop", "date|2 quarters", "number|1/3", "text",
+                "boolean",
                 "datetime|1 year|||0001-01-01|9999-12-31", "integer|||1;2;3"],
     "bounds": ["0:120", "2024-01-01T06:00:2024-12-31", "-1.5:2e3", "1:2:3"],
     "date format": ["%d.%m.%Y", "%Y-%m-%dT%H:%M:%S%z", "%d %B %y %I:%M %p", "%Y%m%d", "%%%d/%m/%Y", "%H"],
@@ -148,6 +149,7 @@ def seeds() -> Iterator[bytes]:
 WORDS = (
     *KINDS, "max_at_least:", "top:", "q0.", "p9", "normal:", "lognormal:median=", "sigma=", "steps:", "540x50", "zipf:",
     "poisson:", " month", " quarters", " minutes", " microseconds", " weeks", "2024-12-31", "T18:30", "0001-01-01",
-    "9999-12-31T23:59:59.999999", "1e400", "1e-400", "1e999999999", "1/3", "9223372036854775808", "%d", "%m", "%Y", "%y",
-    "%b", "%B", "%H", "%I", "%M", "%S", "%f", "%p", "%z", "%%", "|", ";", ">0", "drop", "open", "\u0663", "\u2212",
+    "9999-12-31T23:59:59.999999", "1e400", "1e-400", "1e999999999", "1/3", "9223372036854775808", "%d", "%m", "%Y",
+    "%y", "%b", "%B", "%H", "%I", "%M", "%S", "%f", "%p", "%z", "%%", "|", ";", ">0", "drop", "open", "\u0663",
+    "\u2212",
 )  # fmt: skip

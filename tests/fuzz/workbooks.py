@@ -91,8 +91,11 @@ def seeds() -> Iterator[bytes]:
 
 
 WORDS = (
-    '<row r="', '<c r="A1" t="s">', 't="inlineStr"', 't="d"', 't="b"', 't="e"', 's="1"', "<v>", "</v>", "<is><t>", "</c>",
-    "</row>", "<rPh>", "_x0000_", "_xD800_", "&#0;", "&lt;", "<!DOCTYPE a>", "<!--", "-->", "<![CDATA[", "]]>", "<?xml?>",
-    'encoding="UTF-16"', 'date1904="1"', "numFmtId=", "formatCode=", "1e999", "2958465.99999999", "-1", "CANARY", "A1048577",
+    '<row r="', '<c r="A1" t="s">', 't="inlineStr"', 't="d"', 't="b"', 't="e"', 's="1"', "<v>", "</v>", "<is><t>",
+    "</c>",
+    "</row>", "<rPh>", "_x0000_", "_xD800_", "&#0;", "&lt;", "<!DOCTYPE a>", "<!--", "-->", "<![CDATA[", "]]>",
+    "<?xml?>",
+    'encoding="UTF-16"', 'date1904="1"', "numFmtId=", "formatCode=", "1e999", "2958465.99999999", "-1", "CANARY",
+    "A1048577",
     "XFD1", "xmlns:r=", "==", "ZZZ1",
 )  # fmt: skip
