@@ -27,11 +27,11 @@ MOST_GROUPS = 3
 def run(data: bytes) -> None:
     """Read bytes as each kind of document; whatever is taken must be the same when it is written and read again."""
     for kind in (Release, Releases, Mechanism):
-        found, _ = outcome_of(lambda kind=kind: kind.from_json(data))  # type: ignore[misc]
+        found, _ = outcome_of(lambda kind=kind: kind.from_json(data))
         if found is None:
             continue
         written = found.to_json()
-        again, refusal = outcome_of(lambda kind=kind, written=written: kind.from_json(written))  # type: ignore[misc]
+        again, refusal = outcome_of(lambda kind=kind, written=written: kind.from_json(written))
         demand(again is not None, f"its own document is refused: {refusal[1]}")
         demand(again == found or again.to_json() == written, "another value when it is read again")
         demand(again.to_json() == written, "another document when it is written again")
@@ -53,7 +53,7 @@ def _ask(release: Release) -> None:
     if release.spec.by:
         groups = release.by_group()
         for group in list(groups)[:MOST_GROUPS]:
-            outcome_of(lambda group=group: groups[group].median())  # type: ignore[misc]
+            outcome_of(lambda group=group: groups[group].median())
     outcome_of(release.columns_of_bars)
     if len(release.cells) <= 50:
         texts.append(release.to_html())

@@ -17,7 +17,7 @@ from fuzz.oracles import bounded, place_of
 from fuzz.targets import BROKE, target
 
 HANG = 600  # seconds after which libFuzzer ends a run that does not, on however busy a machine
-WARM = 30  # seconds of processor time before the search begins
+WARM = 10  # seconds of processor time before the search begins
 MOST_RESIDENT = 3000  # megabytes, beyond which it ends the process
 
 

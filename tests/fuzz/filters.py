@@ -70,7 +70,7 @@ def run(data: bytes) -> None:
     """Read a text as a filter and as a derived column."""
     text = data.decode("utf-8", "surrogateescape")
     for parse in (parse_test, parse_value):
-        tree, _ = outcome_of(lambda parse=parse: parse("where", text))  # type: ignore[misc]
+        tree, _ = outcome_of(lambda parse=parse: parse("where", text))
         if tree is None:
             continue
         written = text_of(tree)
@@ -92,7 +92,7 @@ def _filtered(text: str, tree: Any) -> None:
     wanted = [row["k"] for row in records if meaning.test(tree, row) is True]
     demand(sorted(bars.parts[0].tolist()) == wanted, "another meaning in plain Python")
     for dialect in DIALECTS:
-        outcome_of(lambda dialect=dialect: flexdp.query((con, "t"), "k", exact=True, where=text, dialect=dialect))  # type: ignore[misc]
+        outcome_of(lambda dialect=dialect: flexdp.query((con, "t"), "k", exact=True, where=text, dialect=dialect))
 
 
 def _derived(text: str, tree: Any) -> None:

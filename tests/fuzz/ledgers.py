@@ -31,7 +31,7 @@ def run(data: bytes) -> None:
         demand(account.remaining_epsilon <= BUDGET, "an intact ledger has more than its budget")
     for name in ("datasets", "accounts"):
         if hasattr(ledger, name):
-            outcome_of(lambda name=name: str(getattr(ledger, name)()))  # type: ignore[misc]
+            outcome_of(lambda name=name: str(getattr(ledger, name)()))
     outcome_of(lambda: [str(entry) for entry in ledger.history("a")])
     outcome_of(lambda: ledger.find("a", "r"))
     outcome_of(lambda: ledger.document("a", 1))
