@@ -86,7 +86,7 @@ class Attainable(BuiltIn[_Value]):
 
 def reachable(statistic: Attainable[Any], histogram: Histogram, allowed: int) -> Reachable:
     """Return the attainable values with the fewest records to leave out for each, of at most ``allowed``."""
-    nonempty(statistic, histogram)
+    nonempty(statistic, histogram)  # type: ignore[arg-type]  # every statistic has a name and knows of its order
     return statistic._reachable(histogram, allowed)
 
 
