@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs clean
+.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
@@ -11,6 +11,7 @@ help:
 	@echo "make quick    run a few cases of each test that is fast and needs no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make verify   prove the privacy of every documented configuration, and attack it: the deep form of the privacy tests"
+	@echo "make fuzz     search for inputs that break something, a minute for each target (FUZZ_SECONDS=600, FUZZ=documents)"
 	@echo "make floors   run fast tests, and those of engines but Spark, with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make bench-panel  accuracy beside other libraries, in an environment of its own (PANEL=\"--help\" for options)"
@@ -43,6 +44,15 @@ check: .venv/test
 verify: .venv/test
 	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto tests/audit tests/noise tests/sharp tests/properties/test_errata.py \
 		tests/statistical tests/calculus/test_privacy.py tests/release/test_units.py
+
+# Coverage-guided, with findings in build/fuzz/findings; what it found so far is replayed by the tests.
+FUZZ_SECONDS ?= 60
+fuzz: .venv/fuzz
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+.venv/fuzz: .venv/test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
+	touch $@
 
 TESTS ?= tests
 floors: .venv-floors/test

@@ -100,6 +100,7 @@ SLOW = {
     "core/test_wrong_values.py": ["test_every_wrong_value_is_taken_or_refused_in_one_line"],
     "distances/test_distances.py": ["test_compiled_and_plain_paths_agree", "test_without_numba_the_same_source_runs"],
     "distances/test_distortions.py": ["test_many_bars_compiled", "test_the_laws_of_a_quasi_metric"],
+    "fuzz/test_replay.py": ["test_seeds_and_their_likes_break_nothing"],
     "house/test_docs.py": ["test_plans_are_printed_as_shown", "test_the_guide_to_measuring_and_composing_runs"],
     "house/test_example_scripts.py": ["test_a_script_shows_what_it_is_for", "test_the_planning_notebook"],
     "house/test_extras.py": [
@@ -157,6 +158,19 @@ SLOW = {
     "properties/test_hostile_rows.py": [
         "test_both_zeros_of_a_unit_are_one_bar_to_the_hash",
         "test_texts_and_categories_of_pandas_are_read_like_a_list",
+    ],
+    "properties/test_outcome_classes.py": [
+        "test_most_parameters_succeed_on_every_source",
+        "test_rows_do_not_decide_how_a_release_ends",
+        "test_rows_do_not_decide_the_exit_code",
+    ],
+    "properties/test_random_arguments.py": [
+        "test_check",
+        "test_distances_and_distortions",
+        "test_plan",
+        "test_query",
+        "test_release",
+        "test_summary",
     ],
     "properties/test_process_faults.py": [
         "test_a_fork_between_releases_is_none_of_our_business",

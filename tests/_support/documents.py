@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from typing import Any
+
+import polars as pl
 
 import flexdp
 
@@ -91,3 +94,32 @@ def units() -> dict[str, Any]:
     base = ages()
     privacy = {**base["privacy"], "unit": "patient_id", "max_buckets_per_unit": 1}
     return {**base, "privacy": privacy}
+
+
+def every_shape() -> list[dict[str, Any]]:
+    """Valid documents of all shapes, small ones."""
+    rows = 400
+    spend: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+    labels: dict[str, Any] = {"by_kind": "text", "unit_kind": "integer"}
+    frame = pl.DataFrame(
+        {
+            "x": [float(i % 7) for i in range(rows)],
+            "y": [float(i % 3) for i in range(rows)],
+            "t": ["a", "b"] * (rows // 2),
+            "u": list(range(rows)),
+        }
+    )
+    days = [dt.date(2024, 1, 1 + i % 3) for i in range(rows)]
+    made = [
+        flexdp.release([i % 5 for i in range(rows)], kind="integer", exact=True, **spend),
+        flexdp.release([f"w{i % 3}" for i in range(rows)], kind="text", **spend),
+        flexdp.release(days, kind="date", width="1 week", **spend),
+        flexdp.release(frame, "x", width=2, bounds=(0, 6), **spend),
+        flexdp.release(frame, "x", relative="0.1", certify="0.3", **spend),
+        flexdp.release(frame, "x", edges=[0, 2, 7], by="t", by_kind="text", groups=["a", "b"], **spend),
+        flexdp.release(frame, ["x", "y"], width=2, **spend),
+        flexdp.release(frame, "x", width=3, by="t", unit="u", max_buckets_per_unit=2, certify="0.5", **labels, **spend),
+        flexdp.release([i % 99 for i in range(4000)], kind="integer", **spend),
+        flexdp.release([i % 99 for i in range(250)], kind="integer", **spend),
+    ]
+    return [json.loads(released.to_json()) for released in made]

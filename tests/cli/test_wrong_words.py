@@ -15,7 +15,7 @@ from zlib import crc32
 
 import click
 import pytest
-from _support.command import commands
+from _support.command import RIGHT, WORDS, commands
 
 import flexdp
 from flexdp.cli.app import cli
@@ -23,50 +23,7 @@ from flexdp.cli.errors import BAD_INPUT, BUDGET_REFUSED, NOTHING_SURVIVED, UNAVA
 
 REFUSED = {BAD_INPUT, BUDGET_REFUSED, UNAVAILABLE}
 DOCUMENTED = {0, NOTHING_SURVIVED, VIOLATION, *REFUSED}
-WORDS = [
-    "", " ", "\0", "a\0b", "a\nb", "\ud800", "\x1b[31m", "y" * 305, "y" * 100_000, "-1", "0", "1.5", "nan", "inf",
-    "1e400", "9" * 500, ",", ":", "1:", ":2", "1:2:3", '"', "'", "=", "-", "--", "/", ".", "..", "*", "[", "{}", "%",
-    "nowhere/at/all.csv", "/proc/self/mem", "/dev/null", "folder", "y" * 305 + ".html", "y" * 305 + ".json",
-    "nowhere/o.json", "nowhere/o.html", "a\0b.html", "folder/o.html", "t.csv", "r.json", "postgresql://", "x.db",
-]  # fmt: skip
-# A command that is right, of which one word after the other is replaced. The last two would do real work.
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
-RIGHT = [
-    "release t.csv x --kind number --width 5 --bounds 0:100 --outside clamp --epsilon 1 --delta 1e-6 --stat max "
-    "--certify 0.1 --delimiter , --format csv --by w --by-kind text --groups A,B --other rest --unit p "
-    "--unit-kind text --max-buckets-per-unit 1 -o o.json",
-    "release t.csv x --also y --separately --split 1,2 --width 1,2 --relative 0.1 --edges 1,2 --beta 1 -e 1 -d 1e-6",
-    "release t.csv x --per-unit max --unit p --zone UTC --table t --epsilon 1 --delta 1e-6",
-    "release t.csv x --kind number --ask q0.9 --epsilon 1 --delta 0 --bounds 0:100 --by w --groups A,B",
-    "release t.csv x --kind number --width 5 -e 1 -d 1e-6 --title T --publisher P --dataset-name N --period P",
-    "release t.csv z --kind number --width 5 -e 1 -d 1e-6 --where 'y = 1' --derive 'z=x + y'",
-    "check t.csv x y --kind number --decimal , --thousands . --currency € --date-format %d.%m.%Y --encoding cp1252",
-    "check t.csv x --delimiter , --format csv --sheet S --zone UTC",
-    "check t.db x --table t",
-    "release t.csv x --kind number --width 5 --epsilon 1 --delta 1e-6 --ledger b.db --dataset a",
-    "ledger create b.db b --epsilon 1 --delta 0 --unit person",
-    "ledger show b.db a --html o.html",
-    "ledger history b.db a",
-    "ledger verify b.db --receipt a",
-    "ledger export b.db --format registry --date 2026-01-01 --output o.json",
-    "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
-    "release t.csv z --kind number --width 1 --where x>3 --derive z=x+y -e 1 -d 1e-6",
-    "columns t.csv --delimiter , --format csv --table t",
-    "query t.csv x --dialect postgres",
-    "plan --epsilon 1 --delta 1e-6 --records-about 1000 --bounds 0:100 --width 5",
-    "plan --delta 1e-6 --lose-per-bucket 30 --buckets 3 --releases 2 --max-buckets-per-unit 2 --kind number",
-    "plan --epsilon 1 --lose-in-all 100 --relative 0.1 --simulate normal --records-about 1000",
-    "plan --epsilon 1 --lose-share 0.1 --buckets 2 --records-about 1000",
-    "plan --public-sample t.csv x",
-    "plan --epsilon 1 --edges 0,1,2 --records-about 1000 --by w --groups A,B --stat max",
-    "plan --epsilon 1 --ask max --records-about 1000 --by w --groups-about 2 --seed 1",
-    "report r.json --output o.html --column x",
-    "compare --law normal:5,1 --stat max --runs 2 --datasets 2 -e 1 -m em --records 10 --bars 3 --seed 1 --no-figure",
-    "compare t.csv x --width 5 --bounds 0:100 --kind number --out folder",
-    "demo --epsilon x --delta x --save x",
-    "web --port x",
-    "experiment 9 --out o --mechanism em --epsilon 1 --jobs 1 --alpha 0.1 --delta 0.1 --step-noise none",
-]
 
 
 @pytest.fixture(autouse=True)

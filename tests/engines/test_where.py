@@ -13,6 +13,20 @@ from itertools import cycle, islice
 from typing import Any
 
 import pytest
+from _support.filters import (
+    Truth,
+    as_double,
+    both,
+    compare,
+    divided,
+    either,
+    limited,
+    negation,
+    negative,
+    plus,
+    term,
+    times,
+)
 
 from engines.conftest import ENGINES, Cells, Engine
 from engines.oracle import expected
@@ -30,7 +44,6 @@ TEXTS = [
     "\uffff", "z\U0001f600", "Z", "ab", "abc", '"', "${x}", "%", "_", "\\", "'; DROP TABLE t; --", NUL,
 ]  # fmt: skip
 Row = dict[str, Any]
-Truth = bool | None
 
 
 def table_for(engine: Engine) -> Cells:
@@ -58,36 +71,8 @@ def rows_of(cells: Cells) -> list[Row]:
     return out
 
 
-def compare(op: str, left: Any, right: Any) -> Truth:
-    if left is None or right is None:
-        return None
-    return {
-        "=": left == right, "<>": left != right, "<": left < right, "<=": left <= right, ">": left > right,
-        ">=": left >= right,
-    }[op]  # fmt: skip
-
-
-def both(first: Truth, second: Truth) -> Truth:
-    return False if first is False or second is False else None if first is None or second is None else True
-
-
-def negation(test: Truth) -> Truth:
-    return None if test is None else not test
-
-
 def on(name: str, test: Callable[[Any], bool]) -> Callable[[Row], Truth]:
     return lambda row: None if row[name] is None else test(row[name])
-
-
-def limited(value: float | None) -> float | None:
-    """An operand of arithmetic: none beyond 1e100, zero below 1e-100."""
-    if value is None or not math.isfinite(value) or abs(value) > 1e100:
-        return None
-    return 0.0 if abs(value) < 1e-100 else value
-
-
-def divided(left: float | None, right: float | None) -> float | None:
-    return None if left is None or right is None or right == 0 else left / right
 
 
 CASES: dict[str, Callable[[Row], Truth]] = {
@@ -173,6 +158,7 @@ CASES: dict[str, Callable[[Row], Truth]] = {
     "s > DATE '2024-03-01'": on("s", lambda s: s > dt.datetime(2024, 3, 1)),
     "year(s) = 1969": on("s", lambda s: s.year == 1969),
     "month(s) = 12": on("s", lambda s: s.month == 12),
+    "month(s) = 2": on("s", lambda s: s.month == 2),  # also in the evening of its last day
     "s - TIMESTAMP '2024-03-10 02:30' = 0": on("s", lambda s: s == dt.datetime(2024, 3, 10, 2, 30)),
     "z >= TIMESTAMP '2024-03-31 02:00+01:00'": on("z", lambda z: z >= dt.datetime(2024, 3, 31, 1, tzinfo=dt.UTC)),
     "x + i > 100": lambda row: compare(">", plus(limited(row["x"]), as_double(row["i"])), 100),
@@ -194,30 +180,6 @@ CASES: dict[str, Callable[[Row], Truth]] = {
     "x = i": lambda row: compare("=", row["x"], as_double(row["i"])),
     "i < u": lambda row: compare("<", row["i"], row["u"]),
 }
-
-
-def either(first: Truth, second: Truth) -> Truth:
-    return negation(both(negation(first), negation(second)))
-
-
-def as_double(value: int | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def term(value: int | None) -> int | None:
-    return None if value is None or abs(value) > 2**53 else value
-
-
-def plus(left: Any, right: Any) -> Any:
-    return None if left is None or right is None else left + right
-
-
-def times(left: Any, right: Any) -> Any:
-    return None if left is None or right is None else left * right
-
-
-def negative(value: Any) -> Any:
-    return None if value is None else 0 - value
 
 
 def passing(source: Any, where: str, **options: Any) -> list[int]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import datetime as dt
 import json
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
-import polars as pl
 import pytest
+from _support.documents import every_shape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,37 +19,9 @@ from flexdp.accounting.budget import Budget, has_reach
 from flexdp.calculus.powers import group_factor
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
-LABELS = {"by_kind": "text", "unit_kind": "integer"}
 
 
-def documents() -> list[dict[str, Any]]:
-    """Valid documents of all shapes, small ones."""
-    rows = 400
-    frame = pl.DataFrame(
-        {
-            "x": [float(i % 7) for i in range(rows)],
-            "y": [float(i % 3) for i in range(rows)],
-            "t": ["a", "b"] * (rows // 2),
-            "u": list(range(rows)),
-        }
-    )
-    days = [dt.date(2024, 1, 1 + i % 3) for i in range(rows)]
-    made = [
-        flexdp.release([i % 5 for i in range(rows)], kind="integer", exact=True, **SPEND),
-        flexdp.release([f"w{i % 3}" for i in range(rows)], kind="text", **SPEND),
-        flexdp.release(days, kind="date", width="1 week", **SPEND),
-        flexdp.release(frame, "x", width=2, bounds=(0, 6), **SPEND),
-        flexdp.release(frame, "x", relative="0.1", certify="0.3", **SPEND),
-        flexdp.release(frame, "x", edges=[0, 2, 7], by="t", by_kind="text", groups=["a", "b"], **SPEND),
-        flexdp.release(frame, ["x", "y"], width=2, **SPEND),
-        flexdp.release(frame, "x", width=3, by="t", unit="u", max_buckets_per_unit=2, certify="0.5", **LABELS, **SPEND),
-        flexdp.release([i % 99 for i in range(4000)], kind="integer", **SPEND),
-        flexdp.release([i % 99 for i in range(250)], kind="integer", **SPEND),
-    ]
-    return [json.loads(released.to_json()) for released in made]
-
-
-DOCUMENTS = documents()
+DOCUMENTS = every_shape()
 NUMBERS = st.sampled_from([0, 1, -1, 28, 2**53, 2**63, 10**6, 10**18, 10**400, 0.5, 1e308, -0.0, "9" * 5000, "-1e999"])
 TEXTS = st.sampled_from(
     ["", "a", "\ud800", "1e-9", "1e-6", "10000", "1/3", "0." + "3" * 900, "1e400", "nan", "text", "integer", "datetime",

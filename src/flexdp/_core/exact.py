@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 import struct
 import sys
 from collections.abc import Callable
@@ -30,6 +31,7 @@ __all__ = [
     "lower_text",
     "next_below",
     "number_text",
+    "ratio",
     "root_up",
     "said",
     "smallest_where",
@@ -44,6 +46,7 @@ Number: TypeAlias = str | int | float | Fraction | Decimal
 _LONGEST = 1000  # characters of a number in text form
 _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
 _LARGEST = Fraction(sys.float_info.max)
+_RATIO = re.compile(r"-?[0-9]+(?:/[0-9]+)?", re.ASCII)
 _LONGEST_DECIMAL = 40  # digits of a number printed in full
 _LONGEST_RATIO = 16  # characters of a number printed as p/q
 _LONGEST_WHOLE = 17  # characters of an integer or half-integer bound printed in full
@@ -116,6 +119,17 @@ def _rational(name: str, text: str, value: object) -> Fraction:
     if bottom == 0:
         raise InputError(name, "has a zero denominator", given=safe_repr(value))
     return Fraction(top) / Fraction(bottom)
+
+
+def ratio(text: object) -> Fraction:
+    """Return the number that ``str`` of a Fraction wrote; ValueError for any other text, such as "1e999999999".
+
+    >>> ratio("-7/2")
+    Fraction(-7, 2)
+    """
+    if not isinstance(text, str) or not _RATIO.fullmatch(text):
+        raise ValueError("no ratio of integers")
+    return Fraction(text)
 
 
 def said(value: float) -> Fraction:

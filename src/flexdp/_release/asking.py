@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from flexdp._core.domains import sequence
-from flexdp._core.exact import exact_text, number_text
+from flexdp._core.exact import exact, exact_text, number_text
 from flexdp._core.text import plain_scalar, safe_repr, thousands
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Buckets
@@ -131,8 +131,8 @@ _KNOWN = ("max", "min", "median", "q0.99", "range", "iqr", "count", "sum", "mean
 def _percentile(name: str, percent: str) -> str:
     """A percentile such as "p99" or "p99.9"."""
     try:
-        return str(word_of(Quantile(Fraction(percent) / 100)))
-    except (InputError, ValueError, ZeroDivisionError):
+        return str(word_of(Quantile(exact("ask", percent) / 100)))
+    except InputError:
         raise InputError(
             "ask", f": invalid statistic {safe_repr(name)}", remedy="A percentile is from p0 to p100."
         ) from None

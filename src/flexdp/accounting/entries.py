@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from flexdp._core.domains import text
+from flexdp._core.exact import ratio
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, LedgerError
 
@@ -128,7 +129,7 @@ def account_of(row: Iterable[Any]) -> Account:
     """Return the account that a row of the database holds; :class:`LedgerError` if it holds none."""
     name, unit, *numbers, entries, head = row
     try:
-        epsilon, delta, spent_epsilon, spent_delta = map(Fraction, numbers)
+        epsilon, delta, spent_epsilon, spent_delta = map(ratio, numbers)
         count = int(entries)
     except (ValueError, TypeError, ArithmeticError):
         raise LedgerError(f"the account of {safe_repr(name)} in the ledger was changed; nothing was read") from None
@@ -205,7 +206,7 @@ class Entry:
         """
         dataset, number, kind, epsilon, delta, request, details, at, previous, own = row
         try:
-            numbers, described = (int(number), Fraction(epsilon), Fraction(delta)), json.loads(details)
+            numbers, described = (int(number), ratio(epsilon), ratio(delta)), json.loads(details)
             if not isinstance(described, dict):
                 raise TypeError("no description")
         except (ValueError, TypeError, ArithmeticError, RecursionError):

@@ -35,6 +35,7 @@ from flexdp.accounting.rows import (
     cells_of,
     described,
     new_entry,
+    registry_state,
     stored_text,
 )
 from flexdp.accounting.sqlite_store import SqliteStore
@@ -125,10 +126,10 @@ Nothing was read.
         whole, chance = EPSILON.check(epsilon), PURE_DELTA.check(delta)
         self._store.make()
         with self._store.transaction(write=True) as run:
-            (last,), (count,) = run("locked_meta", "registry")[0], run("locked_meta", "datasets")[0]
+            last, count = registry_state(run)
             if run("account", name):
                 raise InputError("dataset", f": {safe_repr(name)} has been declared already", remedy="Choose another.")
-            details = {"flexdp": __version__, "registry": int(count)}
+            details = {"flexdp": __version__, "registry": count}
             new = Account(
                 name=name, unit=kind, epsilon=whole, delta=chance, spent_epsilon=Fraction(0), spent_delta=Fraction(0),
                 entries=0, head=last,
@@ -137,7 +138,7 @@ Nothing was read.
             run("new_account", name, kind, str(whole), str(chance), "0", "0", 1, row.hash)
             run("new_entry", *cells_of(row))
             run("set_meta", row.hash, "registry", last)
-            run("set_meta", str(int(count) + 1), "datasets", count)
+            run("set_meta", str(count + 1), "datasets", str(count))
         self._seen[name] = 1
         return replace(new, entries=1, head=row.hash)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ from flexdp._core.domains import pairs, text
 from flexdp._core.exact import number_text
 from flexdp._core.text import is_unicode, safe_repr
 from flexdp.accounting.entries import FIRST, Account, Entry, Receipt, canonical
-from flexdp.errors import InputError
+from flexdp.errors import InputError, LedgerError
 from flexdp.version import __version__
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "cells_of",
     "described",
     "new_entry",
+    "registry_state",
     "stored_text",
 ]
 
@@ -95,6 +97,16 @@ def account_state(account: Account) -> list[str]:
     """Return what every row repeats of the account, so that the next charge can trust it."""
     numbers = (account.epsilon, account.delta, account.spent_epsilon, account.spent_delta)
     return [account.unit, *map(str, numbers)]
+
+
+def registry_state(run: Any) -> tuple[str, int]:
+    """Return the head of the registry and the number of data sets, inside a transaction that may change both."""
+    heads, counts = run("locked_meta", "registry"), run("locked_meta", "datasets")
+    cells = [row[0] for row in (*heads, *counts)]
+    sound = len(heads) == len(counts) == 1 and all(isinstance(cell, str) for cell in cells)
+    if not sound or not re.fullmatch("0|[1-9][0-9]{0,17}", cells[1]):
+        raise LedgerError("the registry of the ledger was changed; nothing was read. See flexdp ledger verify")
+    return cells[0], int(cells[1])
 
 
 def new_entry(account: Account, kind: str, epsilon: Fraction, delta: Fraction, request: str, details: Any) -> Entry:

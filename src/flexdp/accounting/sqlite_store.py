@@ -107,7 +107,7 @@ class SqliteStore:
                     raise
                 if write:
                     _sync(f"{self.path}-wal")  # holds no locks, so that opening it loses none
-            except (sqlite3.Error, UnicodeDecodeError) as failure:  # texts that are none, in a damaged file
+            except (sqlite3.Error, UnicodeDecodeError, MemoryError) as failure:  # as a damaged file demands or holds
                 self.close()
                 raise self._told(failure) from None
             except OSError:
@@ -125,7 +125,7 @@ class SqliteStore:
                 return bool(self._connection().execute("PRAGMA integrity_check").fetchall() == [("ok",)])
             except sqlite3.OperationalError as failure:
                 raise self._told(failure) from None
-            except (sqlite3.DatabaseError, UnicodeDecodeError):
+            except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError):
                 return False
 
     def close(self) -> None:

@@ -32,11 +32,11 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -77,6 +77,7 @@ class Run:
     kept: str = ""  # after an interruption: what became of the work, where it is not a release
     spell: Callable[[P], str] = str  # parameters, as options of the command that runs
     as_json: bool = False  # print the message as JSON
+    heard: TextIO = field(default_factory=lambda: sys.stderr)  # where it goes, also with --quiet
 
     @property
     def cost(self) -> str:
@@ -132,8 +133,15 @@ def _quiet() -> click.Option:
 def _silence(context: click.Context, _parameter: click.Parameter, quiet: bool) -> None:
     """Drop what a command writes to standard error; the message that ends it is written after that."""
     if quiet:
-        nowhere = context.with_resource(Path(os.devnull).open("w"))  # noqa: SIM115  (closed with the context)
-        context.with_resource(redirect_stderr(nowhere))
+        context.with_resource(redirect_stderr(_Nowhere()))
+
+
+class _Nowhere(io.TextIOBase):
+    """A stream that drops what is written; there is nothing to close if the rest of the command line is wrong."""
+
+    def write(self, text: str) -> int:
+        """Drop a text."""
+        return len(text)
 
 
 class _Terminated(BaseException):
@@ -245,6 +253,7 @@ def _ended_by(run: Run, number: int) -> tuple[str, int, str]:
 
 def _complain(run: Run, message: str, code: int, kind: str, parameter: str | None = None) -> int:
     """Print the message on one line; words longer than a line are cut out."""
+    sys.stderr = run.heard  # the context of a command line that could not be parsed does not give it back
     line = visible(re.sub(r"\S{200,}", "…", re.sub(r"\s*\n\s*", " ", message.strip())))
     if run.as_json:
         error = {"code": code, "kind": kind, "parameter": parameter, "message": line, "spent": run.spent}

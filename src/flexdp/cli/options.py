@@ -49,11 +49,12 @@ def comma_separated(_context: click.Context, parameter: click.Parameter, value: 
         (row,) = csv.reader([value], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
         row = []
-    if not row or "" in row:
+    parts = [part if f'"{part}"' in value else part.strip() for part in row]
+    if not parts or "" in parts:
         raise InputError(
             parameter.name or "", "must be values separated by commas, none of them empty", given=safe_repr(value)
         )
-    return [part if f'"{part}"' in value else part.strip() for part in row]
+    return parts
 
 
 def named_values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from flexdp._core.exact import ratio
 from flexdp._core.files import lock
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
@@ -121,7 +121,7 @@ def _cell(document: Mapping[str, Any]) -> Cell:
     return Cell(
         experiment=str(document["experiment"]),
         mechanism=str(document["mechanism"]),
-        epsilon=Fraction(document["epsilon"]),
+        epsilon=ratio(document["epsilon"]),
         actual=tuple(map(float, document["actual"])),
         flexible=tuple(map(float, document["flexible"])),
         betas=tuple(map(float, document["betas"])),

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import flexdp.statistics
 from flexdp._core.documents import parse_json
-from flexdp._core.exact import exact_text
+from flexdp._core.exact import exact_text, ratio
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 
@@ -99,7 +99,7 @@ def _decoded(value: Any, known: Mapping[str, Callable[..., Any]], budget: list[i
         given = {name: _decoded(each, known, budget) for name, each in value["parameters"].items()}
         return getattr(flexdp.statistics, value["statistic"])(**given)
     if set(value) == {"fraction"}:
-        return Fraction(value["fraction"])
+        return ratio(value["fraction"])
     if set(value) == {"date"}:
         return dt.date.fromisoformat(value["date"])
     if set(value) == {"datetime"}:

@@ -40,7 +40,7 @@ __all__ = [
 
 UNORDERED = ("text", "boolean")
 
-MOST_BUCKETS = 10**6
+MOST_BUCKETS = 10**5  # of a simulation
 _SURE = 0.95
 
 
@@ -167,7 +167,7 @@ def law_counts(law: Distribution, records: int, partition: Buckets) -> Counts:
     points[0] = 0
     counts = np.diff(np.append(points, records))
     kept = counts > 0
-    return Counts(source=law.text, keys=partition.centres(index)[kept], counts=counts[kept], ordered=True)
+    return Counts(source=law.text, keys=partition.centres(index[kept]), counts=counts[kept], ordered=True)
 
 
 def _indices(law: Distribution, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:

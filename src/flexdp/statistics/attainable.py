@@ -21,7 +21,7 @@ from flexdp._core.domains import ALPHA
 from flexdp._core.exact import Number
 from flexdp.errors import InputError, P
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.statistics.base import BuiltIn, histogram_given, running, summable
+from flexdp.statistics.base import BuiltIn, histogram_given, nonempty, running, summable
 
 __all__ = [
     "LARGEST_SET",
@@ -75,9 +75,10 @@ class Attainable(BuiltIn[_Value]):
         Raises
         ------
         InputError
-            If the histogram is empty, or the set is too large to write out.
+            If the histogram is empty, its keys have no order that the statistic needs, or the set is too large to write
+            out.
         """
-        return self._reachable(histogram, budget(histogram, alpha)).values
+        return reachable(self, histogram, budget(histogram, alpha)).values
 
     @abstractmethod
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable: ...
@@ -85,6 +86,7 @@ class Attainable(BuiltIn[_Value]):
 
 def reachable(statistic: Attainable[Any], histogram: Histogram, allowed: int) -> Reachable:
     """Return the attainable values with the fewest records to leave out for each, of at most ``allowed``."""
+    nonempty(statistic, histogram)  # type: ignore[arg-type]  # every statistic has a name and knows of its order
     return statistic._reachable(histogram, allowed)
 
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
+from flexdp._core.exact import exact
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P, Phrase
 from flexdp.statistics.base import Statistic
@@ -100,10 +100,7 @@ def parse_statistic(
 
 
 def _percentile(number: str) -> Quantile:
-    try:
-        return Quantile(Fraction(number) / 100)
-    except (ValueError, ZeroDivisionError):
-        return Quantile(number)  # which says what is wrong with it
+    return Quantile(exact("Quantile", number) / 100)
 
 
 def _made(word: str, statistic: Callable[[str], Statistic], number: str, parameter: str) -> Statistic:

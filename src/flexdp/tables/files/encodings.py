@@ -12,7 +12,7 @@ from collections.abc import Callable
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P
 
-__all__ = ["WIDE", "check_encoding", "transcoded"]
+__all__ = ["WIDE", "UnmarkedError", "check_encoding", "transcoded", "unmarked"]
 
 WIDE = ("utf-16", "utf-16-le", "utf-16-be")  # of two bytes and more a character
 _UTF_8 = ("utf-8", "utf-8-sig", "ascii")
@@ -28,6 +28,19 @@ _KNOWN = frozenset(
 )
 _STRANGE = "flexdp.strange"  # name of the error handler
 _BLOCK = 1 << 18  # bytes decoded at a time
+
+
+class UnmarkedError(OSError):
+    """A file in UTF-16 does not begin with the mark that tells the order of its bytes."""
+
+
+def unmarked(shown: str) -> InputError:
+    """Return the refusal of such a file."""
+    return InputError(
+        "encoding",
+        f": {shown} does not begin with a byte order mark",
+        remedy=("Say ", P("encoding", "utf-16-le"), " or ", P("encoding", "utf-16-be"), "."),
+    )
 
 
 def check_encoding(given: object) -> str | None:
@@ -64,12 +77,19 @@ def transcoded(read_into: Callable[[memoryview], int | None], encoding: str) -> 
         while not ready and not ended:
             got = read_into(block) or 0
             ended = not got
-            ready = memoryview(decoder.decode(bytes(block[:got]), final=ended).encode("utf-8", "surrogatepass"))
+            ready = memoryview(_decoded(decoder, bytes(block[:got]), ended))
         part, ready = ready[: len(buffer)], ready[len(buffer) :]
         buffer[: len(part)] = part
         return len(part)
 
     return read
+
+
+def _decoded(decoder: codecs.IncrementalDecoder, block: bytes, ended: bool) -> bytes:
+    try:
+        return decoder.decode(block, final=ended).encode("utf-8", "surrogatepass")
+    except UnicodeError:  # whatever else is strange has been dealt with
+        raise UnmarkedError from None
 
 
 def _strange(error: UnicodeError) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from flexdp.errors import DataError, InputError, P
+from flexdp.tables.files.encodings import UnmarkedError, unmarked
 from flexdp.tables.files.lines import STDIN, DamagedError, open_bytes
 from flexdp.tables.files.paths import shown_path
 
@@ -17,6 +18,8 @@ def header_line(file: str, encoding: str | None = None) -> str:
     """Return the header line, decoded."""
     try:
         raw = _first_line_of_stdin() if file == STDIN else _first_bytes(file, encoding)
+    except UnmarkedError:
+        raise unmarked(shown_path(file)) from None
     except DamagedError:
         raise DataError from None  # as for damage anywhere else in the file
     except OSError:

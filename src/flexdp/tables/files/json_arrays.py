@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.errors import DataError, InputError, P
+from flexdp.tables.files.encodings import UnmarkedError, unmarked
 from flexdp.tables.files.lines import DamagedError, open_bytes
 from flexdp.tables.files.paths import shown_path
 
@@ -81,6 +82,8 @@ def check_array(file: str, encoding: str | None = None) -> None:
                 start = (start + bytes(block[:got])).removeprefix(b"\xef\xbb\xbf").lstrip(_BLANK)
                 if len(start) > 2:
                     break
+    except UnmarkedError:
+        raise unmarked(shown_path(file)) from None
     except DamagedError:
         raise DataError from None
     except OSError:

@@ -48,14 +48,13 @@ class Checked(NamedTuple):
 
 
 def check_query(source: str, checked: Sequence[Checked], read: ReadCell) -> str:
-    """Write the query: the number of ``records``, and columns ``c{i}_{j}``, how many cells of column i have outcome j.
+    """Write the query: the number of ``records``, and columns ``c{i}``, a map from outcome to cells of column i.
 
-    Outcome 0 is :data:`READ`, and the others are :data:`REASONS`.
+    Outcome 0 is :data:`READ`, and the others are :data:`REASONS`. One aggregate a column: planning one for each outcome
+    takes DuckDB seconds from five columns on.
     """
     outcomes = ", ".join(f"{_outcome(each, read)} AS r{i}" for i, each in enumerate(checked))
-    counts = [
-        f"count(*) FILTER (WHERE r{i} = {j}) AS c{i}_{j}" for i in range(len(checked)) for j in range(1 + len(REASONS))
-    ]
+    counts = [f"histogram(r{i}) AS c{i}" for i in range(len(checked))]
     return f"SELECT count(*) AS records, {', '.join(counts)}\nFROM (SELECT {outcomes} FROM {source}) AS t"
 
 
@@ -91,11 +90,10 @@ def served_inspected(row: Sequence[Any], declared: Sequence[bool]) -> Inspected:
 
 
 def inspected(row: Sequence[Any], columns: int, lines: Mapping[str, int]) -> Inspected:
-    """Return the counts in the row that the query gives."""
-    records, *counts = (int(count) for count in row)
-    width = 1 + len(REASONS)
-    outcomes = [dict(zip((READ, *REASONS), counts[i * width : (i + 1) * width], strict=True)) for i in range(columns)]
-    return records, outcomes, {reason: count for reason, count in lines.items() if count}
+    """Return the counts in the row that the query gives; without a record there are no maps in it."""
+    maps = [each if isinstance(each, Mapping) else {} for each in row[1 : columns + 1]]
+    outcomes = [{name: int(each.get(place, 0)) for place, name in enumerate((READ, *REASONS))} for each in maps]
+    return int(row[0]), outcomes, {reason: count for reason, count in lines.items() if count}
 
 
 def _outcome(checked: Checked, read: ReadCell) -> str:

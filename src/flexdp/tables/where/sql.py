@@ -181,7 +181,7 @@ class _Writer:
         text = self.value(node)[0]
         if node.kind == "date":
             return f"({text} + {_MARCH_OF_YEAR_0})"
-        return self._d.quotient(f"{text} + {_MARCH_OF_YEAR_0 * MICROS_PER_DAY}", MICROS_PER_DAY)
+        return f"({self._d.quotient(f'{text} + {_MARCH_OF_YEAR_0 * MICROS_PER_DAY}', MICROS_PER_DAY)})"
 
     def _part(self, node: Part) -> str:
         """Write the year or the month, in integer arithmetic on years that begin in March."""
