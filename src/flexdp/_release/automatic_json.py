@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from flexdp._core.documents import UnfitError
 from flexdp._release.asked_checks import asked_column
 from flexdp._release.automatic import Auto, AutoBudget
 from flexdp._release.spec import Spec
@@ -82,10 +83,10 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     """
     part, privacy, certified = document["auto"], document["privacy"], document.get("certified")
     if len(spec.columns) != 1 or not spec.ordered:
-        raise ValueError("automatic buckets of several columns, or of texts")
+        raise UnfitError("automatic buckets of several columns, or of texts", "auto")
     answers = _number(part.get("answers", "0"))
     if answers < 0:
-        raise ValueError("negative cost of answers")
+        raise UnfitError("negative cost of answers", "auto")
     budget = AutoBudget.checked(
         _number(privacy["epsilon"]) - answers,
         privacy["delta"],
@@ -95,24 +96,24 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     )
     column, seen = asked_column(spec), part["records_about"]
     if not _is_count(seen):
-        raise TypeError("no number of records")
+        raise UnfitError("no number of records", "auto")
     spans: tuple[Span, ...] = ()
     counts: tuple[int, ...] = ()
     if bucketed:
         cuts = [_units(column.scale, text) for text in part["cuts"]]
         if len(cuts) >= _MOST_LEAVES or cuts != sorted(set(cuts)):
-            raise ValueError("leaves that are not in order")
+            raise UnfitError("leaves that are not in order", "auto")
         ends = [column.ends.low, *cuts, column.ends.high]
         spans = tuple(Span(low, high) for low, high in pairwise(ends))
         counts = tuple(part["leaf_counts"])
         if len(counts) != len(spans) or not all(map(_is_count, counts)):
-            raise ValueError("leaves without counts")
+            raise UnfitError("leaves without counts", "auto")
     found = Auto(budget=budget, kind=spec.kinds[0], column=column, seen=seen, spans=spans, leaf_counts=counts)
     if found.chosen != bucketed:
-        raise ValueError("buckets of too few records, or none of enough")
+        raise UnfitError("buckets of too few records, or none of enough", "auto")
     partition = spec.partitions[0]
     if bucketed and found.partition(partition.bounds, partition.outside) != partition:
-        raise ValueError("edges that do not follow from the leaves")
+        raise UnfitError("edges that do not follow from the leaves", "auto")
     return found
 
 
@@ -124,11 +125,11 @@ def _units(scale: Scale, text: Any) -> int:
     """A cut in units from its exact decimal text."""
     found = scale.exactly(_number(text))
     if abs(found) > scale.limit + 1 or scale.text(found) != text:
-        raise ValueError("a cut that no tree has")
+        raise UnfitError("a cut that no tree has", "auto")
     return found
 
 
 def _number(text: Any) -> Fraction:
     if not isinstance(text, str) or len(text) > _LONGEST or "e" in text.lower():
-        raise TypeError("no exact number")
+        raise UnfitError("no exact number", "auto")
     return Fraction(text)
