@@ -323,7 +323,7 @@ def rebuilt(
         if isinstance(value, Answered):
             told = tuple(replace(each, value=outcomes.values[each.level]) for each in value.answers)
             if any(one.value > other.value for one, other in pairwise(told)):
-                raise UnfitError("answers that are not in order", "asked")
+                raise UnfitError("answers that are not in order", "answers")
             value = replace(value, answers=told)
         found[part] = value
         seen = value.records_about if seen is None else seen
@@ -356,7 +356,7 @@ class Outcomes:
             return self.records
         if isinstance(step.mechanism, TwoSums):
             if self.sums is None:
-                raise UnfitError("no sums", "asked")
+                raise UnfitError("no sums", "answers")
             return self.sums
         if isinstance(step.mechanism, Ladder):
             if self.ends is not None:

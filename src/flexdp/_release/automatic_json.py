@@ -83,10 +83,10 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     """
     part, privacy, certified = document["auto"], document["privacy"], document.get("certified")
     if len(spec.columns) != 1 or not spec.ordered:
-        raise UnfitError("automatic buckets of several columns, or of texts", "auto")
+        raise UnfitError("automatic buckets of several columns, or of texts", "buckets")
     answers = _number(part.get("answers", "0"))
     if answers < 0:
-        raise UnfitError("negative cost of answers", "auto")
+        raise UnfitError("negative cost of answers", "buckets")
     budget = AutoBudget.checked(
         _number(privacy["epsilon"]) - answers,
         privacy["delta"],
@@ -96,24 +96,24 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     )
     column, seen = asked_column(spec), part["records_about"]
     if not _is_count(seen):
-        raise UnfitError("no number of records", "auto")
+        raise UnfitError("no number of records", "buckets")
     spans: tuple[Span, ...] = ()
     counts: tuple[int, ...] = ()
     if bucketed:
         cuts = [_units(column.scale, text) for text in part["cuts"]]
         if len(cuts) >= _MOST_LEAVES or cuts != sorted(set(cuts)):
-            raise UnfitError("leaves that are not in order", "auto")
+            raise UnfitError("leaves that are not in order", "buckets")
         ends = [column.ends.low, *cuts, column.ends.high]
         spans = tuple(Span(low, high) for low, high in pairwise(ends))
         counts = tuple(part["leaf_counts"])
         if len(counts) != len(spans) or not all(map(_is_count, counts)):
-            raise UnfitError("leaves without counts", "auto")
+            raise UnfitError("leaves without counts", "buckets")
     found = Auto(budget=budget, kind=spec.kinds[0], column=column, seen=seen, spans=spans, leaf_counts=counts)
     if found.chosen != bucketed:
-        raise UnfitError("buckets of too few records, or none of enough", "auto")
+        raise UnfitError("buckets of too few records, or none of enough", "buckets")
     partition = spec.partitions[0]
     if bucketed and found.partition(partition.bounds, partition.outside) != partition:
-        raise UnfitError("edges that do not follow from the leaves", "auto")
+        raise UnfitError("edges that do not follow from the leaves", "buckets")
     return found
 
 
@@ -125,11 +125,11 @@ def _units(scale: Scale, text: Any) -> int:
     """A cut in units from its exact decimal text."""
     found = scale.exactly(_number(text))
     if abs(found) > scale.limit + 1 or scale.text(found) != text:
-        raise UnfitError("a cut that no tree has", "auto")
+        raise UnfitError("a cut that no tree has", "buckets")
     return found
 
 
 def _number(text: Any) -> Fraction:
     if not isinstance(text, str) or len(text) > _LONGEST or "e" in text.lower():
-        raise UnfitError("no exact number", "auto")
+        raise UnfitError("no exact number", "buckets")
     return Fraction(text)

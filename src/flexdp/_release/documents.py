@@ -54,7 +54,7 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
     answers = None if asked is None else asked_in(asked, spec, cells if bucketed else None)
     chosen = None if auto is None else auto_in(content, spec, bucketed=bucketed)
     if chosen is not None and not _of_one_run(chosen, answers, by=bool(spec.by)):
-        raise UnfitError("answers of another run", "asked")
+        raise UnfitError("answers of another run", "answers")
     return {
         "spec": spec,
         "budget": budget,

@@ -39,6 +39,7 @@ __all__ = [
     "parse",
     "read",
     "unreadable",
+    "upgraded",
     "write",
 ]
 
@@ -59,24 +60,24 @@ def json_text(document: dict[str, Any], indent: object) -> str:
 
 def parse(document: str | bytes) -> Any:
     """Return the JSON values of a document, after refusing repeated names, infinite numbers and broken Unicode."""
-    return _upgraded(parse_json(document))
+    return upgraded(parse_json(document))
 
 
-def _upgraded(values: Any) -> Any:
-    """Documents of the first schema in the words of this one, which says "datetime" for "moment"."""
+def upgraded(values: Any) -> Any:
+    """Return a document of the first schema in the words of this one, which says "datetime" for "moment"."""
     if not isinstance(values, dict):
         return values
     if values.get("schema") == _FORMER_OF_SEVERAL and isinstance(values.get("releases"), list):
-        return {**values, "schema": SCHEMA_OF_SEVERAL, "releases": [_upgraded(each) for each in values["releases"]]}
+        return {**values, "schema": SCHEMA_OF_SEVERAL, "releases": [upgraded(each) for each in values["releases"]]}
     if values.get("schema") != _FORMER:
         return values
-    upgraded = {**values, "schema": SCHEMA}
+    renamed = {**values, "schema": SCHEMA}
     kind = values.get("kind")
     if isinstance(kind, list):
-        upgraded["kind"] = ["datetime" if each == "moment" else each for each in kind]
+        renamed["kind"] = ["datetime" if each == "moment" else each for each in kind]
     elif kind == "moment":
-        upgraded["kind"] = "datetime"
-    return upgraded
+        renamed["kind"] = "datetime"
+    return renamed
 
 
 def write(spec: Spec, budget: Budget | None, cells: KeyedHistogram, records_at_most: int | None) -> dict[str, Any]:

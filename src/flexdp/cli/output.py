@@ -32,6 +32,7 @@ __all__ = [
     "StatQuery",
     "all_answers",
     "json_document",
+    "json_text_of",
     "parse_stats",
     "print_answers",
     "stats_of_each",
@@ -185,6 +186,11 @@ def bar_chart(release: Release, width: int = 40) -> Any:
     return chart
 
 
+def json_text_of(release: Release | Releases) -> str:
+    """Return the content of a JSON file, to the last character."""
+    return release.to_json(indent=2) + "\n"
+
+
 class AtomicFile:
     """A file that is written whole or not at all; the path is tried before anything is spent."""
 
@@ -223,7 +229,7 @@ class AtomicFile:
         if self._stream is None or self._path is None:
             return
         if self._path.suffix.lower() == ".json":
-            self._stream.write(release.to_json(indent=2) + "\n")
+            self._stream.write(json_text_of(release))
             return
         if self._path.suffix.lower() == ".html":
             self._stream.write(release.to_html())
