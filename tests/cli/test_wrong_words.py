@@ -20,6 +20,7 @@ from _support.command import commands
 import flexdp
 from flexdp.cli.app import cli
 from flexdp.cli.errors import BAD_INPUT, BUDGET_REFUSED, NOTHING_SURVIVED, UNAVAILABLE, VIOLATION, guarded
+from flexdp.signing import PrivateKey, new_key
 
 REFUSED = {BAD_INPUT, BUDGET_REFUSED, UNAVAILABLE}
 DOCUMENTED = {0, NOTHING_SURVIVED, VIOLATION, *REFUSED}
@@ -61,6 +62,10 @@ RIGHT = [
     "plan --epsilon 1 --edges 0,1,2 --records-about 1000 --by w --groups A,B --stat max",
     "plan --epsilon 1 --ask max --records-about 1000 --by w --groups-about 2 --seed 1",
     "report r.json --output o.html --column x",
+    "release t.csv x --epsilon 1 --delta 1e-6 --width 5 --output o.json --sign p.key",
+    "verify r.json --signature r.json.sig --key p.pub",
+    "sign r.json --key p.key --output o.sig",
+    "key new q.key",
     "compare --law normal:5,1 --stat max --runs 2 --datasets 2 -e 1 -m em --records 10 --bars 3 --seed 1 --no-figure",
     "compare t.csv x --width 5 --bounds 0:100 --kind number --out folder",
     "demo --epsilon x --delta x --save x",
@@ -76,6 +81,8 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("t.csv").write_text("x,y,w,p\n" + "".join(f"{i % 9},1,{'AB'[i % 2]},p{i}\n" for i in range(200)))
     flexdp.Ledger("b.db").create("a", epsilon=10**4, delta="0.5")
     Path("r.json").write_text(flexdp.release([1.0, 2.0] * 100, epsilon=1, delta=1e-6, width=1).to_json())
+    new_key("p.key")
+    Path("r.json.sig").write_text(PrivateKey.load("p.key").sign(Path("r.json").read_bytes()).to_json())
 
 
 def _said(words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -100,7 +107,9 @@ def test_every_wrong_word_is_one_line(
                 continue  # would do the real work, which for a page ends when it is told to
             code, said = _said([*right[:place], word, *right[place + 1 :]], monkeypatch, capsys)
             errors = [row for row in said.splitlines() if row.startswith("Error: ")]
-            refused = code in REFUSED and len(errors) == 1 and len(said) < 2000 and "an unexpected" not in said
+            refused = (
+                code in {VIOLATION, *REFUSED} and len(errors) == 1 and len(said) < 2000 and "an unexpected" not in said
+            )
             if not (code in DOCUMENTED - REFUSED and not errors) and not refused:
                 wrong.append(f"{right[place - 1 : place]} {word[:40]!r}: exit {code}, {said[:300]!r}")
     assert not wrong, "\n".join(wrong)
@@ -109,9 +118,10 @@ def test_every_wrong_word_is_one_line(
 def test_every_option_is_tried() -> None:
     tried = " ".join(RIGHT)
     listed = commands()
-    group = listed["ledger"]
-    assert isinstance(group, click.Group)
-    for name, command in {**listed, **group.commands}.items():
+    groups = listed["ledger"], listed["key"]
+    assert all(isinstance(group, click.Group) for group in groups)
+    within = {name: command for group in groups for name, command in group.commands.items()}
+    for name, command in {**listed, **within}.items():
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not parameter.is_flag and name not in ("experiment", "compare"):
                 assert any(word in shlex.split(tried) for word in parameter.opts), f"{name} {parameter.opts[0]}"

@@ -49,6 +49,7 @@ SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/2", "flexdp.releases/2"
 _FORMER, _FORMER_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
 _KINDS = ("integer", "number", "text", "date", "datetime", "boolean")
 _WIDEST_INDENT = 16
+_LARGEST_COUNT = 2**63
 _PER_UNIT = (None, "max", "min", "mean")
 
 
@@ -183,7 +184,7 @@ def read(document: dict[str, Any]) -> Published:
             raise UnfitError("a group that was not declared", "counts")
     budget = bars_budget(document)
     at_most = None if certified is None else certified["records_at_most"]
-    if certified is not None and (type(at_most) is not int or at_most < sum(cells.counts.tolist())):
+    if certified is not None and not (type(at_most) is int and sum(cells.counts.tolist()) <= at_most < _LARGEST_COUNT):
         raise UnfitError("no bound, or one that the release itself exceeds", "bound")
     return spec, budget, cells, at_most
 
@@ -298,6 +299,6 @@ def exact_index(kind: Kind, keys: list[Any]) -> Any:
 
 
 def _positive(entry: Any) -> int:
-    if not isinstance(entry, int) or isinstance(entry, bool) or not 0 < entry < 2**63:
+    if not isinstance(entry, int) or isinstance(entry, bool) or not 0 < entry < _LARGEST_COUNT:
         raise UnfitError("a released count is a positive integer", "counts")
     return entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from flexdp.accounting.budget import Budget
 from flexdp.calculus.privacy import of_group, of_unit
 from flexdp.guarantees import Privacy
 from flexdp.noise.drop import DropNoise
-from flexdp.sharp.program import spent
+from flexdp.sharp.program import Draw, spent
 
 __all__ = ["Spent", "spent_by"]
 
@@ -34,13 +35,15 @@ class Spent:
     delta: Fraction
 
 
-def spent_by(release: Release) -> list[Spent]:
+def spent_by(release: Release, steps: Sequence[Sequence[Draw]]) -> list[Spent]:
     """Return the cost of each part of a release, from the noise that was drawn and the number of buckets of a unit.
 
     Parameters
     ----------
     release
         The release.
+    steps
+        The private steps behind the asked answers, of each group.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def spent_by(release: Release) -> list[Spent]:
     if release.budget is not None:
         parts += _counts(release.budget)
     if asked is not None:
-        parts.append(_answers(asked, most))
+        parts.append(_answers(asked, most, steps))
     return parts
 
 
@@ -77,12 +80,12 @@ def _choosing(auto: Auto) -> Spent:
     return Spent("choice of buckets" if auto.chosen else "number of records", sum(steps, Fraction(0)), Fraction(0))
 
 
-def _answers(asked: Asked, most: int) -> Spent:
+def _answers(asked: Asked, most: int, steps: Sequence[Sequence[Draw]]) -> Spent:
     """Each record lies in one group, so all groups cost as much as the dearest; listing them comes first."""
     listing, delta = asked.budget.listing, Fraction(0)
     dearest = Fraction(0) if listing is None else listing.epsilon
     if listing is not None:
         delta = of_group(_noise(listing.noise), most).delta
-    for result in asked.results.values():
-        dearest = max(dearest, spent(step.cost for step in asked.steps(result)))
+    for own in steps:
+        dearest = max(dearest, spent(step.cost for step in own))
     return Spent("asked answers", most * dearest, delta)

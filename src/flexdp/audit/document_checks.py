@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from flexdp._core.documents import Difference, UnfitError
 from flexdp._core.exact import number_text, upper_text
-from flexdp._core.text import plural, safe_repr, thousands
+from flexdp._core.text import is_short, plural, safe_repr, thousands
 from flexdp._release.documents import MALFORMED, fields_of, other_words
 from flexdp._release.published import Release
 from flexdp.audit.document_answers import wrong_words
@@ -16,6 +16,7 @@ from flexdp.audit.document_budget import spent_by
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay
+from flexdp.sharp.program import Draw
 from flexdp.sharp.quantile import ExponentialQuantile
 
 __all__ = ["Told", "checked"]
@@ -23,6 +24,14 @@ __all__ = ["Told", "checked"]
 _PARTS = {"mechanism": "noise", "bars": "counts", "privacy": "budget", "asked": "answers", "auto": "buckets",
           "certified": "bound"}  # fmt: skip
 Found: TypeAlias = "str | tuple[str, tuple[str, ...]]"  # a sentence, empty where there is nothing to check; its proof
+
+
+class Rebuilt(NamedTuple):
+    """A release that was rebuilt from its document, and the private steps behind the asked answers of each group."""
+
+    release: Release
+    content: dict[str, Any]
+    steps: list[list[Draw]]
 
 
 class Told(NamedTuple):
@@ -50,6 +59,8 @@ def checked(content: dict[str, Any]) -> tuple[Release | None, list[Told]]:
     try:
         release = Release(**fields_of(content))
         wrong = list(_first_of_each(other_words(content, release._document())))
+        asked = release.asked
+        steps = [] if asked is None else [asked.steps(result) for result in asked.results.values()]
     except UnfitError as refusal:
         return None, [Told(refusal.part, False, f"The document has {refusal.reason}.")]
     except InputError as refusal:
@@ -66,12 +77,14 @@ def checked(content: dict[str, Any]) -> tuple[Release | None, list[Told]]:
         if name in failed:
             continue
         try:
-            found = check(release, content)
+            found = check(Rebuilt(release, content, steps))
             ok = True
         except UnfitError as refusal:
             found, ok = refusal.reason, False
-        except CertificateError as refusal:
-            found, ok = f"{refusal}.", False
+        except (CertificateError, InputError) as refusal:
+            found, ok = f"{str(refusal).rstrip('.')}.", False
+        except MALFORMED:
+            found, ok = "It cannot be derived from the document.", False
         statement, proof = (found, ()) if isinstance(found, str) else found
         if statement:
             told.append(Told(name, ok, statement, proof))
@@ -91,7 +104,7 @@ def _first_of_each(wrong: Iterator[Difference]) -> Iterator[tuple[str, Differenc
 
 
 def _difference(where: Difference) -> str:
-    place = where.place
+    place = where.place if is_short(where.place) else "A field"
     if where.stated is None:
         return f"{place} is missing; {_short(where.derived)} follows from the rest of the document."
     if where.derived is None:
@@ -104,14 +117,15 @@ def _short(value: Any) -> str:
     return safe_repr(value) if isinstance(value, str | int | float) else "another value"
 
 
-def _description(_: Release, content: dict[str, Any]) -> str:
+def _description(rebuilt: Rebuilt) -> str:
     return (
         f"Every field is one that a release has, in the form that flexdp writes; it says that version "
-        f"{content['flexdp']} wrote it."
+        f"{rebuilt.content['flexdp']} wrote it."
     )
 
 
-def _noise(release: Release, _: dict[str, Any]) -> str:
+def _noise(rebuilt: Rebuilt) -> str:
+    release = rebuilt.release
     if release.budget is None:
         return ""
     noise = release.noise
@@ -122,11 +136,12 @@ def _noise(release: Release, _: dict[str, Any]) -> str:
     )
 
 
-def _certificate(release: Release, _: dict[str, Any]) -> Found:
+def _certificate(rebuilt: Rebuilt) -> Found:
+    release = rebuilt.release
     listing = None if release.asked is None else release.asked.budget.listing
     dropped = [("", release.noise)] if release.budget is not None else []
     dropped += [("List of groups: ", listing.noise)] if listing is not None else []
-    tables = _tables(release)
+    tables = _tables(rebuilt)
     told = [_proved(noise) for _, noise in dropped]
     if tables:
         told.append(
@@ -144,28 +159,29 @@ def _proved(noise: DropNoise) -> str:
     )
 
 
-def _tables(release: Release) -> list[Decay]:
+def _tables(rebuilt: Rebuilt) -> list[Decay]:
     """The tables of the exponential mechanism behind automatic buckets and asked answers, each once."""
+    release = rebuilt.release
     found: dict[tuple[Fraction, int], Decay] = {}
     if release.auto is not None and release.auto.shares is not None:
         found[release.auto.shares.per_level, 1] = Decay(release.auto.shares.per_level, 1)
-    asked = release.asked
-    steps = [] if asked is None else [asked.steps(result) for result in asked.results.values()]
-    for own in steps:
+    for own in rebuilt.steps:
         for step in own:
             if isinstance(step.mechanism, ExponentialQuantile):
                 found[step.mechanism.table.epsilon, step.mechanism.table.sensitivity] = step.mechanism.table
     return list(found.values())
 
 
-def _total(release: Release, _: dict[str, Any]) -> Found:
+def _total(rebuilt: Rebuilt) -> Found:
+    release = rebuilt.release
     noise = None if release.budget is None else release.budget.total
     if noise is None:
         return "", ()
     return f"Proved in integers, for the certified total. {_proved(noise)}", (f"Total: {noise.certify()}",)
 
 
-def _counts(release: Release, _: dict[str, Any]) -> str:
+def _counts(rebuilt: Rebuilt) -> str:
+    release = rebuilt.release
     if release.budget is None:
         return ""
     within = " of the declared groups" if release.spec.groups else ""
@@ -175,7 +191,8 @@ def _counts(release: Release, _: dict[str, Any]) -> str:
     )
 
 
-def _auto(release: Release, _: dict[str, Any]) -> str:
+def _auto(rebuilt: Rebuilt) -> str:
+    release = rebuilt.release
     if release.auto is None:
         return ""
     if not release.auto.chosen:
@@ -186,7 +203,8 @@ def _auto(release: Release, _: dict[str, Any]) -> str:
     )
 
 
-def _asked(release: Release, _: dict[str, Any]) -> str:
+def _asked(rebuilt: Rebuilt) -> str:
+    release = rebuilt.release
     if release.asked is None:
         return ""
     many = plural(len(release.asked.results), "group") if release.spec.by else "the column"
@@ -196,7 +214,8 @@ def _asked(release: Release, _: dict[str, Any]) -> str:
     )
 
 
-def _bound(release: Release, _: dict[str, Any]) -> str:
+def _bound(rebuilt: Rebuilt) -> str:
+    release = rebuilt.release
     at_most, budget = release.records_at_most, release.budget
     if at_most is None or budget is None or budget.total is None:
         return ""
@@ -215,8 +234,9 @@ def _bound(release: Release, _: dict[str, Any]) -> str:
     return f"{told}, nor above {thousands(largest)}, the most that the noise can lead to."
 
 
-def _budget(release: Release, content: dict[str, Any]) -> str:
-    parts = spent_by(release)
+def _budget(rebuilt: Rebuilt) -> str:
+    release, content, _ = rebuilt
+    parts = spent_by(release, rebuilt.steps)
     epsilon, delta = (sum((getattr(part, name) for part in parts), Fraction(0)) for name in ("epsilon", "delta"))
     stated = Fraction(content["privacy"]["epsilon"]), Fraction(content["privacy"]["delta"])
     named = ", ".join(f"{part.name} ε = {upper_text(part.epsilon, 6)}" for part in parts)
@@ -230,7 +250,8 @@ def _budget(release: Release, content: dict[str, Any]) -> str:
     return f"The parts ({named}) spend {told}{each}, no more than is stated."
 
 
-def _statements(release: Release, content: dict[str, Any]) -> str:
+def _statements(rebuilt: Rebuilt) -> str:
+    release, content, _ = rebuilt
     wrong = wrong_words(release, content)
     if wrong:
         raise UnfitError(wrong, "statements")
@@ -241,7 +262,7 @@ def _statements(release: Release, content: dict[str, Any]) -> str:
     return f"The conditions and {many}, with all sentences, are what this version derives."
 
 
-_CHECKS: dict[str, Callable[[Release, dict[str, Any]], Found]] = {
+_CHECKS: dict[str, Callable[[Rebuilt], Found]] = {
     "description": _description,
     "noise": _noise,
     "certificate": _certificate,

@@ -48,6 +48,11 @@ class DocumentCheck:
         The column, in a document of several releases.
     proof
         The integers of a proof, one sentence a table.
+
+    Examples
+    --------
+    >>> print(DocumentCheck(name="counts", holds=True, statement="12 counts, each a positive integer."))
+    holds  counts: 12 counts, each a positive integer.
     """
 
     name: str

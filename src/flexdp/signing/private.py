@@ -145,7 +145,7 @@ def new_key(path: str | os.PathLike[str], *, passphrase: str | None = None) -> P
         for half in written:  # no key without its other half
             half.unlink(missing_ok=True)
         if exists:
-            raise InputError("path", f": {safe_repr(str(file))} exists already", remedy="Name another file.")
+            raise InputError("path", f": {safe_repr(file.name)} exists already", remedy="Name another file.")
         raise InputError(
             "path", "cannot be written", given=safe_repr(str(file)), remedy="Check the folder and its permissions."
         )
