@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from pathlib import Path
 
 import pytest
 from _support.command import flexdp, process
+from _support.pages import DOCS, blocks
 from _support.waiting import HANG
 
 import flexdp as library
 from flexdp.signing import PrivateKey, PublicKey, verify_signature
 
 SPEND = ("--epsilon", 1, "--delta", "1e-6")
+PAGE = DOCS / "verify-a-release.md"
 SECRET = "QUOKKA battery staple"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="modes, links and terminals of Unix")
 
@@ -137,6 +140,20 @@ def test_standard_input_and_links() -> None:
         assert flexdp("verify", "link.json", "-q").returncode == 0
         Path("loop.json").symlink_to("loop.json")
         assert flexdp("verify", "loop.json", "-q").returncode == 2
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None or shutil.which("bash") is None, reason="needs openssl and bash")
+def test_the_commands_of_openssl_on_the_page_agree() -> None:
+    (lines,) = (block.text for block in blocks(PAGE.read_text("utf-8")) if "openssl" in block.text)
+    Path("delays.json").write_bytes(Path("r.json").read_bytes())
+    Path("delays.json.sig").write_bytes(Path("r.json.sig").read_bytes())
+    Path("publisher.pub").write_bytes(Path("p.pub").read_bytes())
+    right = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, check=False)
+    assert right.returncode == 0 and "Signature Verified Successfully" in right.stdout, right.stderr
+    assert right.stdout.split()[-2] == PublicKey.load("p.pub").fingerprint.removeprefix("sha256:")
+    Path("delays.json").write_bytes(Path("r.json").read_bytes().replace(b"27", b"28"))
+    wrong = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, check=False)
+    assert wrong.returncode != 0 and "Signature Verification Failure" in wrong.stdout + wrong.stderr
 
 
 def test_a_signature_has_a_name_and_never_takes_the_place_of_its_document() -> None:

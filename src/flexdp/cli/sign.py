@@ -55,5 +55,6 @@ def sign(run: Run, /, source: str, key: str, output: str | None, as_json: bool) 
         }
         click.echo(json.dumps(content, indent=2))
     else:
-        click.echo(f"Wrote {visible(place)}, by the key with fingerprint {signature.public_key.fingerprint}.", err=True)
+        click.echo(f"Signed by the key with fingerprint {signature.public_key.fingerprint}.")
+        click.echo(f"Wrote {visible(place)}.", err=True)
     return 0
