@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, NoReturn
 
 __all__ = ["Difference", "UnfitError", "differences", "parse_json"]
 
+_SIMPLE = frozenset((str, int, float, type(None)))  # without bool, which equals a number
+_INFINITE = (math.inf, -math.inf)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
@@ -60,7 +62,7 @@ def _refuse_constant(word: str) -> NoReturn:
 
 def _finite(text: str) -> float:
     number = float(text)
-    if math.isinf(number):
+    if number in _INFINITE:
         raise UnfitError("a number that no double holds")
     return number
 
@@ -89,6 +91,9 @@ def differences(stated: Any, derived: Any, place: str = "") -> Iterator[Differen
     elif isinstance(stated, list | tuple) and isinstance(derived, list | tuple):
         if len(stated) != len(derived):
             yield Difference(f"the length of {place}", len(stated), len(derived))
+            return
+        nested = not _SIMPLE.issuperset({*map(type, stated), *map(type, derived)})
+        if not nested and list(stated) == list(derived):
             return
         for i, (one, other) in enumerate(zip(stated, derived, strict=True)):
             if type(one) is not type(other) or one != other or isinstance(one, dict | list):

@@ -12,7 +12,6 @@ import click
 from flexdp._core.text import visible
 from flexdp.errors import InputError
 from flexdp.signing import PrivateKey
-from flexdp.signing.public import key_file
 
 __all__ = ["PASSPHRASE", "loaded_key", "new_passphrase"]
 
@@ -21,8 +20,7 @@ PASSPHRASE = "FLEXDP_PASSPHRASE"  # never an argument, which other users can see
 
 def new_passphrase() -> str:
     """Return the passphrase of a new key, from the environment or typed twice."""
-    given = os.environ.get(PASSPHRASE)
-    return given if given is not None else _typed(confirm=True)
+    return _passphrase(confirm=True)
 
 
 def loaded_key(path: str, parameter: str = "key") -> PrivateKey:
@@ -46,7 +44,7 @@ def loaded_key(path: str, parameter: str = "key") -> PrivateKey:
         If the key cannot be read.
     """
     try:
-        key = _loaded(path)
+        key = PrivateKey.load(path, passphrase=_passphrase)
     except InputError as refusal:
         raise InputError(parameter, refusal.rule, given=refusal.given, remedy=refusal.remedy) from None
     if os.name == "posix" and stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
@@ -54,13 +52,9 @@ def loaded_key(path: str, parameter: str = "key") -> PrivateKey:
     return key
 
 
-def _loaded(path: str) -> PrivateKey:
-    passphrase = None
-    if b"ENCRYPTED" in key_file(path):
-        passphrase = os.environ.get(PASSPHRASE)
-        if passphrase is None:
-            passphrase = _typed(confirm=False)
-    return PrivateKey.load(path, passphrase=passphrase)
+def _passphrase(*, confirm: bool = False) -> str:
+    given = os.environ.get(PASSPHRASE)
+    return given if given is not None else _typed(confirm=confirm)
 
 
 def _typed(*, confirm: bool) -> str:

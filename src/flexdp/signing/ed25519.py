@@ -6,7 +6,17 @@ from typing import Any
 
 from flexdp._core.extras import extra
 
-__all__ = ["KeyFileError", "generated", "private_key", "private_pem", "public_der", "public_pem", "signed", "verified"]
+__all__ = [
+    "KeyFileError",
+    "generated",
+    "is_encrypted",
+    "private_key",
+    "private_pem",
+    "public_der",
+    "public_pem",
+    "signed",
+    "verified",
+]
 
 _PREFIX = bytes.fromhex("302a300506032b6570032100")  # of every Ed25519 key in DER (RFC 8410)
 
@@ -46,10 +56,15 @@ def private_pem(key: Any, passphrase: bytes | None) -> bytes:
     return found
 
 
+def is_encrypted(pem: bytes) -> bool:
+    """Return True if a PEM file needs a passphrase."""
+    return b"ENCRYPTED" in pem
+
+
 def private_key(pem: bytes, passphrase: bytes | None) -> Any:
     """Return the private key in a PEM file; a passphrase that is not needed is not used."""
     form, kinds = _serialization(), _ed25519()
-    hidden = b"ENCRYPTED" in pem
+    hidden = is_encrypted(pem)
     if b"PRIVATE KEY" not in pem:
         raise KeyFileError("is not a private key in PEM form")
     if hidden and passphrase is None:

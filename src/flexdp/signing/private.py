@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class PrivateKey:
         self.public = PublicKey(ed25519.public_der(key))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, passphrase: str | None = None) -> PrivateKey:
+    def load(cls, path: str | os.PathLike[str], *, passphrase: str | Callable[[], str] | None = None) -> PrivateKey:
         """Read a private key from a PEM file.
 
         Parameters
@@ -51,7 +52,8 @@ class PrivateKey:
         path
             The file, such as publisher.key.
         passphrase
-            The passphrase, if the file is encrypted.
+            The passphrase of an encrypted file, or a function that asks for it, such as ``getpass.getpass``; a file
+            that is not encrypted needs none.
 
         Returns
         -------
@@ -64,6 +66,8 @@ class PrivateKey:
             If the file cannot be read, holds no private Ed25519 key, or the passphrase is wrong or missing.
         """
         content, refused = key_file(path), ""
+        if callable(passphrase):
+            passphrase = passphrase() if ed25519.is_encrypted(content) else None
         try:
             return cls(ed25519.private_key(content, _octets(passphrase)))
         except ed25519.KeyFileError as refusal:
