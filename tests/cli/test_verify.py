@@ -83,7 +83,7 @@ def test_a_broken_file_that_was_signed_has_code_5_and_one_that_was_not_has_code_
         assert flexdp("verify", "r.json", "--key", "p.pub", "-q").returncode == 5
         bare = flexdp("verify", "r.json")
         assert bare.returncode == 2 and bare.stdout == "" and bare.stderr.count("\n") == 1
-        assert "document must be the JSON of a flexdp release: " in bare.stderr
+        assert "RELEASE.json must be the JSON of a flexdp release: " in bare.stderr
 
 
 def test_json_lists_the_checks() -> None:
@@ -105,7 +105,7 @@ def test_json_lists_the_checks() -> None:
     [
         (["missing.json"], "RELEASE.json: 'missing.json' cannot be read. Name the file that"),
         (["folder"], "RELEASE.json: 'folder' cannot be read."),
-        (["page.html"], "document must be the JSON of a flexdp release: it is not JSON"),
+        (["page.html"], "RELEASE.json must be the JSON of a flexdp release: it is not JSON"),
         (["r.json.sig"], "its schema 'flexdp.signature/1' is not known"),
         (["r.json", "--signature", "missing.sig"], "--signature: 'missing.sig' cannot be read"),
         (["r.json", "--signature", "r.json"], "--signature must be a signature file of flexdp, complete and unchanged"),

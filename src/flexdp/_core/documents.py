@@ -57,7 +57,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise UnfitError(f"{word} is not a number")
+    raise UnfitError(f"the word {word} in place of a number")
 
 
 def _finite(text: str) -> float:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import path_text
 from flexdp._core.files import read_at_most, read_stream
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 
-__all__ = ["read_bytes"]
+if TYPE_CHECKING:
+    from flexdp.audit import CheckedDocument
+
+__all__ = ["read_bytes", "verified"]
 
 
 def read_bytes(parameter: str, path: str, most: int, *, remedy: str = "") -> bytes:
@@ -51,3 +55,14 @@ def read_bytes(parameter: str, path: str, most: int, *, remedy: str = "") -> byt
     except ValueError:
         rule = "is too large, or has an impossible name"
     raise InputError(parameter, f": {safe_repr(place)} {rule}", remedy=remedy)
+
+
+def verified(document: bytes, **options: Any) -> CheckedDocument:
+    """Verify the document of a release; the refusal of what is none names the file."""
+    from flexdp.audit.documents import verify_document
+
+    try:
+        return verify_document(document, **options)
+    except InputError as refusal:
+        parameter = "source" if refusal.parameter == "document" else refusal.parameter
+        raise InputError(parameter, refusal.rule, given=refusal.given, remedy=refusal.remedy) from None

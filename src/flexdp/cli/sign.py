@@ -8,7 +8,7 @@ import click
 
 from flexdp._core.text import safe_repr, visible
 from flexdp.cli.errors import Run, violation
-from flexdp.cli.inputs import read_bytes
+from flexdp.cli.inputs import read_bytes, verified
 from flexdp.cli.keys import loaded_key
 from flexdp.cli.options import AS_JSON
 from flexdp.cli.output import AtomicFile
@@ -29,7 +29,7 @@ def sign(run: Run, /, source: str, key: str, output: str | None, as_json: bool) 
     Exactly the bytes of the file are signed, and only if flexdp verify finds nothing wrong with them. An
     encrypted key's passphrase is typed, or taken from FLEXDP_PASSPHRASE.
     """
-    from flexdp.audit.documents import LARGEST_DOCUMENT, verify_document
+    from flexdp.audit.documents import LARGEST_DOCUMENT
 
     run.kept = "nothing was signed"
     if source == "-" and output is None:
@@ -38,7 +38,7 @@ def sign(run: Run, /, source: str, key: str, output: str | None, as_json: bool) 
     target = AtomicFile(place, inputs=[source, key], endings=[".sig"])
     secret = loaded_key(key)
     document = read_bytes("source", source, LARGEST_DOCUMENT)
-    found = verify_document(document)
+    found = verified(document)
     if not found.holds:
         return violation(run, f"nothing was signed. {found.failed[0].name}: {found.failed[0].statement}")
     signature = secret.sign(document)

@@ -10,7 +10,7 @@ import click
 
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run, violation
-from flexdp.cli.inputs import read_bytes
+from flexdp.cli.inputs import read_bytes, verified
 from flexdp.cli.options import AS_JSON
 from flexdp.errors import InputError
 
@@ -33,7 +33,7 @@ def verify(run: Run, /, source: str, signature: str | None, key: str | None, as_
     Noise is rebuilt from ε and δ and proved private in integers, costs are added up, answers and sentences are
     derived again. Exit code 5 if anything fails, 2 if it is not a release.
     """
-    from flexdp.audit.documents import LARGEST_DOCUMENT, verify_document
+    from flexdp.audit.documents import LARGEST_DOCUMENT
     from flexdp.signing.public import PublicKey
     from flexdp.signing.signatures import LARGEST_SIGNATURE, Signature
 
@@ -51,7 +51,7 @@ def verify(run: Run, /, source: str, signature: str | None, key: str | None, as_
     document = read_bytes(
         "source", source, LARGEST_DOCUMENT, remedy="Name the file that flexdp release -o FILE.json wrote."
     )
-    found = verify_document(document, signature=signed, key=public)
+    found = verified(document, signature=signed, key=public)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
     elif not quiet:

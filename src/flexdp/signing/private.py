@@ -18,6 +18,8 @@ from flexdp.signing.signatures import Signature, message_of, octets_of
 
 __all__ = ["PrivateKey", "new_key"]
 
+_LONGEST_PASSPHRASE = 1000  # bytes; the library takes no more than 1023
+
 
 class PrivateKey:
     """The private key of a publisher. It is never shown, and signs release documents.
@@ -159,10 +161,11 @@ def new_key(path: str | os.PathLike[str], *, passphrase: str | None = None) -> P
 def _octets(passphrase: str | None) -> bytes | None:
     if passphrase is None:
         return None
-    if not isinstance(passphrase, str) or not passphrase or "\0" in passphrase:
-        raise InputError("passphrase", "must be a text that is not empty")
+    plain = str.__str__(passphrase) if isinstance(passphrase, str) else ""
     try:
-        return str.encode(passphrase)
+        found = plain.encode()
     except UnicodeEncodeError:
-        pass
-    raise InputError("passphrase", "must be a text in Unicode")
+        found = b""
+    if not found or b"\0" in found or len(found) > _LONGEST_PASSPHRASE:
+        raise InputError("passphrase", f"must be a text of 1 to {_LONGEST_PASSPHRASE} bytes in UTF-8")
+    return found

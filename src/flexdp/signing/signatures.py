@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexdp._core.documents import parse_json
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.signing import ed25519
 from flexdp.signing.public import PublicKey
@@ -21,7 +22,7 @@ LARGEST_SIGNATURE = 2**12  # bytes of a signature file
 _ALGORITHM = "Ed25519"
 
 
-def octets_of(document: str | bytes) -> bytes:
+def octets_of(document: str | bytes, parameter: str = "document") -> bytes:
     """Return the bytes of a document; a text is one in UTF-8."""
     if isinstance(document, str):
         try:
@@ -30,7 +31,7 @@ def octets_of(document: str | bytes) -> bytes:
             pass
     elif isinstance(document, bytes | bytearray):
         return bytes(document)
-    raise InputError("document", "must be a text or bytes")
+    raise InputError(parameter, "must be a text or bytes", given=safe_repr(document))
 
 
 def message_of(octets: bytes) -> bytes:
@@ -103,7 +104,7 @@ class Signature:
         InputError
             If it is not a signature file, complete and unchanged.
         """
-        octets = octets_of(text)
+        octets = octets_of(text, "signature")
         try:
             if len(octets) > LARGEST_SIGNATURE:
                 raise ValueError("too long")
