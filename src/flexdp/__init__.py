@@ -111,6 +111,7 @@ _ROOMS = (
     "measure",
     "mechanisms",
     "report",
+    "signing",
     "statistics",
 )
 

@@ -37,11 +37,12 @@ from flexdp._core.exact import (
     value_text,
 )
 from flexdp._core.keys import canonical_keys
+from flexdp._release.answers_json import json_answer
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.buckets import Width
 from flexdp.buckets.parse import make_buckets
-from flexdp.cli.output import AtomicFile, json_answer, print_answers
+from flexdp.cli.output import AtomicFile, print_answers
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.report.charts.histograms import histogram
 from flexdp.report.charts.svg import named, ticks

@@ -10,7 +10,7 @@ import pytest
 
 OPTIONAL = (
     "scipy", "sqlglot", "pymysql", "sqlalchemy", "matplotlib", "numba", "sklearn", "pandas", "polars", "pyarrow",
-    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting", "openpyxl",
+    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting", "openpyxl", "cryptography",
 )  # fmt: skip
 
 
@@ -36,6 +36,7 @@ cli.main(["demo"], standalone_mode=False)
 flexdp.Ledger("b.db").create("t", epsilon=2, delta="1e-5")
 paid = flexdp.release("t.csv", "x", epsilon=1, delta=1e-6, width=5, kind="number", ledger="b.db", dataset="t")
 flexdp.compose([r, paid], delta="1e-5")
+assert flexdp.audit.verify_document(r.to_json()).holds
 """
     out = without(OPTIONAL, code, tmp_path)
     assert out.returncode == 0, out.stderr
@@ -52,6 +53,11 @@ flexdp.compose([r, paid], delta="1e-5")
             "dp_accounting",
             "flexdp.privacy_curve([flexdp.Privacy(epsilon=1, delta=0)]).to_dp_accounting()",
             "needs dp_accounting: run pip install 'flexdp[accounting]'",
+        ),
+        (
+            "cryptography",
+            "flexdp.signing.new_key('p.key')",
+            "signing needs cryptography: run pip install 'flexdp[sign]'",
         ),
     ],
 )

@@ -19,7 +19,7 @@ from _support.pages import DOCS, ROOT, Block, blocks, run
 
 HERE = (  # pages whose blocks run here, each page in one namespace and in a folder with the flights
     "audit", "automatic-buckets", "choose-epsilon", "counts-per-unknown-key", "filters", "index", "per-person",
-    "publish-a-maximum", "sharp-answers", "tutorial", "what-is-epsilon",
+    "publish-a-maximum", "sharp-answers", "tutorial", "verify-a-release", "what-is-epsilon",
 )  # fmt: skip
 ELSEWHERE = {  # pages whose blocks other tests run
     "budgets": "house/test_budgets_doc.py",

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["lock", "private_folder", "replacing", "signatures", "write_whole"]
+__all__ = [
+    "lock",
+    "private_folder",
+    "read_at_most",
+    "read_stream",
+    "replacing",
+    "signatures",
+    "write_new",
+    "write_whole",
+]
 
 _BEYOND = 2**40
+_BLOCK = 2**20  # bytes read at once
 _DRAFT = ".flexdp-"  # begins the names of drafts
 _FOLDER = "flexdp-"  # and of private folders
 _OWNED = ".flexdp-in-use"  # in a private folder: locked as long as its process lives
@@ -159,6 +171,69 @@ def write_whole(path: Path, content: str | bytes) -> None:
         return
     with replacing(path) as draft:
         draft.write_bytes(octets)
+
+
+def write_new(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file that must not exist yet, whole or not at all; a private one can be read by its owner alone.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_new(Path(folder, "a"), b"text", private=True)
+    ...     write_new(Path(folder, "a"), b"other")
+    Traceback (most recent call last):
+    FileExistsError: [Errno 17] exists already
+    """
+    mode = 0o600 if private else 0o666 & ~_umask()
+    _remove_stale_drafts(path.parent)
+    draft, held = _locked_draft(path.parent)
+    with closing(held):
+        try:
+            with draft.open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            draft.chmod(mode)
+            try:
+                os.link(draft, path)  # never replaces anything, not even a link that leads nowhere
+            except FileExistsError:
+                raise FileExistsError(errno.EEXIST, "exists already") from None
+            except OSError:  # a drive without hard links
+                _write_exclusively(path, content, mode)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _write_exclusively(path: Path, content: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def read_at_most(path: Path, most: int) -> bytes:
+    """Read a file or a pipe, unless it holds more than ``most`` bytes: then a ValueError.
+
+    >>> read_at_most(Path(os.devnull), 10)
+    b''
+    >>> read_at_most(Path("/dev/zero"), 10) if os.name == "posix" else None
+    Traceback (most recent call last):
+    ValueError: too large
+    """
+    with path.open("rb", buffering=0) as stream:
+        return read_stream(stream, most)
+
+
+def read_stream(stream: RawIOBase | BinaryIO, most: int) -> bytes:
+    """Read a stream to its end, unless it holds more than ``most`` bytes: then a ValueError."""
+    parts, left = [], most + 1
+    while left > 0 and (part := stream.read(min(left, _BLOCK))):
+        parts.append(part)
+        left -= len(part)
+    if left <= 0:
+        raise ValueError("too large")
+    return b"".join(parts)
 
 
 def lock(stream: BinaryIO) -> None:

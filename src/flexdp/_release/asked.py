@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from flexdp._core.documents import UnfitError
 from flexdp._release.asking import AskedBudget, Wanted
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import Answered, ask
@@ -322,7 +323,7 @@ def rebuilt(
         if isinstance(value, Answered):
             told = tuple(replace(each, value=outcomes.values[each.level]) for each in value.answers)
             if any(one.value > other.value for one, other in pairwise(told)):
-                raise ValueError("answers that are not in order")
+                raise UnfitError("answers that are not in order", "answers")
             value = replace(value, answers=told)
         found[part] = value
         seen = value.records_about if seen is None else seen
@@ -355,7 +356,7 @@ class Outcomes:
             return self.records
         if isinstance(step.mechanism, TwoSums):
             if self.sums is None:
-                raise ValueError("no sums")
+                raise UnfitError("no sums", "answers")
             return self.sums
         if isinstance(step.mechanism, Ladder):
             if self.ends is not None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from flexdp._core.documents import UnfitError
 from flexdp._core.domains import DELTA
 from flexdp._core.exact import json_value, number_text
 from flexdp._release.asked import Asked, Column, Outcomes, Result, rebuilt
@@ -138,19 +139,19 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
     """
     words = part["statistics"]
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise TypeError("no statistics")
+        raise UnfitError("no statistics", "answers")
     asked = wanted(words, spec.kinds)
     if asked.words != tuple(words):
-        raise ValueError("statistics in other words")
+        raise UnfitError("statistics in other words", "answers")
     lists = lists_groups(spec, bucketed=cells is not None)
     if lists != ("listing" in part):
-        raise ValueError("groups that were listed though known, or not listed")
+        raise UnfitError("groups that were listed though known, or not listed", "answers")
     delta = DELTA.check(_number(part["listing"]["delta"])) if lists else Fraction(0)
     budget, column = AskedBudget(_number(part["epsilon"]), spec.max_buckets_per_unit, delta), asked_column(spec)
     if budget.epsilon <= 0:
-        raise ValueError("no budget")
+        raise UnfitError("no budget", "answers")
     if budget.listing is not None and not budget.listing.has_reach(part["listing"]["q"]):
-        raise ValueError("noise of another reach, whose table may be long in the making")
+        raise UnfitError("a reach that its ε and δ do not lead to", "noise")
     budget.check(asked, bounded=column.bounded)
     groups: Sequence[tuple[Any, ...]] = [()]
     if lists:
@@ -158,23 +159,23 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
     elif spec.by:
         groups = list(spec.groups or ()) if cells is None else list(group_places(spec, cells))
     if len(part["results"]) != len(groups):
-        raise ValueError("groups without results")
+        raise UnfitError("groups without results", "answers")
     if part.get("rules", _RULES) != _RULES:
-        raise ValueError("rules that are not known")
+        raise UnfitError("rules that are not known", "answers")
     parts, rules = budget.parts(asked), RULES if "rules" in part else FORMER
     results = {}
     for group, told in zip(groups, part["results"], strict=True):
         seen, listed = told.get("records_about"), told.get("listed")
         if any(number is not None and not _is_count(number) for number in (seen, listed)):
-            raise TypeError("no number of records")
+            raise UnfitError("no number of records", "answers")
         if lists != (listed is not None) or (listed is not None and listed <= 0):
-            raise ValueError("a group that was listed without records")
+            raise UnfitError("a group that was listed without records", "answers")
         levels = None if "answers" not in told else _levels(told, column.scale)
         mean = None if "mean" not in told else _mean(told["mean"], column)
         if ("levels" in parts) != (levels is not None) or ("mean" in parts) != (mean is not None):
-            raise ValueError("answers that were not asked for, or asked for and missing")
+            raise UnfitError("answers that were not asked for, or asked for and missing", "answers")
         if seen is None and (not lists or "count" in parts) and not (column.bounded and set(parts) == {"mean"}):
-            raise ValueError("no number of records")
+            raise UnfitError("no number of records", "answers")
         results[group] = rebuilt(
             asked, parts, column, records_about=seen, levels=levels, mean=mean, listed=listed, rules=rules
         )
@@ -194,7 +195,7 @@ def _levels(told: dict[str, Any], scale: Scale) -> Outcomes:
 def _mean(told: dict[str, Any], column: Column) -> Outcomes:
     scale, sums = column.scale, told["sums"]
     if sums is not None and (len(sums) != 2 or any(type(each) is not int or abs(each) > _LARGEST_SUM for each in sums)):
-        raise TypeError("no sums")
+        raise UnfitError("no sums", "answers")
     low, high = (None if told[end] is None else _units(scale, told[end]) for end in ("low", "high"))
     return Outcomes(
         anchor=None if told["anchor"] is None else _units(scale, told["anchor"]),
@@ -211,11 +212,11 @@ def _units(scale: Scale, text: Any) -> int:
     """A number of units from its exact decimal text."""
     found = scale.exactly(_number(text))
     if abs(found) > scale.limit or scale.text(found) != text:
-        raise ValueError("a value that no answer has")
+        raise UnfitError("a value that no answer has", "answers")
     return found
 
 
 def _number(text: Any) -> Fraction:
     if not isinstance(text, str) or len(text) > _LONGEST or "e" in text.lower():
-        raise TypeError("no exact number")
+        raise UnfitError("no exact number", "answers")
     return Fraction(text)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from flexdp._core.documents import UnfitError
 from flexdp._release.asked_checks import asked_column
 from flexdp._release.automatic import RULES_OF_EDGES, Auto, AutoBudget
 from flexdp._release.spec import Spec
@@ -84,10 +85,10 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     """
     part, privacy, certified = document["auto"], document["privacy"], document.get("certified")
     if len(spec.columns) != 1 or not spec.ordered:
-        raise ValueError("automatic buckets of several columns, or of texts")
+        raise UnfitError("automatic buckets of several columns, or of texts", "buckets")
     answers = _number(part.get("answers", "0"))
     if answers < 0:
-        raise ValueError("negative cost of answers")
+        raise UnfitError("negative cost of answers", "buckets")
     budget = AutoBudget.checked(
         _number(privacy["epsilon"]) - answers,
         privacy["delta"],
@@ -97,21 +98,21 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
     )
     column, seen = asked_column(spec), part["records_about"]
     if not _is_count(seen):
-        raise TypeError("no number of records")
+        raise UnfitError("no number of records", "buckets")
     rules = part.get("rules", 1)
     if type(rules) is not int or not 1 <= rules <= RULES_OF_EDGES:
-        raise ValueError("unknown rules")
+        raise UnfitError("unknown rules", "buckets")
     spans: tuple[Span, ...] = ()
     counts: tuple[int, ...] = ()
     if bucketed:
         cuts = [_units(column.scale, text) for text in part["cuts"]]
         if len(cuts) >= _MOST_LEAVES or cuts != sorted(set(cuts)):
-            raise ValueError("leaves that are not in order")
+            raise UnfitError("leaves that are not in order", "buckets")
         ends = [column.ends.low, *cuts, column.ends.high]
         spans = tuple(Span(low, high) for low, high in pairwise(ends))
         counts = tuple(part["leaf_counts"])
         if len(counts) != len(spans) or not all(map(_is_count, counts)):
-            raise ValueError("leaves without counts")
+            raise UnfitError("leaves without counts", "buckets")
     found = Auto(
         budget=budget,
         kind=spec.kinds[0],
@@ -122,10 +123,10 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
         rules=rules if bucketed else RULES_OF_EDGES,
     )
     if found.chosen != bucketed:
-        raise ValueError("buckets of too few records, or none of enough")
+        raise UnfitError("buckets of too few records, or none of enough", "buckets")
     partition = spec.partitions[0]
     if bucketed and found.partition(partition.bounds, partition.outside) != partition:
-        raise ValueError("edges that do not follow from the leaves")
+        raise UnfitError("edges that do not follow from the leaves", "buckets")
     return found
 
 
@@ -137,11 +138,11 @@ def _units(scale: Scale, text: Any) -> int:
     """A cut in units from its exact decimal text."""
     found = scale.exactly(_number(text))
     if abs(found) > scale.limit + 1 or scale.text(found) != text:
-        raise ValueError("a cut that no tree has")
+        raise UnfitError("a cut that no tree has", "buckets")
     return found
 
 
 def _number(text: Any) -> Fraction:
     if not isinstance(text, str) or len(text) > _LONGEST or "e" in text.lower():
-        raise TypeError("no exact number")
+        raise UnfitError("no exact number", "buckets")
     return Fraction(text)

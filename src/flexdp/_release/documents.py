@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
+from flexdp._core.documents import Difference, UnfitError, differences
 from flexdp._release.asked import Asked
 from flexdp._release.asked_json import asked_in, read_asked, write_asked
 from flexdp._release.automatic import Auto
@@ -13,8 +16,13 @@ from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.guarantees import Privacy
 from flexdp.histogram import KeyedHistogram
+from flexdp.version import __version__
 
-__all__ = ["fields_of", "written"]
+__all__ = ["ADDED", "MALFORMED", "fields_of", "other_words", "written"]
+
+ADDED = ("conditions", "answers")  # by the command line, for readers; derived again, never believed
+MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+!_-]{0,59}")
 
 
 def written(
@@ -46,7 +54,7 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
     answers = None if asked is None else asked_in(asked, spec, cells if bucketed else None)
     chosen = None if auto is None else auto_in(content, spec, bucketed=bucketed)
     if chosen is not None and not _of_one_run(chosen, answers, by=bool(spec.by)):
-        raise ValueError("answers of another run")
+        raise UnfitError("answers of another run", "answers")
     return {
         "spec": spec,
         "budget": budget,
@@ -65,3 +73,25 @@ def _of_one_run(auto: Auto, asked: Asked | None, *, by: bool) -> bool:
     epsilon = budget.answers if auto.chosen else budget.for_answers
     own = bool(budget.answers) and asked.budget.epsilon == epsilon
     return not by and (own or auto.gave_five(asked))
+
+
+def other_words(content: dict[str, Any], derived: dict[str, Any]) -> Iterator[Difference]:
+    """Yield where a document says something else than the one that its release is written as.
+
+    Parameters
+    ----------
+    content
+        A document, in the words of this schema.
+    derived
+        The document of the release that was read from it.
+
+    Yields
+    ------
+    Difference
+        The place and both values. The version that wrote a document is believed; what the command line adds to one is
+        left out.
+    """
+    stated = {name: value for name, value in content.items() if name not in ADDED}
+    version = content.get("flexdp")
+    known = isinstance(version, str) and _VERSION.fullmatch(version)
+    return differences(stated, {**derived, "flexdp": version if known else __version__})

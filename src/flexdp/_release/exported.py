@@ -18,7 +18,7 @@ from flexdp._release.answers import Answer
 from flexdp._release.asked import Asked
 from flexdp._release.asked_proof import answer_columns
 from flexdp._release.asked_sentences import Telling
-from flexdp._release.documents import fields_of
+from flexdp._release.documents import MALFORMED, fields_of, other_words
 from flexdp._release.frames import Library, bar_columns, frame_of
 from flexdp._release.json import json_text, parse, unreadable
 from flexdp._release.spec import Spec
@@ -121,14 +121,12 @@ class Exported(ABC):
         try:
             content = parse(document)
             found = cls(**fields_of(content))
-            same = {**found._document(), "flexdp": content["flexdp"]}
-            for added in ("answers", "conditions"):  # read off again, not believed
-                content.pop(added, None)
+            other = next(other_words(content, found._document()), None)
         except InputError:
             raise
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError):
+        except MALFORMED:
             raise unreadable() from None
-        if same != content or not isinstance(content["flexdp"], str):
+        if other is not None:
             raise unreadable()
         return found
 

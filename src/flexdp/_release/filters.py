@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.calendar import check_zone
+from flexdp._core.documents import UnfitError
 from flexdp._core.domains import pairs, sequence, text
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.errors import InputError, P
@@ -110,10 +111,10 @@ def check_texts(where: Any, derived: Any) -> tuple[str | None, tuple[tuple[str, 
     from flexdp.tables.where.tree import text_of
 
     if where is not None and text_of(parse_test("where", where)) != where:
-        raise ValueError("a filter in other words than its own")
+        raise UnfitError("a filter in other words than its own")
     if not isinstance(derived, dict):
-        raise TypeError("derived columns without names")
+        raise UnfitError("derived columns without names")
     for name, written in derived.items():
         if not name or text_of(parse_value("derive", written)) != written:
-            raise ValueError("a derived column in other words than its own")
+            raise UnfitError("a derived column in other words than its own")
     return where, tuple(derived.items())

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from flexdp._core.documents import parse_json
+from flexdp._core.documents import UnfitError, parse_json
 from flexdp._core.domains import integer
 from flexdp._core.exact import json_value
 from flexdp._core.text import is_short, safe_repr
@@ -39,6 +39,7 @@ __all__ = [
     "parse",
     "read",
     "unreadable",
+    "upgraded",
     "write",
 ]
 
@@ -48,6 +49,7 @@ SCHEMA, SCHEMA_OF_SEVERAL = "flexdp.release/2", "flexdp.releases/2"
 _FORMER, _FORMER_OF_SEVERAL = "flexdp.release/1", "flexdp.releases/1"
 _KINDS = ("integer", "number", "text", "date", "datetime", "boolean")
 _WIDEST_INDENT = 16
+_LARGEST_COUNT = 2**63
 _PER_UNIT = (None, "max", "min", "mean")
 
 
@@ -59,24 +61,24 @@ def json_text(document: dict[str, Any], indent: object) -> str:
 
 def parse(document: str | bytes) -> Any:
     """Return the JSON values of a document, after refusing repeated names, infinite numbers and broken Unicode."""
-    return _upgraded(parse_json(document))
+    return upgraded(parse_json(document))
 
 
-def _upgraded(values: Any) -> Any:
-    """Documents of the first schema in the words of this one, which says "datetime" for "moment"."""
+def upgraded(values: Any) -> Any:
+    """Return a document of the first schema in the words of this one, which says "datetime" for "moment"."""
     if not isinstance(values, dict):
         return values
     if values.get("schema") == _FORMER_OF_SEVERAL and isinstance(values.get("releases"), list):
-        return {**values, "schema": SCHEMA_OF_SEVERAL, "releases": [_upgraded(each) for each in values["releases"]]}
+        return {**values, "schema": SCHEMA_OF_SEVERAL, "releases": [upgraded(each) for each in values["releases"]]}
     if values.get("schema") != _FORMER:
         return values
-    upgraded = {**values, "schema": SCHEMA}
+    renamed = {**values, "schema": SCHEMA}
     kind = values.get("kind")
     if isinstance(kind, list):
-        upgraded["kind"] = ["datetime" if each == "moment" else each for each in kind]
+        renamed["kind"] = ["datetime" if each == "moment" else each for each in kind]
     elif kind == "moment":
-        upgraded["kind"] = "datetime"
-    return upgraded
+        renamed["kind"] = "datetime"
+    return renamed
 
 
 def write(spec: Spec, budget: Budget | None, cells: KeyedHistogram, records_at_most: int | None) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def read(document: dict[str, Any]) -> Published:
     spec = _spec(document)
     if ("asked" in document or "auto" in document) and "bars" not in document:
         if len(spec.columns) != 1 or not isinstance(spec.partitions[0], Exact):
-            raise ValueError("buckets without counts")
+            raise UnfitError("buckets without counts", "counts")
         return spec, None, KeyedHistogram([[] for _ in range(len(spec.by) + 1)], []), None
     certified, bars = document.get("certified"), document["bars"]
     alone = len(spec.columns) == 1
@@ -179,11 +181,11 @@ def read(document: dict[str, Any]) -> Published:
     if spec.groups is not None:
         declared = set(map(group_index, spec.groups))
         if not declared.issuperset(cells.rows(slice(len(spec.by)))):
-            raise ValueError("a group that was not declared")
+            raise UnfitError("a group that was not declared", "counts")
     budget = bars_budget(document)
     at_most = None if certified is None else certified["records_at_most"]
-    if certified is not None and (type(at_most) is not int or at_most < sum(cells.counts.tolist())):
-        raise ValueError("no bound, or one that the release itself exceeds")
+    if certified is not None and not (type(at_most) is int and sum(cells.counts.tolist()) <= at_most < _LARGEST_COUNT):
+        raise UnfitError("no bound, or one that the release itself exceeds", "bound")
     return spec, budget, cells, at_most
 
 
@@ -193,7 +195,7 @@ def bars_budget(document: dict[str, Any]) -> Budget:
     most = privacy.get("max_buckets_per_unit", 1)
     share = None if certified is None else certified["share"]
     if not has_reach(document["mechanism"]["q"], privacy["epsilon"], privacy["delta"], most=most, certify=share):
-        raise ValueError("noise of another reach, whose table may be long in the making")
+        raise UnfitError("a reach that its ε and δ do not lead to", "noise")
     return Budget(privacy["epsilon"], privacy["delta"], most=most, certify=share)
 
 
@@ -211,27 +213,27 @@ def _spec(document: dict[str, Any]) -> Spec:
     own = buckets if several else [buckets]
     names_fit = all(isinstance(name, str) for name in columns) or columns == (None,)
     if not names_fit or not all(each in _KINDS for each in kinds) or not len(columns) == len(kinds) == len(own):
-        raise TypeError("no kind that flexdp knows, or a column without a name")
+        raise UnfitError("no kind that flexdp knows, or a column without a name")
     by, by_kinds = tuple(document.get("by", ())), tuple(document.get("by_kind", ()))
     if len(by) != len(by_kinds) or not all(isinstance(name, str) for name in by):
-        raise TypeError("groups without names or kinds")
+        raise UnfitError("groups without names or kinds")
     groups, zone = document.get("groups"), document.get("zone")
     unit, most, per_unit, named = None, 1, None, [*columns, *by]
     if "max_buckets_per_unit" in privacy:
         unit, most, per_unit = privacy["unit"], privacy["max_buckets_per_unit"], privacy.get("per_unit")
         if per_unit not in _PER_UNIT or not isinstance(unit, str) or type(most) is not int:
-            raise TypeError("no unit that flexdp knows")
+            raise UnfitError("no unit that flexdp knows")
         if per_unit is not None and most != 1:
-            raise ValueError("one value of each unit is in one bucket")
+            raise UnfitError("one value of each unit is in one bucket")
         named.append(unit)
     if len(set(named)) < len(named) or (None in named and len(named) > 1):
-        raise ValueError("a column with two parts to play, or one without a name among others")
+        raise UnfitError("a column with two parts to play, or one without a name among others")
     if zone is not None and not (isinstance(zone, str) and is_short(zone) and {"date", "datetime"} & set(kinds)):
-        raise TypeError("no time zone, or nothing to read by it")
+        raise UnfitError("no time zone, or nothing to read by it")
     where, derived = check_texts(document.get("where"), document.get("derived", {}))
     of_query = document.get("rows_are_records", False)
     if type(of_query) is not bool:
-        raise TypeError("neither rows of a table nor of a query")
+        raise UnfitError("neither rows of a table nor of a query")
     return Spec(
         columns=columns,
         partitions=tuple(make_buckets(each, **given) for each, given in zip(kinds, own, strict=True)),
@@ -258,16 +260,16 @@ def group_columns(spec: Spec, cells: KeyedHistogram) -> list[list[Any]]:
 def _columns(rows: Any, count: int) -> list[list[Any]]:
     """Rows of equal length as columns."""
     if not isinstance(rows, list) or any(not isinstance(row, list) or len(row) != count for row in rows):
-        raise TypeError("rows of different lengths")
+        raise UnfitError("rows of different lengths", "counts")
     return [[row[i] for row in rows] for i in range(count)]
 
 
 def _within(axis: Buckets, index: Any) -> Any:
     """Bucket indices, none outside the bounds."""
     if not isinstance(index, list) or any(type(entry) is not int for entry in index):
-        raise TypeError("an index is a whole number")
+        raise UnfitError("an index is a whole number", "counts")
     if axis.count is not None and any(not axis.first <= entry < axis.first + axis.count for entry in index):
-        raise ValueError("a bucket outside the bounds")
+        raise UnfitError("a bucket outside the bounds", "counts")
     return index
 
 
@@ -277,7 +279,7 @@ def _inside(axis: Exact, keys: list[Any]) -> Any:
     if axis.bounds is not None:
         low, high = (float(bound) if axis.kind == "number" else bound for bound in axis.bounds)
         if any(not low <= entry <= high for entry in np.asarray(index, dtype=object).tolist()):
-            raise ValueError("a value outside the bounds")
+            raise UnfitError("a value outside the bounds", "counts")
     return index
 
 
@@ -290,13 +292,13 @@ def exact_index(kind: Kind, keys: list[Any]) -> Any:
         return np.array(keys, dtype="datetime64[us]").astype(np.int64)
     wanted = {"integer": int, "number": float | int, "text": str, "boolean": bool}[kind]
     if not all(isinstance(key, wanted) and isinstance(key, bool) == (kind == "boolean") for key in keys):
-        raise TypeError("keys do not fit the kind")
+        raise UnfitError("keys do not fit the kind", "counts")
     if kind == "text" and any(len(key.encode()) > LONGEST_TEXT for key in keys):
-        raise ValueError("a text that is not read on any engine")
+        raise UnfitError("a text that is not read on any engine", "counts")
     return [float(key) for key in keys] if kind == "number" else keys
 
 
 def _positive(entry: Any) -> int:
-    if not isinstance(entry, int) or isinstance(entry, bool) or not 0 < entry < 2**63:
-        raise TypeError("a released count is a positive integer")
+    if not isinstance(entry, int) or isinstance(entry, bool) or not 0 < entry < _LARGEST_COUNT:
+        raise UnfitError("a released count is a positive integer", "counts")
     return entry

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flexdp._core.display import from_report
+from flexdp._core.documents import UnfitError
 from flexdp._core.domains import elements, instance
 from flexdp._core.text import safe_repr
 from flexdp._release.exported import write_page
@@ -146,6 +147,9 @@ class Releases(Mapping[str, Release]):
             if content["schema"] != SCHEMA_OF_SEVERAL or set(content) != {"schema", "releases"}:
                 raise TypeError("another schema")
             texts = [json.dumps(each) for each in content["releases"]]
+            names = [str(each["column"]) for each in content["releases"]]
+            if not names or len(set(names)) < len(names):
+                raise UnfitError("no column, or one that comes twice")
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise unreadable("flexdp releases") from None
         return cls([Release.from_json(text) for text in texts])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from flexdp._core.documents import UnfitError
 from flexdp._core.domains import sequence
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.about import DECLARED, NOTHING, About, declared_about
@@ -64,11 +65,11 @@ def about_in(part: Any, kinds: Sequence[Kind]) -> About:
     if part is None:
         return NOTHING
     if not isinstance(part, dict) or not part or not set(part) <= {*DECLARED, "stats"}:
-        raise TypeError("no metadata that flexdp knows")
+        raise UnfitError("no metadata that flexdp knows")
     stats: tuple[str, ...] = ()
     if "stats" in part:
         if not isinstance(part["stats"], list) or not part["stats"]:
-            raise TypeError("no list of statistics")
+            raise UnfitError("no list of statistics")
         stats = stat_words(part["stats"], kinds)
     return replace(declared_about(part), stats=stats)
 

@@ -2,13 +2,28 @@
 
 :func:`exact_delta` and :func:`verify` compute; they prove what they say of the data sets that they are given.
 :func:`audit` runs any function very often and looks for a violation; finding none proves nothing.
+:func:`verify_document` takes a published document and proves again what it can prove.
 """
 
 from __future__ import annotations
 
+from flexdp.audit.documents import CheckedDocument, DocumentCheck, verify_document
 from flexdp.audit.empirical import Audited, audit
 from flexdp.audit.exact import Event, ExactDelta, exact_delta
 from flexdp.audit.searching import Verified, neighbours, verify
 from flexdp.audit.sharp_laws import AskedChain
 
-__all__ = ["AskedChain", "Audited", "Event", "ExactDelta", "Verified", "audit", "exact_delta", "neighbours", "verify"]
+__all__ = [
+    "AskedChain",
+    "Audited",
+    "CheckedDocument",
+    "DocumentCheck",
+    "Event",
+    "ExactDelta",
+    "Verified",
+    "audit",
+    "exact_delta",
+    "neighbours",
+    "verify",
+    "verify_document",
+]

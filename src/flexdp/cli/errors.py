@@ -8,7 +8,7 @@ code  meaning
 2     invalid input, output that could not be written, or a damaged ledger
 3     the budget in the ledger does not suffice; nothing was read
 4     nothing survived
-5     a violation was found, or a ledger was changed (flexdp ledger verify)
+5     a violation was found, or a ledger or a release was changed (flexdp ledger verify, flexdp verify)
 6     the source or the ledger is out of reach, locked, or could not be read or written to its end: try again
 129   terminated by SIGHUP
 130   interrupted
@@ -56,6 +56,7 @@ __all__ = [
     "Run",
     "guarded",
     "run_and_exit",
+    "violation",
 ]
 
 UNEXPECTED = 1
@@ -242,6 +243,11 @@ def guarded(group: click.Group) -> int:
             return _complain(run, f"could not write the output; {run.cost}.", BAD_INPUT, kind)
         return _complain(run, f"an unexpected {kind} stopped flexdp; {run.cost}.", UNEXPECTED, kind)
     return code if isinstance(code, int) else 0
+
+
+def violation(run: Run, message: str) -> int:
+    """Print what was found on standard error, in the form of an error, and return the exit code."""
+    return _complain(run, message, VIOLATION, "Violation")
 
 
 def _ended_by(run: Run, number: int) -> tuple[str, int, str]:

@@ -26,6 +26,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "experiment": ("flexdp experiment 1 2 --quick --out results",),
     "compare": ("flexdp compare --law cauchy:45,4 --stat max -m dropping -m em --runs 20",),
     "audit": ("flexdp audit mymodule:my_mechanism 10 11 --epsilon 1",),
+    "key": ("flexdp key new publisher.key",),
+    "sign": ("flexdp sign delays.json --key publisher.key",),
+    "verify": ("flexdp verify delays.json", "flexdp verify delays.json --key publisher.pub"),
     "ledger": (
         "flexdp ledger create budget.db flights --epsilon 3 --delta 4e-6",
         "flexdp release flights.parquet carrier -e 1 -d 1e-6 --ledger budget.db --dataset flights",

@@ -22,6 +22,7 @@ __all__ = [
     "FORMAT",
     "IN_DATABASE",
     "SHEET",
+    "SIGN",
     "WRITTEN",
     "all_of",
     "bounds_pair",
@@ -123,6 +124,9 @@ ABOUT = (
     click.option("--period", metavar="P", help="Period that the data covers, for the JSON and the page."),
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+SIGN = click.option(
+    "--sign", metavar="KEY", help="Sign the JSON file of -o with this private key; the signature is in FILE.json.sig."
+)
 IN_DATABASE = click.option(
     "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db, .sqlite or .duckdb file."
 )

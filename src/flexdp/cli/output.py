@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -23,20 +21,18 @@ from flexdp._core.exact import json_value, number_text, value_text
 from flexdp._core.files import replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer
+from flexdp._release.answers_json import json_answer, question_of
 from flexdp._release.api import Release, Releases, Request
-from flexdp._release.asking import level_of
 from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
-from flexdp._release.stat_words import stat_question
-from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 
 __all__ = [
     "AtomicFile",
     "StatQuery",
     "all_answers",
-    "json_answer",
     "json_document",
+    "json_text_of",
     "parse_stats",
     "print_answers",
     "stats_of_each",
@@ -69,28 +65,15 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
             raise InputError("stat", rule, remedy=("Give it to ", P("ask"), ", or give ", P("width"), "."))
         if request.budgets and not words:
             listed += [word for word in ("max", "min", "median", "q0.99") if word not in listed]
-        return [
-            StatQuery(word, partial(_answered, word)) if word in asked.words else _question(word, kinds, points)
-            for word in listed
-        ]
+        return [StatQuery(word, question_of(word, kinds, points=points, asked=asked.words)) for word in listed]
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
-    return [_question(word, kinds, points) for word in words]
+    return [StatQuery(word, question_of(word, kinds, points=points)) for word in words]
 
 
 def stats_of_each(words: Sequence[str], request: Request) -> list[list[StatQuery]]:
     """Parse the statistics for each column that is released separately, or for the one release."""
     return [parse_stats(words, replace(request, questions=(question,))) for question in request.questions]
-
-
-def _answered(word: str, readable: Readable) -> Answer:
-    """An answer that was asked for; of all groups together there is one only where it can be read off buckets."""
-    level = level_of(word)
-    return readable.quantile(level) if level is not None else getattr(readable, word)()
-
-
-def _question(word: str, kinds: set[Kind], points: bool) -> StatQuery:
-    return StatQuery(word, stat_question(word, kinds, points=points))
 
 
 def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str, Any]:
@@ -114,7 +97,7 @@ def _answerable(release: Release, questions: Sequence[StatQuery]) -> Sequence[St
     if release.auto is None or release.auto.chosen:
         return questions
     words = () if release.asked is None or release.auto.too_few else release.asked.wanted.words
-    return [StatQuery(word, partial(_answered, word)) for word in words]
+    return [StatQuery(word, question_of(word, (), points=False, asked=words)) for word in words]
 
 
 def _as_a_whole(release: Release, questions: Sequence[StatQuery]) -> list[StatQuery]:
@@ -129,26 +112,6 @@ def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:
         single = len(release.spec.by) == 1
         for group, view in release.by_group().items():
             yield (group,) if single else group, view
-
-
-def json_answer(word: str, answer: Answer) -> dict[str, Any]:
-    """Return an answer as plain JSON values."""
-    value = list(answer.value.items()) if isinstance(answer.value, dict) else answer.value
-    accuracy = answer.accuracy
-    return {
-        "stat": word,
-        "value": json_value(value),
-        "alpha": accuracy.alpha if accuracy else None,
-        "beta": accuracy.beta if accuracy else None,
-        "beta_is_relative": accuracy.relative if accuracy else None,
-        "moved": accuracy.moved if accuracy else None,
-        "interval": [json_value(end) if _finite(end) else None for end in answer.interval] if answer.interval else None,
-        "statement": answer.statement,
-    }
-
-
-def _finite(end: Any) -> bool:
-    return not isinstance(end, float) or math.isfinite(end)
 
 
 def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer]:
@@ -223,6 +186,11 @@ def bar_chart(release: Release, width: int = 40) -> Any:
     return chart
 
 
+def json_text_of(release: Release | Releases) -> str:
+    """Return the content of a JSON file, to the last character."""
+    return release.to_json(indent=2) + "\n"
+
+
 class AtomicFile:
     """A file that is written whole or not at all; the path is tried before anything is spent."""
 
@@ -261,7 +229,7 @@ class AtomicFile:
         if self._stream is None or self._path is None:
             return
         if self._path.suffix.lower() == ".json":
-            self._stream.write(release.to_json(indent=2) + "\n")
+            self._stream.write(json_text_of(release))
             return
         if self._path.suffix.lower() == ".html":
             self._stream.write(release.to_html())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,9 +17,12 @@ from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import ABOUT, all_of, comma_separated, paying, prepared, table_options
-from flexdp.cli.output import AtomicFile, all_answers, json_document, print_answers, stats_of_each
-from flexdp.errors import InputError, spelled
+from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, prepared, table_options
+from flexdp.cli.output import AtomicFile, all_answers, json_document, json_text_of, print_answers, stats_of_each
+from flexdp.errors import InputError, P, spelled
+
+if TYPE_CHECKING:
+    from flexdp.signing import PrivateKey
 
 __all__ = ["publish", "release"]
 
@@ -54,6 +57,7 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
 @all_of(ABOUT)
 @paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
+@SIGN
 @click.pass_obj
 def release(
     run: Run,
@@ -65,6 +69,7 @@ def release(
     stats: tuple[str, ...],
     as_json: bool,
     output: str | None,
+    sign: str | None,
     certify: str | None,
     split: list[str] | None,
     table: str | None,
@@ -83,7 +88,7 @@ def release(
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
     told = options["kind"] is not None
-    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output, told=told)
+    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output, sign=sign, told=told)
 
 
 def publish(
@@ -95,6 +100,7 @@ def publish(
     payer: Any,
     as_json: bool,
     output: str | None,
+    sign: str | None,
     told: bool,
 ) -> int:
     """Run a request, write it to a file and print its answers; ``told`` if the caller said how cells are written.
@@ -102,25 +108,30 @@ def publish(
     ``work`` runs it, and calls ``charged`` once ``payer`` has paid.
     """
     questions = stats_of_each(stats, request)
+    secret = _key(sign, output)
     _warn(request)
     published: Any = None
     payment: Any = None
     unwritten = False
     try:
-        with AtomicFile(output, inputs=request.files) as target:
+        seal = AtomicFile(None if secret is None else f"{output}.sig", inputs=request.files, endings=[".sig"])
+        with AtomicFile(output, inputs=request.files) as target, seal:
             with _status("Counting the records of each bucket…"):
                 published = work(charged=partial(setattr, run, "spent", True))
             payment = published.payment
             run.spent = payment is None or not payment.free
             published = _showing(published, stats, request)
             target.write(published)
+            if secret is not None:
+                seal.write_text(secret.sign(json_text_of(published)).to_json())
     except OSError:  # what has been paid for is printed all the same
         if published is None:
             raise
         unwritten = True
     _tell_cost(published, payer, payment)
     if output is not None and not unwritten:
-        click.echo(f"Wrote {visible(output)}.", err=True)
+        signed = "" if secret is None else f" and {visible(output)}.sig"
+        click.echo(f"Wrote {visible(output)}{signed}.", err=True)
     each = list(published.values()) if request.separately else [published]
     if not told or not all(one.survived and (one.auto is None or one.auto.chosen) for one in each):  # nothing, or few
         for line in how_it_was_read(request):
@@ -147,6 +158,17 @@ def publish(
     for cause in () if any(one.survived for one in each) else each[0].likely_causes:
         click.echo(f"Likely cause: {visible(cause)}", err=True)
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
+
+
+def _key(sign: str | None, output: str | None) -> PrivateKey | None:
+    """The key to sign with, loaded before anything is spent."""
+    if sign is None:
+        return None
+    if output is None or not output.lower().endswith(".json"):
+        raise InputError("sign", ("needs a file to sign, ", P("output", "release.json")))
+    from flexdp.cli.keys import loaded_key
+
+    return loaded_key(sign, "sign")
 
 
 def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:

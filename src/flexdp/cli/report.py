@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from flexdp._core.text import safe_repr, visible
+from flexdp._release.answers_json import json_answer
 from flexdp._release.api import Release, Releases
 from flexdp._release.json import SCHEMA_OF_SEVERAL, parse
-from flexdp.cli.output import AtomicFile, json_answer
+from flexdp.cli.output import AtomicFile
 from flexdp.errors import InputError
 
 __all__ = ["report"]

@@ -18,6 +18,7 @@ from flexdp.cli.options import (
     FORMAT,
     IN_DATABASE,
     SHEET,
+    SIGN,
     WRITTEN,
     all_of,
     comma_separated,
@@ -55,6 +56,7 @@ __all__ = ["summary"]
 @labels
 @paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the summary to FILE (.html, .json or .csv).")
+@SIGN
 @IN_DATABASE
 @DELIMITER
 @FORMAT
@@ -71,6 +73,7 @@ def summary(
     skip: tuple[str, ...],
     split: list[str] | None,
     output: str | None,
+    sign: str | None,
     table: str | None,
     as_json: bool,
     by: tuple[str, ...],
@@ -99,7 +102,7 @@ def summary(
     request = request.with_budget(epsilon, delta, split=shares)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=shares)
     told = any(kinds.values())
-    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, told=told)
+    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, sign=sign, told=told)
 
 
 def _named(columns: tuple[str, ...]) -> dict[str, str | None]:
