@@ -65,16 +65,17 @@ def _turn_on(ask: Callable[[str], Any], setting: str) -> None:
 
 
 @contextmanager
-def connection(*, texts: bool = False, memory: str = _SETTINGS["memory_limit"]) -> Iterator[Any]:
+def connection(*, texts: bool = False, memory: str | None = None) -> Iterator[Any]:
     """Open a private connection that spills to a directory only this user can read, removed afterwards.
 
     With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice.
     """
-    _check_memory(memory)
+    allowed = memory or _SETTINGS["memory_limit"]
+    _check_memory(allowed)
     with signals_held():  # before the folder is made, and whole: an exception inside its library's start may abort
         import duckdb
     with inside_release(), _spilling() as spill:
-        con = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": memory, "temp_directory": spill})
+        con = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": allowed, "temp_directory": spill})
         try:
             for setting in _PROGRESS:
                 _turn_off(con.execute, setting)
