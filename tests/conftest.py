@@ -497,7 +497,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             if "browser/" in nodeid:
                 return "browser"
-            if "engines/" not in nodeid:
+            if "engines/" not in nodeid or "[local " in nodeid:
                 return nodeid
             return "spark" if "spark" in nodeid else "databases"
 

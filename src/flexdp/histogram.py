@@ -173,7 +173,7 @@ def _heights(counts: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     if isinstance(counts, np.ndarray) and counts.dtype.kind == "i":
         if counts.ndim != 1 or (len(counts) and counts.min() < 0):
             raise _bad_counts()
-        return counts.astype(np.int64)
+        return counts.astype(np.int64, copy=False)  # sorting copies them
     whole: list[int] = []
     given = elements(counts.tolist() if isinstance(counts, np.ndarray) else counts)
     for count in [None] if given is None else given:
@@ -197,7 +197,8 @@ def _bad_counts() -> InputError:
 def _gather(keys: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Sort by key, sum equal keys, drop keys without records."""
     present = counts > 0
-    keys, counts = keys[present], counts[present]
+    if not present.all():  # copies of 10^8 keys take a gigabyte each
+        keys, counts = keys[present], counts[present]
     if not len(keys):
         return keys, counts
     order = np.argsort(keys, kind="stable") if keys.ndim == 1 else np.lexsort(keys.T[::-1])
@@ -251,12 +252,12 @@ class KeyedHistogram:
     __slots__ = ("_counts", "_parts")
 
     def __init__(self, parts: Sequence[Any], counts: Any) -> None:
-        columns = [canonical_keys(part) for part in parts]
-        if len(columns) == 1:
-            alone = Histogram(columns[0], counts)
+        if len(parts) == 1:
+            alone = Histogram(parts[0], counts)
             self._parts: tuple[NDArray[Any], ...] = (alone.keys,)
             self._counts = alone.counts
             return
+        columns = [canonical_keys(part) for part in parts]
         rank, top = np.zeros(len(columns[0]), dtype=np.int64), 1
         for column in columns:
             code, size = _numbered(column)

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
+from _support.corpus import SQLITE_BYTES
 from _support.private import private_bars, private_counts
 from _support.waiting import counting_threads, sigint_when, wait_for
 
@@ -175,17 +176,14 @@ def test_invalid_texts_are_no_bucket() -> None:
     con.close()
 
 
-NO_TEXT = {"UTF-8": ("ff41", "fe"), "UTF-16le": ("00d8", "01d84100"), "UTF-16be": ("d800", "d8010041")}
-
-
-@pytest.mark.parametrize("encoding", NO_TEXT)
+@pytest.mark.parametrize("encoding", SQLITE_BYTES)
 def test_invalid_texts_are_no_bucket_group_or_unit(encoding: str) -> None:
     """Such a text makes no release fail, and takes no bucket's place."""
     con = sqlite3.connect(":memory:")
     con.execute(f"PRAGMA encoding = '{encoding}'")
     con.execute("CREATE TABLE visits (u INTEGER, s TEXT, w TEXT, x REAL)")
     con.executemany("INSERT INTO visits VALUES (?, ?, ?, 1.0)", [(1, "b", "a"), (2, "é", "日本"), (3, "c", "😀")])
-    for octets in NO_TEXT[encoding]:
+    for octets in SQLITE_BYTES[encoding]:
         odd = f"CAST(x'{octets}' AS TEXT)"
         con.execute(f"INSERT INTO visits VALUES (1, {odd}, {odd}, 1.0), (2, 'c', {odd}, 1.0), (3, {odd}, 'a', 9.0)")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from _support.command import flexdp as command
+from _support.corpus import UNDECODABLE
 from _support.private import private_counts
 
 import flexdp
@@ -44,16 +45,8 @@ def test_blocks_of_any_size_give_what_python_decodes(encoding: str) -> None:
         assert out.decode() == text
 
 
-STRANGE = {
-    "cp1252": b"\x81,7\n",
-    "utf-16-le": b"\x00\xd8" + ",7\n".encode("utf-16-le"),
-    "utf-16": b"\x00\xdc" + ",7\n".encode("utf-16-le"),
-    "utf-16-be": b"\xd8\x00" + ",7\n".encode("utf-16-be"),
-}
-
-
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("encoding", STRANGE)
+@pytest.mark.parametrize("encoding", UNDECODABLE)
 def test_what_cannot_be_decoded_is_not_counted_and_moves_nothing_else(
     tmp_path: Path, encoding: str, packed: bool
 ) -> None:
@@ -63,7 +56,7 @@ def test_what_cannot_be_decoded_is_not_counted_and_moves_nothing_else(
     path = tmp_path / ("t.csv.gz" if packed else "t.csv")
     counts = []
     for place in (None, 0, 200, 400):
-        body = lines if place is None else [*lines[:place], STRANGE[encoding], *lines[place:]]
+        body = lines if place is None else [*lines[:place], UNDECODABLE[encoding], *lines[place:]]
         raw = head + b"".join(body)
         path.write_bytes(gzip.compress(raw) if packed else raw)
         counts.append(private_counts(path, "x", kind="integer", encoding=encoding))

@@ -22,6 +22,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from _support.corpus import CELLS, CSV_LINES, ENGINE_DAYS, INTEGERS, JSON_LINES, NUMBERS, OBJECTS
 from _support.private import private_bars, private_counts
 
 import flexdp
@@ -47,13 +48,6 @@ def difference(before: dict[Any, int], after: dict[Any, int]) -> dict[Any, int]:
 def at_most_one_record(before: dict[Any, int], after: dict[Any, int]) -> None:
     assert list(difference(before, after).values()) in ([], [1])
     assert {type(key) for key in before} >= {type(key) for key in after}
-
-
-NUMBERS = [
-    math.nan, math.inf, -math.inf, 1e300, -1e300, 1.7976931348623157e308, -1.7976931348623157e308, 5e-324, -5e-324,
-    -0.0, 2.2250738585072014e-308, 1e-310, 2.0**53, 2.0**53 * 5, -(2.0**63), 119.99999999999999, 120.00000000000001,
-    -1e-300, 9007199254740993.0, None,
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("parameters", BUCKETINGS, ids=str)
@@ -84,7 +78,7 @@ def test_infinities_are_left_out_and_large_numbers_clamped() -> None:
 @pytest.mark.parametrize(
     "parameters", [{"width": 5}, {"width": 5, "bounds": (0, 120)}, {}, {"edges": [0, 9, 120]}], ids=str
 )
-@pytest.mark.parametrize("hostile", [2**63 - 1, -(2**63), 2**53 + 1, None, 0, -1])
+@pytest.mark.parametrize("hostile", INTEGERS)
 def test_one_strange_integer(hostile: int | None, parameters: dict[str, Any]) -> None:
     calm = [i % 90 for i in range(ROWS)]
     for build in (
@@ -95,21 +89,6 @@ def test_one_strange_integer(hostile: int | None, parameters: dict[str, Any]) ->
         at_most_one_record(
             private_counts(build(calm), "x", **parameters), private_counts(build([*calm, hostile]), "x", **parameters)
         )
-
-
-CELLS = [
-    "abc", "3.7", "0x10", "1_000", "1,000", "inf", "nan", "-Infinity", "1e400", "1e999999", "", " ", "\t7 ", "+7",
-    "007",
-    "7.", ".5", "٣", "7\u00a0", "9" * 400, "-" + "9" * 400, "1e-400", "true", "None", "NULL", "2020-01-01", "--5", "5-",
-    "=1+1", "NaN", "1d", "1f", "\x00", "7\x00", "\ud800",
-]  # fmt: skip
-OBJECTS: list[Any] = [
-    object(), [1], {"a": 1}, (), b"7", Decimal("sNaN"), Decimal("1e999999"), Decimal("3.5"), Fraction(7, 2), 10**400,
-    -(10**40),
-    True, np.float32(3.5), np.int8(7), np.nan, pd.NA, pd.NaT, dt.datetime(2020, 1, 1, 12), 3 + 0j, float,
-    np.datetime64("NaT"),
-    np.datetime64("2020-01-01T05"), dt.timedelta(1),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["number", "integer", "text", "date"])
@@ -127,39 +106,7 @@ def test_one_strange_cell_in_a_list_or_object_column(hostile: Any, kind: str) ->
             at_most_one_record(before, private_counts(build([*calm, hostile]), column, kind=kind, **parameters))
 
 
-LINES = {
-    "unclosed quote": b'"abc,5\n',
-    "quote inside": b'a"b,5\n',
-    "quotes doubled": b'"a""b",5\n',
-    "quoted delimiter": b'"a,b",5\n',
-    "only quotes": b'""""""""\n',
-    "lone carriage return": b"a\rb,5\n",
-    "windows line": b"a,5\r\n",
-    "empty line": b"\n",
-    "one cell": b"a\n",
-    "many cells": b"," * 50_000 + b"\n",
-    "not UTF-8": b"\xff\xfe\xff,5\n",
-    "not UTF-8 in the cell": b"a,\xc3\n",
-    "NUL": b"a\x00b,5\n",
-    "unit separator": b"a\x1fb,5\n",
-    "byte order mark": b"\xef\xbb\xbfa,5\n",
-    "line of 5 MB": b"x" * 5_000_000 + b",5\n",
-    "end of file character": b"\x1a,5\n",
-    "comment": b"#x,5\n",
-    "backslash": b"\\,5\n",
-    "line separator": "a\u2028b,5\n".encode(),
-    "text in a number": b"a,abc\n",
-    "decimal in an integer": b"a,3.7\n",
-    "hexadecimal": b"a,0x10\n",
-    "infinity": b"a,inf\n",
-    "huge": b"a,1e400\n",
-    "400 digits": b"a," + b"9" * 400 + b"\n",
-    "header again": b"name,age\n",
-    "semicolons": b"a;5;6;7\n",
-}
-
-
-PLACES = [(name, place) for name in LINES for place in ("first", "middle", "last")]
+PLACES = [(name, place) for name in CSV_LINES for place in ("first", "middle", "last")]
 PLACES += [("no newline at the end", "last")]
 
 
@@ -167,7 +114,7 @@ PLACES += [("no newline at the end", "last")]
 def test_one_strange_line_of_csv(tmp_path: Path, name: str, place: str) -> None:
     calm = [f"r{i},{i % 90}\n".encode() for i in range(ROWS)]
     at = {"first": 0, "middle": ROWS // 2, "last": ROWS}[place]
-    hostile = [*calm[:at], LINES.get(name, b"a,5"), *calm[at:]]
+    hostile = [*calm[:at], CSV_LINES.get(name, b"a,5"), *calm[at:]]
     counts = {}
     for file, lines in (("calm.csv", calm), ("hostile.csv", hostile)):
         path = tmp_path / file
@@ -201,36 +148,11 @@ def test_the_header_tells_the_delimiter(tmp_path: Path, delimiter: str) -> None:
     assert private_counts(path, "a", kind="integer", delimiter=delimiter) == {1: 1}
 
 
-OBJECT_LINES = {
-    "deep nesting": b"[" * 200_000 + b"\n",
-    "deep and closed": b'{"age":5,"b":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
-    "list": b'{"age":[1,2]}\n',
-    "object": b'{"age":{"a":1}}\n',
-    "text": b'{"age":"7"}\n',
-    "huge": b'{"age":1e999}\n',
-    "30 digits": b'{"age":123456789012345678901234567890}\n',
-    "twice": b'{"age":1,"age":2}\n',
-    "cut off": b'{"age":\n',
-    "NaN": b'{"age":NaN}\n',
-    "escaped key": b'{"\\u0061ge":3}\n',
-    "half a surrogate": b'{"age":"\\ud800"}\n',
-    "true": b'{"age":true}\n',
-    "null": b'{"age":null}\n',
-    "absent": b'{"other":3}\n',
-    "array": b'[{"age":3}]\n',
-    "scalar": b"3\n",
-    "empty line": b"\n",
-    "no JSON": b"hello\n",
-    "not UTF-8": b'{"age":"\xff"}\n',
-    "NUL": b'{"age":"a\\u0000b"}\n',
-}
-
-
 @pytest.mark.parametrize("kind", ["number", "integer", "text", "date"])
-@pytest.mark.parametrize("name", OBJECT_LINES)
+@pytest.mark.parametrize("name", JSON_LINES)
 def test_one_strange_line_of_json(tmp_path: Path, name: str, kind: str) -> None:
     calm = [b'{"id": %d, "age": %d}\n' % (i, i % 90) for i in range(ROWS)]
-    hostile = [*calm[: ROWS // 2], OBJECT_LINES[name], *calm[ROWS // 2 :]]
+    hostile = [*calm[: ROWS // 2], JSON_LINES[name], *calm[ROWS // 2 :]]
     counts = []
     for lines in (calm, hostile):
         path = tmp_path / "t.jsonl"
@@ -247,7 +169,7 @@ def test_keys_of_json_need_no_escaping_by_the_user(tmp_path: Path) -> None:
     assert private_counts(path, "absent", kind="integer") == {}
 
 
-@pytest.mark.parametrize("days", ["infinity", "-infinity", "290000-01-01", "0001-01-01 (BC)", "9999-12-31", None])
+@pytest.mark.parametrize("days", ENGINE_DAYS)
 def test_one_strange_date(days: str | None) -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE t AS SELECT DATE '2020-01-01' + CAST(i % 20 AS INTEGER) AS d FROM range(400) r(i)")

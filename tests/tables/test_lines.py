@@ -25,6 +25,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from _support.corpus import BYTES
 from _support.private import private_bars, private_counts
 
 import flexdp
@@ -36,11 +37,6 @@ from flexdp.tables.files.lines import LONGEST_LINE, Lines, split_lines
 
 ROUNDS = int(os.environ.get("FLEXDP_FUZZ_ROUNDS", "400"))
 CHUNK = 1 << 20
-HOSTILE = [
-    b"\n", b"\r", b"\r\n", b"\n\r", b"\r\r\n", b"\n\n", b"\r\n\r\n", b"a", b"7", b",", b'"', b"\xc3\xa9", b"\xff",
-    b"\xc3",
-    b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x00", b"\x1f", b"\x1a", b"\x0b", b"\x0c", b"\x85", b"toolongaline", b"",
-]  # fmt: skip
 
 
 def lines_of(raw: bytes, longest: int, *, header: bool) -> list[bytes]:
@@ -71,7 +67,7 @@ def split(raw: bytes, chunk: int, longest: int, *, header: bool, reader: Any = N
 @pytest.mark.parametrize("header", [True, False])
 def test_hostile_bytes_at_every_offset_around_small_buffers(header: bool) -> None:
     base = b"h,k\n1,a\n22,bb\r\n333,c\n"
-    for hostile in HOSTILE:
+    for hostile in BYTES:
         for at in range(len(base) + 1):
             raw = base[:at] + hostile + base[at:]
             wanted = lines_of(raw, 9, header=header)
@@ -101,7 +97,7 @@ class Trickle(io.BytesIO):
 def test_random_bytes_in_blocks_of_any_size() -> None:
     rng = random.Random(11)
     for _ in range(ROUNDS):
-        raw = b"".join(rng.choices(HOSTILE, k=rng.randint(0, 40)))
+        raw = b"".join(rng.choices(BYTES, k=rng.randint(0, 40)))
         header, chunk, longest = rng.random() < 0.5, rng.randint(1, 30), rng.randint(0, 12)
         found = split(raw, chunk, longest, header=header, reader=Trickle(raw, rng))
         assert found == lines_of(raw, longest, header=header), (raw, chunk, longest, header)
@@ -143,7 +139,7 @@ def test_whole_files_around_the_real_buffers(tmp_path: Path, form: str, packed: 
         boundary = CHUNK * rng.choice([1, 2]) + rng.randint(-6, 6)
         body = block * (boundary // len(block))
         body += rows[0][:1] * (boundary - len(head) - len(body) - rng.randint(0, 3))
-        raw = head + body + rng.choice([*HOSTILE, *ENDS]) + rng.choice(ENDS) + block * 3
+        raw = head + body + rng.choice([*BYTES, *ENDS]) + rng.choice(ENDS) + block * 3
         path = tmp_path / f"t.{form}{'.gz' if packed else ''}"
         path.write_bytes(gzip.compress(raw, 1) if packed else raw)
         wanted: Counter[int] = Counter()

@@ -7,7 +7,9 @@ every count is exact.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +24,11 @@ import pyarrow.parquet as pq
 import pytest
 from _support.private import private_bars, private_counts
 
+import flexdp
+from flexdp import DataError, Release
 from flexdp._release.api import prepare
 from flexdp.tables.duckdb import run as duckdb_run
+from flexdp.tables.files import source as files_source
 
 SIZES = [2047, 2048, 2049, 65_535, 65_536, 65_537, 122_879, 122_880, 122_881]  # vectors, our blocks, row groups
 WAYS: dict[str, Callable[[np.ndarray, Path], tuple[Any, str | None]]] = {
@@ -142,3 +147,30 @@ def test_objects_of_many_sizes(tmp_path: Path) -> None:
         path.write_text("\r\n".join(json.dumps(row) for row in [*more, *rows]))
         counts = private_counts(path, "x", kind="integer")
         assert counts == Counter(row["x"] for row in [*more, *rows])
+
+
+DEEP = os.environ.get("FLEXDP_DEEP") == "1"
+MANY = 10**7 if DEEP else 400_000
+MEMORY = {"enough": "600MB" if DEEP else "24MB", "too little": "6MB"}
+
+
+@pytest.mark.parametrize("memory", MEMORY)
+@pytest.mark.parametrize("buckets", [{"exact": True}, {}], ids=["exact", "automatic"])
+def test_many_distinct_keys_in_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, buckets: dict[str, Any], memory: str
+) -> None:
+    """A clean release or one line, and nothing is left on disk: ``benchmarks/distinct_keys.py`` does it with 10^8."""
+    path, spilled = tmp_path / "t.parquet", tmp_path / "spill"
+    spilled.mkdir()
+    pq.write_table(pa.table({"x": np.arange(MANY, dtype=np.int64) * 2654435761 % 2**32}), path)
+    monkeypatch.setattr(tempfile, "tempdir", str(spilled))
+    spilling(monkeypatch, MEMORY[memory], 2)
+    monkeypatch.setattr(files_source, "FOR_COPIES", MEMORY[memory])
+    if memory == "enough":
+        released = flexdp.release(path, "x", epsilon=1, delta="1e-6", **buckets)
+        assert Release.from_json(released.to_json()) == released and released.histogram.size <= MANY
+    else:
+        with pytest.raises(DataError) as caught:
+            flexdp.release(path, "x", epsilon=1, delta="1e-6", **buckets)
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+    assert not list(spilled.iterdir())

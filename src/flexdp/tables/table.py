@@ -170,4 +170,4 @@ def _index(keys: Any, axis: Axis) -> Any:
         return keys
     if keys.dtype == object:  # integers too wide for the engine's arrays come as texts
         return [int(key) for key in keys]
-    return keys.astype(np.int64)
+    return keys.astype(np.int64, copy=False)

@@ -90,21 +90,22 @@ def engines_kept() -> Iterator[None]:
 
 
 @contextmanager
-def connection(*, texts: bool = False, memory: str = _SETTINGS["memory_limit"]) -> Iterator[Any]:
+def connection(*, texts: bool = False, memory: str | None = None) -> Iterator[Any]:
     """Open a private connection that spills to a directory only this user can read, removed afterwards.
 
     With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice.
     """
+    allowed = memory or _SETTINGS["memory_limit"]
     kept = _KEPT.get()
     if kept is None or texts:
-        with _engine(memory, texts=texts) as con:
+        with _engine(allowed, texts=texts) as con:
             yield con
         return
-    if memory not in kept.engines:
-        kept.engines[memory] = kept.stack.enter_context(_engine(memory))
+    if allowed not in kept.engines:
+        kept.engines[allowed] = kept.stack.enter_context(_engine(allowed))
     import duckdb
 
-    con = kept.engines[memory].cursor()  # with temporary tables of its own
+    con = kept.engines[allowed].cursor()  # with temporary tables of its own
     try:
         for setting in _PROGRESS:
             _turn_off(con.execute, setting)
@@ -115,12 +116,12 @@ def connection(*, texts: bool = False, memory: str = _SETTINGS["memory_limit"]) 
 
 
 @contextmanager
-def _engine(memory: str, *, texts: bool = False) -> Iterator[Any]:
-    _check_memory(memory)
+def _engine(allowed: str, *, texts: bool = False) -> Iterator[Any]:
+    _check_memory(allowed)
     with signals_held():  # before the folder is made, and whole: an exception inside its library's start may abort
         import duckdb
     with inside_release(), _spilling() as spill:
-        con = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": memory, "temp_directory": spill})
+        con = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": allowed, "temp_directory": spill})
         try:
             for setting in _PROGRESS:
                 _turn_off(con.execute, setting)
