@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs clean
+.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs mutants clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
@@ -11,6 +11,7 @@ help:
 	@echo "make quick    run a few cases of each test that is fast and needs no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make verify   prove the privacy of every documented configuration, and attack it: the deep form of the privacy tests"
+	@echo "make mutants  change the code of the rooms that privacy and truth rest on, one thing at a time, and see whether a test fails (MUTANTS=\"noise --sample 20\" chooses)"
 	@echo "make floors   run fast tests, and those of engines but Spark, with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make bench-panel  accuracy beside other libraries, in an environment of its own (PANEL=\"--help\" for options)"
@@ -43,6 +44,15 @@ check: .venv/test
 verify: .venv/test
 	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto tests/audit tests/noise tests/sharp tests/properties/test_errata.py \
 		tests/statistical tests/calculus/test_privacy.py tests/release/test_units.py
+
+# Exit code 1 if a mutant survives that tools/mutants.toml does not explain. MUTANTS="--help" for options.
+mutants: .venv-mutants/ready
+	.venv-mutants/bin/python tools/mutants.py $(MUTANTS)
+
+.venv-mutants/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]" mutmut
+	touch $@
 
 TESTS ?= tests
 floors: .venv-floors/test
@@ -149,4 +159,4 @@ docs: .venv-docs/ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-floors .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors .venv-mutants .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from flexdp import CertificateError, InputError
+from flexdp import CertificateError, InputError, UnavailableError
 from flexdp.noise import LARGEST_REACH, DropNoise, prove, smallest_reach
 from flexdp.noise import table as noise_module
-from flexdp.noise.sampler import Sampler
+from flexdp.noise.sampler import Sampler, fresh_salt, system_bytes
 
 TABLE = {  # the reach for (ε, δ), from the closed form
     ".01": (1714, 1705, 3086, 4468),
@@ -478,3 +478,90 @@ def test_the_reach_is_found_without_the_table_up_to_a_limit_that_counts() -> Non
     for epsilon, delta in SMALL:
         q = DropNoise(epsilon, delta).q
         assert [smallest_reach(epsilon, delta, at_most=most) for most in (q - 1, q, q + 1)] == [None, q, q]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), SMALL)
+def test_no_smaller_first_weight_attains_the_total(epsilon: str, delta: str) -> None:
+    noise = DropNoise(epsilon, delta)
+    evidence = noise.certify()
+
+    def attained(start: int) -> int:
+        side = [start]
+        while len(side) < -(-noise.q // 2):
+            side.append(evidence.growth_numerator * side[-1] // evidence.growth_denominator)
+        return 2 * sum(side) - (side[-1] if noise.q % 2 else 0)
+
+    assert attained(evidence.first_weight) >= 1 << noise.bits > attained(evidence.first_weight - 1)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1, Fraction(3, 2**64)), (Fraction(1, 2), Fraction(1, 2**62)), (1, "1e-6")]
+)
+def test_what_is_cut_from_the_centre_leaves_no_dip(epsilon: Any, delta: Any) -> None:
+    """With a first weight of a few units the excess is so large that more than the middle weights are cut."""
+    growth = noise_module._Growth(Fraction(epsilon), Fraction(delta), 64)
+    q = growth.smallest_reach()
+    assert q is not None
+    weights = growth.weights(q)
+    assert sum(weights) == 2**64
+    half = weights[: -(-q // 2)]
+    assert list(half) == sorted(half) and weights[-(-q // 2) :] == tuple(sorted(weights[-(-q // 2) :], reverse=True))
+
+
+def test_the_evidence_is_about_the_table_that_was_given() -> None:
+    evidence = prove([1, 2, 1], bits=2, epsilon="0.7", delta="1/4", growth=(2, 1))
+    assert (evidence.epsilon, evidence.delta) == (Fraction(7, 10), Fraction(1, 4))
+    assert (evidence.q, evidence.bits, evidence.total, evidence.first_weight, evidence.weight_limit) == (3, 2, 4, 1, 1)
+    assert evidence.growth_below_exp_epsilon and evidence.holds
+    assert str(evidence).split(";")[0] == "3 integer weights sum to 2^2"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "parameter"),
+    [
+        ({"weights": []}, "weights"),
+        ({"weights": [1, 2.0, 1]}, "weights"),
+        ({"weights": [1, True, 1]}, "weights"),
+        ({"growth": (2, 1, 1)}, "growth"),
+        ({"growth": (2, "x")}, "growth"),
+        ({"growth": 2}, "growth"),
+        ({"bits": 4097}, "bits"),
+        ({"bits": 0}, "bits"),
+    ],
+)
+def test_a_proof_of_something_else_is_refused(wrong: dict[str, Any], parameter: str) -> None:
+    right: dict[str, Any] = {"weights": [1, 2, 1], "bits": 2, "epsilon": 1, "delta": "1/4", "growth": (2, 1)}
+    with pytest.raises(InputError, match=f"^{parameter} "):
+        prove(**{**right, **wrong})
+    assert prove([1], bits=4096, epsilon=1, delta="1/4", growth=(2, 1)).bits == 4096
+
+
+def test_nothing_to_thin_and_nothing_to_draw() -> None:
+    noise = DropNoise(1, "1e-6")
+    assert noise.sample(0).tolist() == [] and noise.thin(np.array([], dtype=np.int64)).tolist() == []
+    assert noise.thin(np.array([0, 10**6], dtype=np.uint32))[1] >= 10**6 - noise.max_drop
+    for wrong in (object(), "3", np.array([[1]]), np.array([1.0])):
+        with pytest.raises(InputError, match="counts must be a flat array of integers"):
+            noise.thin(wrong)
+
+
+def test_the_smallest_epsilon_has_a_table_and_no_smaller_one_has() -> None:
+    """At half the probability for a weight of one, q = 3: 1/4, 1/2, 1/4 without any growth worth the name."""
+    least = noise_module.SMALLEST_EPSILON
+    assert smallest_reach(least, "0.4") == DropNoise(least, "0.4").q == 3
+    assert smallest_reach(least / 2, "0.4") is None
+    with pytest.raises(InputError, match="epsilon must be at least"):
+        DropNoise(least / 2, "0.4")
+
+
+@pytest.mark.parametrize("fault", ["refused", "missing", "short", "long"])
+def test_no_draw_without_all_of_its_random_bytes(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def generator(size: int) -> bytes:
+        if fault in ("refused", "missing"):
+            raise OSError if fault == "refused" else NotImplementedError
+        return b"\0" * (size - 1 if fault == "short" else size + 1)
+
+    monkeypatch.setattr("os.urandom", generator)
+    for draw in (lambda: system_bytes(8), lambda: DropNoise(1, "1e-6").sample(3), fresh_salt):
+        with pytest.raises(UnavailableError, match="the operating system's generator failed"):
+            draw()
