@@ -27,7 +27,7 @@ from mutmut.state import state
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 _EXAMPLES = 12  # random cases of a test
-_MOST = 2.0  # seconds of processor time for the tests of one mutant: slower tests beyond it are left out
+_MOST = 2.0  # seconds of processor time for the tests of one mutant; a test that takes longer is given up
 _PATIENCE = (0.5, 5.0)  # processor time of a test before it counts as endless: so many seconds, and times its own
 _HANGS = 120.0  # seconds that a mutant may take by the clock, for those that wait instead of computing
 _MEMORY = 3 << 30  # bytes beyond those of the process that forks
@@ -121,14 +121,18 @@ def _recorded(session: pytest.Session) -> tuple[dict[str, float], dict[str, list
         set_mutant_under_test("stats")
         took: dict[str, float] = {}
         reached: dict[str, list[str]] = {}
+        signal.signal(signal.SIGPROF, _give_up)
         for i, item in enumerate(session.items):
             _forget()
             state()._stats.clear()
             start = time.process_time()
+            signal.setitimer(signal.ITIMER_PROF, _MOST)
             _run(session, i, session.items)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             took[item.nodeid] = time.process_time() - start
-            for function in state()._stats:
-                reached.setdefault(function, []).append(item.nodeid)
+            if took[item.nodeid] < _MOST:
+                for function in state()._stats:
+                    reached.setdefault(function, []).append(item.nodeid)
         failed = _failures(session)
         Path("tests.json").write_text(json.dumps({"took": took, "reached": reached, "failed": failed}))
         os._exit(0)
@@ -138,8 +142,13 @@ def _recorded(session: pytest.Session) -> tuple[dict[str, float], dict[str, list
     found = json.loads(Path("tests.json").read_text())
     if found["failed"]:
         raise session.Interrupted(f"fails without a mutant: {found['failed'][0]}")
-    _tell(f"{len(session.items)} tests take {sum(found['took'].values()):.0f} s of processor time")
+    fast = [seconds for seconds in found["took"].values() if seconds < _MOST]
+    _tell(f"{len(fast)} of {len(found['took'])} tests are fast enough; together {sum(fast):.0f} s of processor time")
     return found["took"], found["reached"]
+
+
+def _give_up(*_: object) -> None:
+    pytest.skip("too slow for mutants")
 
 
 def _fork(session: pytest.Session, name: str, items: list[pytest.Item], took: dict[str, float]) -> int:

@@ -565,3 +565,15 @@ def test_no_draw_without_all_of_its_random_bytes(fault: str, monkeypatch: pytest
     for draw in (lambda: system_bytes(8), lambda: DropNoise(1, "1e-6").sample(3), fresh_salt):
         with pytest.raises(UnavailableError, match="the operating system's generator failed"):
             draw()
+
+
+def test_a_total_that_is_attained_exactly_needs_no_longer_table() -> None:
+    assert DropNoise(1, "1/2").weights == (2**63, 2**63)
+    attained = 0
+    for epsilon in (Fraction(3, 10), Fraction(9, 10), Fraction(3)):
+        growth = noise_module._Growth(epsilon, Fraction(1, 4), 128)
+        first = (growth.total << growth.precision) // ((2 << growth.precision) + growth.growth) + 1
+        attained += 2 * first + (growth.growth * first >> growth.precision) == growth.total
+        assert smallest_reach(epsilon, Fraction(first, 2**128)) == 3
+        assert smallest_reach(epsilon, Fraction(first - 1, 2**128)) == 4
+    assert attained == 3
