@@ -495,17 +495,19 @@ def test_no_smaller_first_weight_attains_the_total(epsilon: str, delta: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(1, Fraction(3, 2**64)), (Fraction(1, 2), Fraction(1, 2**62)), (1, "1e-6")]
+    ("epsilon", "delta"),
+    [(1, Fraction(3, 2**64)), ("1/2", Fraction(2, 2**64)), ("3/10", Fraction(9, 2**64)), ("1/2", Fraction(1, 2**62))],
 )
 def test_what_is_cut_from_the_centre_leaves_no_dip(epsilon: Any, delta: Any) -> None:
-    """With a first weight of a few units the excess is so large that more than the middle weights are cut."""
+    """With a first weight of a few units so much is cut that three weights share the rest, the centre first."""
     growth = noise_module._Growth(Fraction(epsilon), Fraction(delta), 64)
     q = growth.smallest_reach()
     assert q is not None
     weights = growth.weights(q)
     assert sum(weights) == 2**64
-    half = weights[: -(-q // 2)]
-    assert list(half) == sorted(half) and weights[-(-q // 2) :] == tuple(sorted(weights[-(-q // 2) :], reverse=True))
+    left, right = weights[: q // 2 + 1], weights[: -(q // 2) - 2 : -1]
+    assert list(left) == sorted(left) and list(right) == sorted(right)  # both up to the centre
+    assert all(abs(one - other) <= 1 for one, other in zip(left, right, strict=True))
 
 
 def test_the_evidence_is_about_the_table_that_was_given() -> None:
