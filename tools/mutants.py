@@ -220,6 +220,7 @@ def _mark(lines: list[str], number: int, pragma: str) -> None:
 
 def _inside(order: dict[str, Any]) -> int:
     """Generate and run the mutants of one room, in its folder, and write down what became of each."""
+    import libcst
     from mutmut import __main__ as tool
     from mutmut.mutation import mutators
 
@@ -227,6 +228,8 @@ def _inside(order: dict[str, Any]) -> int:
     mutators.mutation_operators[:] = [  # type: ignore[index]
         (kind, others.get(each.__name__, each)) for kind, each in mutators.mutation_operators
     ]
+    if order["room"] == "sql":
+        mutators.mutation_operators.append((libcst.FormattedStringText, _other_sql))  # type: ignore[attr-defined]
     Path("mutants").mkdir(exist_ok=True)
     with tool.CatchOutput():
         tool.copy_src_dir()
@@ -288,6 +291,25 @@ def _key(mutant: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(mutant[part] for part in ("module", "function", "before", "after", "number"))
 
 
+# In SQL, also the text of f-strings.
+_OPPOSITES = (
+    (" >= ", " > "),
+    (" <= ", " < "),
+    (" > ", " >= "),
+    (" < ", " <= "),
+    (" = ", " <> "),
+    (" <> ", " = "),
+    (" AND ", " OR "),
+    (" OR ", " AND "),
+    (" NOT ", " "),
+    ("DISTINCT ", ""),
+    (" + ", " - "),
+    (" - ", " + "),
+    ("min(", "max("),
+    ("max(", "min("),
+    ("TRUE", "FALSE"),
+    ("FALSE", "TRUE"),
+)
 _UNTOUCHED: dict[int, Any] = {}  # by identity: names of parameters in error messages, and "strict" of zip
 
 
@@ -297,6 +319,13 @@ def _other_text(node: Any) -> Iterator[Any]:
 
     if id(node) not in _UNTOUCHED:
         yield from list(operator_string(node))[:1]
+
+
+def _other_sql(node: Any) -> Iterator[Any]:
+    """Exchange one word of a statement for its opposite."""
+    for word, other in _OPPOSITES:
+        if word in node.value:
+            yield node.with_changes(value=node.value.replace(word, other, 1))
 
 
 def _other_name(node: Any) -> Iterator[Any]:

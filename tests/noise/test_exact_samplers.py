@@ -258,6 +258,7 @@ def test_each_inequality_of_a_decay_is_needed(weights: list[int], fails: list[st
     assert evidence.growth_below_exp and evidence.holds is not bool(fails)
     assert (evidence.epsilon, evidence.sensitivity, evidence.entries) == (Fraction(7, 5), 1, len(weights))
     assert (evidence.first_weight, evidence.last_weight) == (weights[0], weights[-1])
+    assert len(weights) > 1 or evidence.steepest == evidence.flattest == 0
 
 
 def test_the_evidence_of_a_decay_names_the_growth_that_it_proves() -> None:
@@ -272,6 +273,8 @@ def test_the_evidence_of_a_decay_names_the_growth_that_it_proves() -> None:
 def test_the_number_of_weights_may_be_chosen() -> None:
     assert (Decay(1, depth=5).depth, len(Decay(1, depth=5).weights)) == (5, 6)
     assert Decay(1, depth=5).weight(5) == Decay(1, depth=5).weight(6) == 2**64
+    assert decay(Fraction(1), 1, 5).depth == 5
+    assert Decay(1).sensitivity == decay(Fraction(1)).sensitivity == 1
     check_depth(LARGEST_DECAY)
     with pytest.raises(InputError, match="epsilon is too small"):
         check_depth(LARGEST_DECAY + 1)
@@ -285,6 +288,12 @@ def test_no_digit_of_a_long_fraction_is_lost() -> None:
     ones = Bits(lambda size: b"\xff" * size)
     assert bernoulli_exp(Fraction(2**61 - 1, 2**61), ones)
     assert bernoulli_exp_of(2 * (2**61 - 1), 2**62, ones)
+
+
+def test_as_many_draws_are_accepted_as_the_part_says() -> None:
+    for part in range(7):
+        draws = [Bits(lambda size, value=value: bytes([value << 5]) * size) for value in range(6)]  # type: ignore[misc]
+        assert sum(bits.accept(part, 6) for bits in draws) == part
 
 
 def test_there_is_no_choice_among_nothing() -> None:

@@ -472,6 +472,7 @@ def test_noises_differ_where_either_parameter_does() -> None:
     noise = DropNoise(1, "1e-6")
     assert noise == DropNoise("1", 1e-6)
     assert noise != DropNoise(1, "1e-7") and noise != DropNoise(2, "1e-6") and noise != "noise"
+    assert len({noise, DropNoise("1", 1e-6)}) == 1 and hash(noise) != hash(DropNoise(1, "1e-7"))
 
 
 def test_the_reach_is_found_without_the_table_up_to_a_limit_that_counts() -> None:
@@ -542,6 +543,8 @@ def test_nothing_to_thin_and_nothing_to_draw() -> None:
     noise = DropNoise(1, "1e-6")
     assert noise.sample(0).tolist() == [] and noise.thin(np.array([], dtype=np.int64)).tolist() == []
     assert noise.thin(np.array([0, 10**6], dtype=np.uint32))[1] >= 10**6 - noise.max_drop
+    with pytest.raises(InputError, match="size must be"):
+        noise.sample(2**40 + 1)
     for wrong in (object(), "3", np.array([[1]]), np.array([1.0])):
         with pytest.raises(InputError, match="counts must be a flat array of integers"):
             noise.thin(wrong)
