@@ -27,7 +27,6 @@ from fractions import Fraction
 from flexdp.noise.bits import Bits
 from flexdp.noise.geometric import bernoulli_exp_of, geometric
 from flexdp.sharp.exponentials import exp_minus
-from flexdp.sharp.ranks import Ranks, Reply, Request
 
 __all__ = ["Ladder"]
 
@@ -72,24 +71,6 @@ class Ladder:
         """Return how many records lie strictly beyond each rung, up to the limit, from the counts before its cuts."""
         limit = self.limit
         return [min(total - count if self.side > 0 else count, limit) for count in before]
-
-    def sample(self, ranks: Ranks, bits: Bits) -> int:
-        """Count the records of a column beyond each rung and draw.
-
-        Parameters
-        ----------
-        ranks : Ranks
-            The private column.
-        bits : Bits
-            The source of randomness.
-
-        Returns
-        -------
-        int
-            The place of the chosen rung.
-        """
-        reply: Reply = ranks.fetch(Request(cuts=self.cuts, enough=self.limit))
-        return self.draw(self.beyond(reply.total, reply.before), bits)
 
     def draw(self, beyond: Sequence[int], bits: Bits) -> int:
         """Climb.
