@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
+import random
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -288,6 +290,15 @@ def test_no_digit_of_a_long_fraction_is_lost() -> None:
     ones = Bits(lambda size: b"\xff" * size)
     assert bernoulli_exp(Fraction(2**61 - 1, 2**61), ones)
     assert bernoulli_exp_of(2 * (2**61 - 1), 2**62, ones)
+
+
+def test_draws_from_whole_bytes_have_the_mean_of_the_law() -> None:
+    """Seeded, so never a chance result: 4000 draws at rate 1 have a mean of 1/(e − 1) to within 5 standard errors."""
+    bits = Bits(random.Random(1).randbytes)
+    drawn = [geometric(Fraction(1), bits) for _ in range(4000)]
+    r = math.exp(-1)
+    assert abs(sum(drawn) / 4000 - r / (1 - r)) < 5 * math.sqrt(r) / (1 - r) / math.sqrt(4000)
+    assert max(drawn) > 3
 
 
 def test_as_many_draws_are_accepted_as_the_part_says() -> None:

@@ -541,6 +541,7 @@ def test_a_proof_of_something_else_is_refused(wrong: dict[str, Any], parameter: 
 
 def test_nothing_to_thin_and_nothing_to_draw() -> None:
     noise = DropNoise(1, "1e-6")
+    assert noise.sample(3).dtype == np.int64
     assert noise.sample(0).tolist() == [] and noise.thin(np.array([], dtype=np.int64)).tolist() == []
     assert noise.thin(np.array([0, 10**6], dtype=np.uint32))[1] >= 10**6 - noise.max_drop
     with pytest.raises(InputError, match="size must be"):
@@ -566,8 +567,12 @@ def test_no_draw_without_all_of_its_random_bytes(fault: str, monkeypatch: pytest
             raise OSError if fault == "refused" else NotImplementedError
         return b"\0" * (size - 1 if fault == "short" else size + 1)
 
+    assert len(bytes.fromhex(fresh_salt())) == 16
     monkeypatch.setattr("os.urandom", generator)
-    for draw in (lambda: system_bytes(8), lambda: DropNoise(1, "1e-6").sample(3), fresh_salt):
+    for size in range(1, 9):
+        with pytest.raises(UnavailableError):
+            system_bytes(size)
+    for draw in (lambda: DropNoise(1, "1e-6").sample(3), fresh_salt):
         with pytest.raises(UnavailableError, match="the operating system's generator failed"):
             draw()
 

@@ -119,8 +119,7 @@ class Ladder:
             for place, gap in enumerate(gaps):
                 stop = r ** max(0, gap + shift)
                 law[place] += alive * stop
-                alive *= 1 - stop
-            law[len(gaps) - 1] += alive
+                alive *= 1 - stop  # 0 after a rung that is certain to stop the climb, and there is one
         # For larger shifts t the chance to stop is a·y, y = r^t, a = r^gap; all is a polynomial in y, summed exactly.
         alive_at = [Fraction(0), 1 - r]  # coefficients of y^0, y^1, …
         for place, gap in enumerate(gaps):
