@@ -509,6 +509,8 @@ def test_what_is_cut_from_the_centre_leaves_no_dip(epsilon: Any, delta: Any) -> 
     left, right = weights[: q // 2 + 1], weights[: -(q // 2) - 2 : -1]
     assert list(left) == sorted(left) and list(right) == sorted(right)  # both up to the centre
     assert all(abs(one - other) <= 1 for one, other in zip(left, right, strict=True))
+    for weight, following in pairwise(weights[: q // 2 - 1]):  # no more than three are cut
+        assert following == growth.growth * weight >> growth.precision
 
 
 def test_the_evidence_is_about_the_table_that_was_given() -> None:

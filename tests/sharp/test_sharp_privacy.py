@@ -126,6 +126,20 @@ def test_the_law_with_an_edge_is_that_of_its_definition(side: int, wanted: int) 
         assert set(likely) <= set(drawn) <= set(expected)
 
 
+def test_no_records_are_fewer_than_any_number_that_is_wanted() -> None:
+    for wanted in (1, 2**62, 2**63, 2**80):
+        mechanism = ExponentialQuantile(
+            goal=Goal.beyond(wanted, 1), epsilon=TWO, prior=LIST, span=Span(2, None), edge=1, depth=50
+        )
+        window = column(()).fetch(Request(windows=(mechanism.near,))).windows[0]
+        least = mechanism.table.weight(min(wanted, 50))
+        total = 5 * mechanism.table.weight(0) + 3 * least
+        assert mechanism.law(window) == {
+            1: Fraction(5 * mechanism.table.weight(0), total), 2: Fraction(least, total), 4: Fraction(2 * least, total)
+        }  # fmt: skip
+        assert mechanism.draw(window, Bits(random.Random(4).randbytes)) in (1, 2, 4)
+
+
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
 @pytest.mark.parametrize("goal", ["median", "0.75", "2 above", "1 below"])
 def test_the_end_of_the_table_and_of_the_window(goal: str, depth: int) -> None:
@@ -424,7 +438,7 @@ def test_a_window_without_its_first_or_last_values_is_refused(goal: str) -> None
                     mechanism.segments(shorter)
 
 
-@pytest.mark.parametrize("fault", ["empty", "overlap", "order", "no records", "beyond"])
+@pytest.mark.parametrize("fault", ["empty", "overlap", "order", "twice", "no records", "beyond"])
 def test_a_window_with_impossible_counts_is_refused(fault: str) -> None:
     mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
     good = column((0, 1, 1, 4)).fetch(Request(windows=(mechanism.near,))).windows[0]
@@ -434,6 +448,7 @@ def test_a_window_with_impossible_counts_is_refused(fault: str) -> None:
         "empty": replace(good, values=nothing, below=nothing, upto=nothing),
         "overlap": replace(good, below=good.below - np.array([0, 1, 0])),
         "order": replace(good, values=good.values[::-1]),
+        "twice": replace(good, values=good.values[[0, 1, 1]]),
         "no records": replace(good, upto=np.array([0, 3, 4])),
         "beyond": replace(good, total=3),
     }[fault]
