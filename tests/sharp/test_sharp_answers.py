@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
@@ -234,7 +235,9 @@ def test_a_climb_spends_its_budget_on_one_ladder_or_two(side: int, level: Fracti
         beyond = math.floor(min(level, 1 - level) * seen)
         assert ladder.target == RULES.target(beyond, ladder.epsilon) and ladder.side == side
         assert ladder.rungs == RULES.rungs(INTEGERS, 50, side, Span(None, None))
-        finer = {place: one.fine(ladder, place) for place in (0, 1, 5, 10, 15)}
+        often = Counter(ladder.rungs)  # an exceptionally round rung is there several times, and kept
+        single = [place for place, rung in enumerate(ladder.rungs) if often[rung] == 1]
+        finer = {place: one.fine(ladder, place) for place in (0, 1, 100, *single[::400])}
         assert finer[0] is None  # there is nothing below an anchor
         if seen < RULES.many:
             assert ladder.epsilon == one.epsilon and not any(finer.values())
@@ -242,6 +245,7 @@ def test_a_climb_spends_its_budget_on_one_ladder_or_two(side: int, level: Fracti
         assert ladder.epsilon == one.epsilon * (1 - RULES.refine_share) < one.epsilon
         assert any(finer.values())
         for place, found in finer.items():
+            assert found is None or place in single
             if found is not None:
                 assert ladder.epsilon + found.epsilon == one.epsilon
                 assert (found.target, found.side, found.depth) == (ladder.target, side, ladder.depth)
