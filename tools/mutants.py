@@ -107,7 +107,8 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", help="rooms, folders or modules, e.g. noise or src/flexdp/noise/table.py")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time (2)")
     parser.add_argument("--sample", type=int, help="so many mutants of each module, always the same ones")
-    parser.add_argument("--retry", action="store_true", help="leave out what the last run killed, to go on from there")
+    parser.add_argument("--retry", action="store_true", help="run only what survived the last time, with tests as now")
+    parser.add_argument("--resume", action="store_true", help="run also what an interrupted run had not come to")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
@@ -115,8 +116,9 @@ def main() -> int:
     results: list[dict[str, Any]] = []
     for name, modules in _chosen(options.paths).items():
         work = WORK / name
-        _prepare(modules, work, keep=options.retry)
+        _prepare(modules, work, keep=options.retry or options.resume)
         order = {"room": name, "modules": modules, "jobs": options.jobs, "sample": options.sample}
+        order["new"] = options.resume or not options.retry
         sys.stderr.write(f"{name}: {len(modules)} modules\n")
         code = subprocess.run(
             [sys.executable, __file__, "--inside", json.dumps(order)], cwd=work, check=False
@@ -240,7 +242,8 @@ def _inside(order: dict[str, Any]) -> int:
     mutants = [each | {"fate": before.get(_key(each), "")} for each in _mutants(order["modules"])]
     result.write_text(json.dumps(mutants, indent=1))
     Path("mutants/fates.jsonl").touch()
-    names = [each["name"] for each in _sampled(mutants, order["sample"]) if each["fate"] not in _NOTICED]
+    chosen = [each for each in _sampled(mutants, order["sample"]) if each["fate"] not in _NOTICED]
+    names = [each["name"] for each in chosen if each["fate"] or order["new"]]
     Path("mutants/order.json").write_text(json.dumps({"names": names, "jobs": order["jobs"]}))
     room = ROOMS[order["room"]]
     without = [option for each in room.without for option in ("--deselect", f"tests/{each}")]
