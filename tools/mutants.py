@@ -391,17 +391,18 @@ def _report(results: list[dict[str, Any]], *, sample: int | None) -> int:
     for module, function, before, after in known - met if sample is None else ():
         if module in counts:
             _say(f"\nexplained, but noticed now: {module} {function}\n- {before}\n+ {after}")
-    _say(
-        "\n| module | mutants | run | killed | timed out | explained | survived |\n|---|---:|---:|---:|---:|---:|---:|"
-    )
-    for name, found in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
-        columns = [
-            found.total(),
-            found.total() - found[""],
-            *(found[each] for each in (*_NOTICED, "explained", "survived")),
-        ]
-        _say(f"| `{name}` | {' | '.join(map(str, columns))} |")
+    _say("\n| module | mutants | run | killed | timed out | explained | survived | noticed |")
+    _say("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name, found in [*((f"`{module}`", counted) for module, counted in counts.items()), ("all", _sum(counts))]:
+        ran, noticed = found.total() - found[""], sum(found[fate] for fate in _NOTICED)
+        share = f"{100 * noticed // max(1, ran - found['explained'])}%"  # of those that could be
+        columns = [found.total(), ran, *(found[fate] for fate in (*_NOTICED, "explained", "survived")), share]
+        _say(f"| {name} | {' | '.join(map(str, columns))} |")
     return 1 if unexplained else 0
+
+
+def _sum(counts: dict[str, Counter[str]]) -> Counter[str]:
+    return sum(counts.values(), Counter())
 
 
 def _say(line: str) -> None:
