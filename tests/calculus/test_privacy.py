@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from flexdp import InputError, Privacy
 from flexdp.calculus import divide, of_each_bucket, of_each_member, of_group, of_unit, split, total
 from flexdp.calculus.powers import gamma_share
+from flexdp.calculus.privacy import of_each_release
 from flexdp.guarantees import ONE_RECORD, AddRemove, AnswersWithin, Condition, Neighbours, OwnNeighbours, Replace
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bucket
@@ -186,3 +187,12 @@ def test_shares_of_a_loss_never_add_up_to_more(gamma: str) -> None:
     for many in (2, 3, 7):
         share = gamma_share(Fraction(gamma), many)
         assert 0 < share * many <= Fraction(gamma) and share * many > Fraction(gamma) * (1 - Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("releases", [1, 2, 7])
+def test_equal_parts_of_a_budget_add_up_to_it(releases: int) -> None:
+    whole = Privacy(epsilon="1/3", delta="1e-6", delta_real="9e-7")
+    part = of_each_release(whole, releases)
+    assert part.delta_real is None and part.neighbours == whole.neighbours
+    again = total([part] * releases)
+    assert (again.epsilon, again.delta) == (whole.epsilon, whole.delta)
