@@ -107,7 +107,9 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", help="rooms, folders or modules, e.g. noise or src/flexdp/noise/table.py")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time (2)")
     parser.add_argument("--sample", type=int, help="so many mutants of each module, always the same ones")
-    parser.add_argument("--retry", action="store_true", help="run only what survived the last time, with tests as now")
+    parser.add_argument(
+        "--retry", action="store_true", help="run only survivors of the last time that are not explained"
+    )
     parser.add_argument("--resume", action="store_true", help="run also what an interrupted run had not come to")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -243,7 +245,8 @@ def _inside(order: dict[str, Any]) -> int:
     result.write_text(json.dumps(mutants, indent=1))
     Path("mutants/fates.jsonl").touch()
     chosen = [each for each in _sampled(mutants, order["sample"]) if each["fate"] not in _NOTICED]
-    names = [each["name"] for each in chosen if each["fate"] or order["new"]]
+    known = _explained()
+    names = [each["name"] for each in chosen if order["new"] or (each["fate"] and _key(each)[:-1] not in known)]
     Path("mutants/order.json").write_text(json.dumps({"names": names, "jobs": order["jobs"]}))
     room = ROOMS[order["room"]]
     without = [option for each in room.without for option in ("--deselect", f"tests/{each}")]
@@ -364,13 +367,17 @@ def _sampled(mutants: list[dict[str, Any]], most: int | None) -> list[dict[str, 
     ]
 
 
-def _report(results: list[dict[str, Any]], *, sample: int | None) -> int:
-    """Print survivors and a table; return 1 if one is not explained."""
-    known = {
+def _explained() -> set[tuple[Any, ...]]:
+    return {
         (entry["module"], entry["function"], before, after)
         for entry in tomllib.loads(EXPLAINED.read_text()).get("explained", [])
         for before, after in entry["changes"]
     }
+
+
+def _report(results: list[dict[str, Any]], *, sample: int | None) -> int:
+    """Print survivors and a table; return 1 if one is not explained."""
+    known = _explained()
     counts: dict[str, Counter[str]] = {each["module"]: Counter() for each in results}
     met, unexplained = set(), 0
     for each in results:

@@ -479,6 +479,8 @@ def test_the_reach_is_found_without_the_table_up_to_a_limit_that_counts() -> Non
     for epsilon, delta in SMALL:
         q = DropNoise(epsilon, delta).q
         assert [smallest_reach(epsilon, delta, at_most=most) for most in (q - 1, q, q + 1)] == [None, q, q]
+        growth = noise_module._Growth(Fraction(epsilon), Fraction(delta), 128)
+        assert growth.smallest_reach(q) == q and growth.smallest_reach((q - 1) // 2 * 2) is None  # the limit is even
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), SMALL)
