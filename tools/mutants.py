@@ -72,18 +72,12 @@ ROOMS = {
         ("accounting/test_composition.py", "release/test_budgets.py"),
     ),
     "sql": Room(
-        tuple(
-            f"tables/sql/{name}.py" for name in ("bucket_expressions", "group_query", "query", "rank_query", "results")
-        ),
-        (
-            "engines/test_contract.py",
-            "engines/test_ranks.py",
-            "engines/test_listed_groups.py",
-            "engines/test_units.py",
-            "tables/test_which_bucket.py",
-            "tables/test_strange_floats.py",
-            "tables/test_far_dates.py",
-        ),
+        tuple(f"tables/sql/{name}.py" for name in ("bucket_expressions", "query", "results")),
+        ("engines/test_contract.py", "tables/test_which_bucket.py", "tables/test_far_dates.py"),
+    ),
+    "ranks": Room(
+        ("tables/sql/rank_query.py", "tables/sql/group_query.py"),
+        ("engines/test_ranks.py", "engines/test_listed_groups.py", "tables/test_ranks_of_files.py"),
     ),
     "sentences": Room(
         ("_release/sentences.py", "_release/promises.py"),
@@ -232,7 +226,7 @@ def _inside(order: dict[str, Any]) -> int:
     mutators.mutation_operators[:] = [  # type: ignore[index]
         (kind, others.get(each.__name__, each)) for kind, each in mutators.mutation_operators
     ]
-    if order["room"] == "sql":
+    if order["room"] in ("sql", "ranks"):
         mutators.mutation_operators.append((libcst.FormattedStringText, _other_sql))  # type: ignore[attr-defined]
     Path("mutants").mkdir(exist_ok=True)
     with tool.CatchOutput():

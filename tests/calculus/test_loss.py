@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from flexdp.calculus.loss import alpha_before
+from flexdp.calculus.loss import alpha_before, buckets_beyond
 
 
 @pytest.mark.parametrize(("drop", "buckets"), [(1, 1), (1, 3), (2, 2), (3, 2), (2, 3)])
@@ -30,3 +30,12 @@ def test_what_a_release_certifies_afterwards_is_never_more(drop: int, buckets: i
     total = drop * buckets
     for left in range(max(0, records - total), records + 1):
         assert Fraction(total, left + total) <= alpha_before(drop, buckets, records)
+
+
+@pytest.mark.parametrize("first", [-3, 0, 7])
+def test_the_buckets_beyond_one_are_those_that_can_be_counted_there(first: int) -> None:
+    every = range(first, first + 5)
+    for index in every:
+        assert buckets_beyond(first, 5, index, above=True) == sum(other > index for other in every)
+        assert buckets_beyond(first, 5, index, above=False) == sum(other < index for other in every)
+    assert buckets_beyond(first, None, first, above=True) is None
