@@ -192,7 +192,7 @@ def _rewritten(source: str) -> str:
     lines = source.splitlines()
     after: dict[int, list[str]] = {}
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and _called(node).endswith("Error"):
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and _called(node).endswith("Error")):
             for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                 _mark(lines, number, "no mutate")
         elif isinstance(node, ast.FunctionDef) and node.name == "__repr__":

@@ -247,6 +247,7 @@ def test_bad_laplace_parameters() -> None:
 def test_usefulness_is_flexible_accuracy() -> None:
     plain = useful_accuracy(beta="0.1", gamma="0.05")
     assert (plain.alpha, plain.beta, plain.gamma) == (0, 0.1, 0.05)
+    assert useful_accuracy(beta="0.1", gamma="0.05", psi=1).distortion == MOVE != plain.distortion
     rotated = useful_accuracy(beta="0.1", gamma="0.05", psi="1.5")
     assert (rotated.alpha, rotated.distortion) == (1.5, MOVE)
     assert "moving every value by at most 1.5, to within 0.1, except with probability 0.05" in str(rotated)

@@ -225,3 +225,9 @@ def test_the_relations_that_have_no_sum_are_named() -> None:
     with pytest.raises(InputError) as refused:
         total([Privacy(epsilon=1, delta=0, neighbours=each) for each in (units, rows, units)])
     assert f"{units} and {rows} have no sum" in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", [5, (ONE_RECORD,), (ONE_RECORD,) * 3, None])
+def test_a_relation_is_a_pair(wrong: object) -> None:
+    with pytest.raises(InputError, match="relation "):
+        pre_process(Privacy(epsilon=1, delta=0), relation=wrong)
