@@ -88,7 +88,7 @@ ROOMS = {
 # Decorators that the tool would leave alone together with their functions: they are applied after the function instead.
 _MOVED = {"property", "cached_property", "lru_cache", "cache", "functools.cache", "contextmanager"}
 # Functions whose first argument is the name of a parameter, for an error's text.
-_NAMING = {"P", "choice", "flag", "function", "instance", "integer", "path_text", "text"}
+_NAMING = {"P", "choice", "exact", "flag", "function", "instance", "integer", "path_text", "text"}
 # Tests of engines run on DuckDB alone, which needs no server.
 _ENGINES = "not browser and (not engines or duckdb) and not spark and not postgres and not mariadb and not clickhouse"
 _READ = ("tests", "docs", "examples")  # folders that tests read
@@ -342,6 +342,7 @@ def _other_arguments(node: Any) -> Iterator[Any]:
 
     called = getattr(node.func, "value", None)
     kept = list(node.args[:1]) if called in _NAMING else []
+    kept += list(node.args[-1:]) if called in ("function", "instance") else []
     kept += [each for each in node.args if called == "zip" and each.keyword and each.keyword.value == "strict"]
     _UNTOUCHED.update({id(each.value): each.value for each in kept})
     for mutant in operator_arg_removal(node):
