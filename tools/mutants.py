@@ -105,6 +105,7 @@ def main() -> int:
         "--retry", action="store_true", help="run only survivors of the last time that are not explained"
     )
     parser.add_argument("--resume", action="store_true", help="run also what an interrupted run had not come to")
+    parser.add_argument("--only", help="of the room's tests, those with such names, as pytest's -k takes them")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
@@ -114,6 +115,7 @@ def main() -> int:
         work = WORK / name
         _prepare(modules, work, keep=options.retry or options.resume)
         order = {"room": name, "modules": modules, "jobs": options.jobs, "sample": options.sample}
+        order["tests"] = f"({_ENGINES}) and ({options.only})" if options.only else _ENGINES
         order["new"] = options.resume or not options.retry
         sys.stderr.write(f"{name}: {len(modules)} modules\n")
         code = subprocess.run(
@@ -148,7 +150,7 @@ def _chosen(paths: list[str]) -> dict[str, list[str]]:
 
 
 def _is_within(module: str, room: str, place: str) -> bool:
-    return place == room or module == place or module.startswith(f"{place}/")
+    return place == room if place in ROOMS else module == place or module.startswith(f"{place}/")
 
 
 def _prepare(modules: list[str], work: Path, *, keep: bool) -> None:
@@ -177,9 +179,9 @@ def _prepare(modules: list[str], work: Path, *, keep: bool) -> None:
 def _found(work: Path) -> list[dict[str, Any]]:
     """Return the mutants of the last run of a room with what became of them, also if it was interrupted."""
     results, fates = work / "result.json", work / "mutants" / "fates.jsonl"
-    if not results.exists() or not fates.exists():
+    if not results.exists():
         return []
-    ended = dict(json.loads(line) for line in fates.read_text().splitlines())
+    ended = dict(json.loads(line) for line in fates.read_text().splitlines()) if fates.exists() else {}
     return [each | {"fate": ended.get(each["name"], each["fate"])} for each in json.loads(results.read_text())]
 
 
@@ -245,7 +247,7 @@ def _inside(order: dict[str, Any]) -> int:
     room = ROOMS[order["room"]]
     without = [option for each in room.without for option in ("--deselect", f"tests/{each}")]
     tests = [str(path) for pattern in room.tests for path in sorted(Path("tests").glob(pattern))]
-    options = ["-p", PLUGIN, "-p", "no:cacheprovider", "--rootdir=.", "--tb=native", "-k", _ENGINES]
+    options = ["-p", PLUGIN, "-p", "no:cacheprovider", "--rootdir=.", "--tb=native", "-k", order["tests"]]
     command = [sys.executable, "-m", "pytest", *options, *without, *tests]
     tell = os.dup(2)
     environment = os.environ | {"PYTHONPATH": "src:.", "MUTANTS_TELL": str(tell)}
