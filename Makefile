@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz clean
+.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
@@ -12,6 +12,7 @@ help:
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make verify   prove the privacy of every documented configuration, and attack it: the deep form of the privacy tests"
 	@echo "make fuzz     search for inputs that break something, a minute for each target (FUZZ_SECONDS=600, FUZZ=documents)"
+	@echo "make mutants  change the code of the rooms that privacy and truth rest on, one thing at a time, and see whether a test fails (MUTANTS=\"noise --sample 20\" chooses)"
 	@echo "make floors   run fast tests, and those of engines but Spark, with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make bench-panel  accuracy beside other libraries, in an environment of its own (PANEL=\"--help\" for options)"
@@ -52,6 +53,15 @@ fuzz: .venv/fuzz
 
 .venv/fuzz: .venv/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
+	touch $@
+
+# Exit code 1 if a mutant survives that tools/mutants.toml does not explain. MUTANTS="--help" for options.
+mutants: .venv-mutants/ready
+	.venv-mutants/bin/python tools/mutants.py $(MUTANTS)
+
+.venv-mutants/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]" mutmut
 	touch $@
 
 TESTS ?= tests
@@ -159,4 +169,4 @@ docs: .venv-docs/ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-floors .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors .venv-mutants .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

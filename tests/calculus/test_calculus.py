@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -247,6 +248,7 @@ def test_bad_laplace_parameters() -> None:
 def test_usefulness_is_flexible_accuracy() -> None:
     plain = useful_accuracy(beta="0.1", gamma="0.05")
     assert (plain.alpha, plain.beta, plain.gamma) == (0, 0.1, 0.05)
+    assert useful_accuracy(beta="0.1", gamma="0.05", psi=1).distortion == MOVE != plain.distortion
     rotated = useful_accuracy(beta="0.1", gamma="0.05", psi="1.5")
     assert (rotated.alpha, rotated.distortion) == (1.5, MOVE)
     assert "moving every value by at most 1.5, to within 0.1, except with probability 0.05" in str(rotated)
@@ -286,3 +288,26 @@ def test_guarantees_read_aloud() -> None:
         "Exact after leaving out at most 2% of the records, to within 2.5, except with probability 0.01."
     )
     assert str(Privacy(epsilon=1, delta=0)).endswith("at most 73.2% sure afterwards.")
+
+
+def test_errors_that_are_relative_and_errors_that_are_not_have_no_sum() -> None:
+    """A relative error after one that is not, or before a step that does not scale, has no bound at any β."""
+
+    def step(bound: Callable[[float], float], **flags: bool) -> ErrorSensitivity:
+        return ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=M, **flags)
+
+    exact, shifted, tiny = step(lambda b: b), step(lambda b: b + 5), step(lambda b: b + 0.5)
+    scaled, fraction = step(lambda b: b, scales=True), step(lambda b: b + 0.05, scales=True, relative=True)
+    for first, second, bounded in (
+        (exact, fraction, True),
+        (scaled, fraction, True),
+        (shifted, fraction, False),
+        (tiny, fraction, False),
+        (fraction, scaled, True),
+        (fraction, exact, False),
+        (fraction, fraction, True),
+    ):
+        found = compose_error(first, second, sigma=identity())
+        assert math.isfinite(found.bound(0.0)) is math.isfinite(found.bound(2.0)) is bounded
+        assert found.scales is (first.scales and second.scales)
+        assert found.relative is (first.relative or second.relative)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 
-from flexdp.calculus.loss import alpha_before
+from flexdp.calculus.loss import alpha_before, buckets_beyond, quantile_hull
 
 
 @pytest.mark.parametrize(("drop", "buckets"), [(1, 1), (1, 3), (2, 2), (3, 2), (2, 3)])
@@ -30,3 +31,20 @@ def test_what_a_release_certifies_afterwards_is_never_more(drop: int, buckets: i
     total = drop * buckets
     for left in range(max(0, records - total), records + 1):
         assert Fraction(total, left + total) <= alpha_before(drop, buckets, records)
+
+
+@pytest.mark.parametrize("first", [-3, 0, 7])
+def test_the_buckets_beyond_one_are_those_that_can_be_counted_there(first: int) -> None:
+    every = range(first, first + 5)
+    for index in every:
+        assert buckets_beyond(first, 5, index, above=True) == sum(other > index for other in every)
+        assert buckets_beyond(first, 5, index, above=False) == sum(other < index for other in every)
+    assert buckets_beyond(first, None, first, above=True) is None
+
+
+def test_counts_that_add_up_beyond_64_bits_bound_a_quantile_as_small_ones_do() -> None:
+    places = np.arange(4)
+    for level in (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)):
+        small, large = (np.array([each] * 4, dtype=np.int64) for each in (2**40, 2**62))
+        found = quantile_hull(places, large, level, buckets=4, drop=27)
+        assert found == quantile_hull(places, small, level, buckets=4, drop=27)

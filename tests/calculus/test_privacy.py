@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from flexdp import InputError, Privacy
 from flexdp.calculus import divide, of_each_bucket, of_each_member, of_group, of_unit, split, total
 from flexdp.calculus.powers import gamma_share
+from flexdp.calculus.privacy import of_each_release, post_process, pre_process
 from flexdp.guarantees import ONE_RECORD, AddRemove, AnswersWithin, Condition, Neighbours, OwnNeighbours, Replace
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bucket
@@ -186,3 +187,47 @@ def test_shares_of_a_loss_never_add_up_to_more(gamma: str) -> None:
     for many in (2, 3, 7):
         share = gamma_share(Fraction(gamma), many)
         assert 0 < share * many <= Fraction(gamma) and share * many > Fraction(gamma) * (1 - Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("releases", [1, 2, 7])
+def test_equal_parts_of_a_budget_add_up_to_it(releases: int) -> None:
+    whole = Privacy(epsilon="1/3", delta="1e-6", delta_real="9e-7")
+    part = of_each_release(whole, releases)
+    assert part.delta_real is None and part.neighbours == whole.neighbours
+    again = total([part] * releases)
+    assert (again.epsilon, again.delta) == (whole.epsilon, whole.delta)
+
+
+def test_a_condition_is_never_lost() -> None:
+    """A guarantee that holds of some tables only must not become one of all tables by being processed further."""
+    condition = Condition(records_at_least=100)
+    private = Privacy(epsilon=1, delta="1e-6", delta_real="5e-7", given=condition)
+    derived = [
+        post_process(private),
+        pre_process(private, relation=(ONE_RECORD, ONE_RECORD), keeps_condition=True),
+        of_unit(private, 2, unit="pid"),
+        of_each_bucket(private, 1),
+        of_each_bucket(private, 2),
+        of_group(private, 2),
+        of_each_member(private, 2),
+        of_each_release(private, 2),
+        *split(private, [1, 2]),
+        *divide(private, buckets=2, certify="0.1"),
+        total([private, Privacy(epsilon=1, delta=0)]),
+    ]
+    assert [each.given for each in derived if each is not None] == [condition] * 13
+    with pytest.raises(InputError, match="keeps_condition must be True"):
+        pre_process(private, relation=(ONE_RECORD, ONE_RECORD))
+
+
+def test_the_relations_that_have_no_sum_are_named() -> None:
+    units, rows = AddRemove("pid", 2), OwnNeighbours("change one row")
+    with pytest.raises(InputError) as refused:
+        total([Privacy(epsilon=1, delta=0, neighbours=each) for each in (units, rows, units)])
+    assert f"{units} and {rows} have no sum" in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", [5, (ONE_RECORD,), (ONE_RECORD,) * 3, None])
+def test_a_relation_is_a_pair(wrong: object) -> None:
+    with pytest.raises(InputError, match="relation "):
+        pre_process(Privacy(epsilon=1, delta=0), relation=wrong)

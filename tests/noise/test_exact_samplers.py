@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
+import random
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -17,8 +19,8 @@ import pytest
 from flexdp import CertificateError, InputError
 from flexdp.noise import exponential as exponential_module
 from flexdp.noise.bits import Bits
-from flexdp.noise.exponential import LARGEST_DECAY, Decay, decay, prove_decay
-from flexdp.noise.geometric import bernoulli_exp, geometric, two_sided_geometric
+from flexdp.noise.exponential import LARGEST_DECAY, Decay, check_depth, decay, prove_decay
+from flexdp.noise.geometric import bernoulli_exp, bernoulli_exp_of, geometric, two_sided_geometric
 
 geometric_module = importlib.import_module("flexdp.noise.geometric")  # the room exports a function of that name
 
@@ -234,6 +236,81 @@ def test_control_the_certificate_rejects_every_fault() -> None:
     assert not _evidence(weights, table, sensitivity=3)
     with pytest.raises(InputError):
         prove_decay([], epsilon=1, sensitivity=1, growth=(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("weights", "fails"),
+    [
+        ([4, 2, 1], []),  # each exactly twice the next
+        ([2, 3], ["flattest"]),
+        ([5, 2], ["steepest"]),
+        ([0, 0], ["last_weight"]),
+        ([7], []),  # all losses alike
+    ],
+)
+def test_each_inequality_of_a_decay_is_needed(weights: list[int], fails: list[str]) -> None:
+    """At ε = 1.4 and M = 1 a growth of 2 is below e^(ε/2)."""
+    evidence = prove_decay(weights, epsilon="1.4", sensitivity=1, growth=(2, 1))
+    failing = {
+        "steepest": evidence.steepest > 0,
+        "flattest": evidence.flattest < 0,
+        "last_weight": evidence.last_weight <= 0,
+    }
+    assert [name for name, failed in failing.items() if failed] == fails
+    assert evidence.growth_below_exp and evidence.holds is not bool(fails)
+    assert (evidence.epsilon, evidence.sensitivity, evidence.entries) == (Fraction(7, 5), 1, len(weights))
+    assert (evidence.first_weight, evidence.last_weight) == (weights[0], weights[-1])
+    assert len(weights) > 1 or evidence.steepest == evidence.flattest == 0
+
+
+def test_the_evidence_of_a_decay_names_the_growth_that_it_proves() -> None:
+    """The bound in the sentence is e^(ε/2M): the number under ε is twice the sensitivity."""
+    for sensitivity in (1, 3):
+        evidence = Decay(1, sensitivity, depth=2).certify()
+        sentence = str(evidence)
+        assert f"e^(ε/{2 * sensitivity})" in sentence and sentence.endswith("≥ 0).")
+        assert f"{evidence.entries} integer weights" in sentence and evidence.entries == 3
+
+
+def test_the_number_of_weights_may_be_chosen() -> None:
+    assert (Decay(1, depth=5).depth, len(Decay(1, depth=5).weights)) == (5, 6)
+    assert Decay(1, depth=5).weight(5) == Decay(1, depth=5).weight(6) == 2**64
+    assert decay(Fraction(1), 1, 5).depth == 5
+    assert Decay(1).sensitivity == decay(Fraction(1)).sensitivity == 1
+    check_depth(LARGEST_DECAY)
+    with pytest.raises(InputError, match="epsilon is too small"):
+        check_depth(LARGEST_DECAY + 1)
+    for wrong in ([], [1, 2.0], [True, 1]):
+        with pytest.raises(InputError, match="weights must be"):
+            prove_decay(wrong, epsilon=1, sensitivity=1, growth=(1, 1))
+
+
+def test_no_digit_of_a_long_fraction_is_lost() -> None:
+    """A draw of 2^61 − 1 is not below 2^61 − 1, and below the double that is nearest to it."""
+    ones = Bits(lambda size: b"\xff" * size)
+    assert bernoulli_exp(Fraction(2**61 - 1, 2**61), ones)
+    assert bernoulli_exp_of(2 * (2**61 - 1), 2**62, ones)
+
+
+def test_draws_from_whole_bytes_have_the_mean_of_the_law() -> None:
+    """Seeded, so never a chance result: 4000 draws at rate 1 have a mean of 1/(e − 1) to within 5 standard errors."""
+    bits = Bits(random.Random(1).randbytes)
+    drawn = [geometric(Fraction(1), bits) for _ in range(4000)]
+    r = math.exp(-1)
+    assert abs(sum(drawn) / 4000 - r / (1 - r)) < 5 * math.sqrt(r) / (1 - r) / math.sqrt(4000)
+    assert max(drawn) > 3
+
+
+def test_as_many_draws_are_accepted_as_the_part_says() -> None:
+    for part in range(7):
+        draws = [Bits(lambda size, value=value: bytes([value << 5]) * size) for value in range(6)]  # type: ignore[misc]
+        assert sum(bits.accept(part, 6) for bits in draws) == part
+
+
+def test_there_is_no_choice_among_nothing() -> None:
+    for nothing in ([], [0], [0, 0]):
+        with pytest.raises(InputError, match="limit must be at least 1"):
+            Bits().choose(nothing)
 
 
 def test_a_table_that_fails_its_proof_is_never_used(monkeypatch: pytest.MonkeyPatch) -> None:

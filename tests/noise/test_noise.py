@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from flexdp import CertificateError, InputError
+from flexdp import CertificateError, InputError, UnavailableError
 from flexdp.noise import LARGEST_REACH, DropNoise, prove, smallest_reach
 from flexdp.noise import table as noise_module
-from flexdp.noise.sampler import Sampler
+from flexdp.noise.sampler import Sampler, fresh_salt, system_bytes
 
 TABLE = {  # the reach for (ε, δ), from the closed form
     ".01": (1714, 1705, 3086, 4468),
@@ -472,9 +472,122 @@ def test_noises_differ_where_either_parameter_does() -> None:
     noise = DropNoise(1, "1e-6")
     assert noise == DropNoise("1", 1e-6)
     assert noise != DropNoise(1, "1e-7") and noise != DropNoise(2, "1e-6") and noise != "noise"
+    assert len({noise, DropNoise("1", 1e-6)}) == 1 and hash(noise) != hash(DropNoise(1, "1e-7"))
 
 
 def test_the_reach_is_found_without_the_table_up_to_a_limit_that_counts() -> None:
     for epsilon, delta in SMALL:
         q = DropNoise(epsilon, delta).q
         assert [smallest_reach(epsilon, delta, at_most=most) for most in (q - 1, q, q + 1)] == [None, q, q]
+        growth = noise_module._Growth(Fraction(epsilon), Fraction(delta), 128)
+        assert growth.smallest_reach(q) == q and growth.smallest_reach((q - 1) // 2 * 2) is None  # the limit is even
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), SMALL)
+def test_no_smaller_first_weight_attains_the_total(epsilon: str, delta: str) -> None:
+    noise = DropNoise(epsilon, delta)
+    evidence = noise.certify()
+
+    def attained(start: int) -> int:
+        side = [start]
+        while len(side) < -(-noise.q // 2):
+            side.append(evidence.growth_numerator * side[-1] // evidence.growth_denominator)
+        return 2 * sum(side) - (side[-1] if noise.q % 2 else 0)
+
+    assert attained(evidence.first_weight) >= 1 << noise.bits > attained(evidence.first_weight - 1)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(1, Fraction(3, 2**64)), ("1/2", Fraction(2, 2**64)), ("3/10", Fraction(9, 2**64)), ("1/2", Fraction(1, 2**62))],
+)
+def test_what_is_cut_from_the_centre_leaves_no_dip(epsilon: Any, delta: Any) -> None:
+    """With a first weight of a few units so much is cut that three weights share the rest, the centre first."""
+    growth = noise_module._Growth(Fraction(epsilon), Fraction(delta), 64)
+    q = growth.smallest_reach()
+    assert q is not None
+    weights = growth.weights(q)
+    assert sum(weights) == 2**64
+    left, right = weights[: q // 2 + 1], weights[: -(q // 2) - 2 : -1]
+    assert list(left) == sorted(left) and list(right) == sorted(right)  # both up to the centre
+    assert all(abs(one - other) <= 1 for one, other in zip(left, right, strict=True))
+    for weight, following in pairwise(weights[: q // 2 - 1]):  # no more than three are cut
+        assert following == growth.growth * weight >> growth.precision
+
+
+def test_the_evidence_is_about_the_table_that_was_given() -> None:
+    evidence = prove([1, 2, 1], bits=2, epsilon="0.7", delta="1/4", growth=(2, 1))
+    assert (evidence.epsilon, evidence.delta) == (Fraction(7, 10), Fraction(1, 4))
+    assert (evidence.q, evidence.bits, evidence.total, evidence.first_weight, evidence.weight_limit) == (3, 2, 4, 1, 1)
+    assert evidence.growth_below_exp_epsilon and evidence.holds
+    assert str(evidence).split(";")[0] == "3 integer weights sum to 2^2"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "parameter"),
+    [
+        ({"weights": []}, "weights"),
+        ({"weights": [1, 2.0, 1]}, "weights"),
+        ({"weights": [1, True, 1]}, "weights"),
+        ({"growth": (2, 1, 1)}, "growth"),
+        ({"growth": (2, "x")}, "growth"),
+        ({"growth": 2}, "growth"),
+        ({"bits": 4097}, "bits"),
+        ({"bits": 0}, "bits"),
+    ],
+)
+def test_a_proof_of_something_else_is_refused(wrong: dict[str, Any], parameter: str) -> None:
+    right: dict[str, Any] = {"weights": [1, 2, 1], "bits": 2, "epsilon": 1, "delta": "1/4", "growth": (2, 1)}
+    with pytest.raises(InputError, match=f"^{parameter} "):
+        prove(**{**right, **wrong})
+    assert prove([1], bits=4096, epsilon=1, delta="1/4", growth=(2, 1)).bits == 4096
+
+
+def test_nothing_to_thin_and_nothing_to_draw() -> None:
+    noise = DropNoise(1, "1e-6")
+    assert noise.sample(3).dtype == np.int64
+    assert noise.sample(0).tolist() == [] and noise.thin(np.array([], dtype=np.int64)).tolist() == []
+    assert noise.thin(np.array([0, 10**6], dtype=np.uint32))[1] >= 10**6 - noise.max_drop
+    with pytest.raises(InputError, match="size must be"):
+        noise.sample(2**40 + 1)
+    for wrong in (object(), "3", np.array([[1]]), np.array([1.0])):
+        with pytest.raises(InputError, match="counts must be a flat array of integers"):
+            noise.thin(wrong)
+
+
+def test_the_smallest_epsilon_has_a_table_and_no_smaller_one_has() -> None:
+    """At half the probability for a weight of one, q = 3: 1/4, 1/2, 1/4 without any growth worth the name."""
+    least = noise_module.SMALLEST_EPSILON
+    assert smallest_reach(least, "0.4") == DropNoise(least, "0.4").q == 3
+    assert smallest_reach(least / 2, "0.4") is None
+    with pytest.raises(InputError, match="epsilon must be at least"):
+        DropNoise(least / 2, "0.4")
+
+
+@pytest.mark.parametrize("fault", ["refused", "missing", "short", "long"])
+def test_no_draw_without_all_of_its_random_bytes(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def generator(size: int) -> bytes:
+        if fault in ("refused", "missing"):
+            raise OSError if fault == "refused" else NotImplementedError
+        return b"\0" * (size - 1 if fault == "short" else size + 1)
+
+    assert len(bytes.fromhex(fresh_salt())) == 16
+    monkeypatch.setattr("os.urandom", generator)
+    for size in range(1, 9):
+        with pytest.raises(UnavailableError):
+            system_bytes(size)
+    for draw in (lambda: DropNoise(1, "1e-6").sample(3), fresh_salt):
+        with pytest.raises(UnavailableError, match="the operating system's generator failed"):
+            draw()
+
+
+def test_a_total_that_is_attained_exactly_needs_no_longer_table() -> None:
+    assert DropNoise(1, "1/2").weights == (2**63, 2**63)
+    attained = 0
+    for epsilon in (Fraction(3, 10), Fraction(9, 10), Fraction(3)):
+        growth = noise_module._Growth(epsilon, Fraction(1, 4), 128)
+        first = (growth.total << growth.precision) // ((2 << growth.precision) + growth.growth) + 1
+        attained += 2 * first + (growth.growth * first >> growth.precision) == growth.total
+        assert smallest_reach(epsilon, Fraction(first, 2**128)) == 3
+        assert smallest_reach(epsilon, Fraction(first - 1, 2**128)) == 4
+    assert attained == 3

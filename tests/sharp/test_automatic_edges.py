@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexdp.noise import DropNoise
+from flexdp.noise import DropNoise, smallest_reach
 from flexdp.sharp.edges import edges_of
 from flexdp.sharp.profile import RECORD, Leaf, Profile
 from flexdp.sharp.ranks import Span
 from flexdp.sharp.scale import INTEGERS, NUMBERS
-from flexdp.sharp.shares import shares
+from flexdp.sharp.shares import COUNT_SHARE, LEAST_FOR_BARS, shares, smallest_level
 from flexdp.sharp.steps import CalendarStep, calendar_steps, decimal_steps
 
 DELTA = Fraction(1, 10**6)
@@ -209,3 +209,22 @@ def test_many_records_far_away_are_kept() -> None:
     rules: dict[str, Any] = {"reach": 40, "most": 40, "thin": Fraction(100), "steps": decimal_steps(INTEGERS)}
     leaves, counts = _far_leaves([0, 0, 400, 0, 0, 0])
     assert edges_of(leaves, counts, **rules)[0] < -(10**36)
+
+
+# ---------------------------------------------------------------- how the budget is divided
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "7/2"])
+def test_all_of_the_budget_is_spent_and_no_level_gets_less_than_is_said(epsilon: str) -> None:
+    loss = Fraction(epsilon)
+    for records in (1, 40, 1000, 1697, 1698, 3395, 31_000, 10**5, 10**7):
+        found = shares(records, loss, DELTA)
+        assert found is not None
+        counted = COUNT_SHARE * loss
+        assert counted + (found.levels + 1) * found.per_level + found.leaves + found.bars == loss
+        assert found.leaves == (found.levels + 1) * found.per_level / 3
+        assert smallest_level(loss) <= found.per_level and LEAST_FOR_BARS * loss <= found.bars
+        assert found.reach == smallest_reach(loss * (1 - found.share), DELTA)
+    assert smallest_level(loss) == found.per_level  # of the largest table
+    assert shares(40, loss, DELTA, reach_of=lambda part: int(part * 1000)).reach == 600
+    assert shares(40, loss, DELTA, reach_of=lambda _part: None) is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+from collections import Counter
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
@@ -17,10 +19,15 @@ from flexdp.noise.exponential import LARGEST_DECAY
 from flexdp.sharp.answers import Answered, ask, deepest_table
 from flexdp.sharp.automatic import automatic_buckets
 from flexdp.sharp.column import Column
+from flexdp.sharp.goal import Goal
 from flexdp.sharp.mean import ask_mean
+from flexdp.sharp.prior import Listed
 from flexdp.sharp.program import Ran, run
+from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Reply, Request, Span
+from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
+from flexdp.sharp.tails import Climb, Deep, answer_tails
 
 ONE = Fraction(1)
 FIVE = ["0", "1/100", "1/2", "99/100", "1"]
@@ -211,3 +218,59 @@ def test_no_release_can_choose_its_bits() -> None:
         for node in ast.walk(code):
             if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Bits":
                 assert not node.args and not node.keywords, path.name
+
+
+# ---------------------------------------------------------------- tails: budgets, targets and the account
+
+
+def climb(side: int, level: Fraction, seen: int, epsilon: Fraction = Fraction(1, 2)) -> Climb:
+    return Climb(INTEGERS, 50, side, level, epsilon, seen, Fraction(1), RULES, Span(None, None))
+
+
+@pytest.mark.parametrize(("side", "level"), [(1, Fraction(99, 100)), (-1, Fraction(1, 100)), (1, Fraction(1))])
+def test_a_climb_spends_its_budget_on_one_ladder_or_two(side: int, level: Fraction) -> None:
+    for seen in (5000, 10**6 - 1, 10**6, 10**7):
+        one = climb(side, level, seen)
+        ladder = one.coarse
+        beyond = math.floor(min(level, 1 - level) * seen)
+        assert ladder.target == RULES.target(beyond, ladder.epsilon) and ladder.side == side
+        assert ladder.rungs == RULES.rungs(INTEGERS, 50, side, Span(None, None))
+        often = Counter(ladder.rungs)  # an exceptionally round rung is there several times, and kept
+        single = [place for place, rung in enumerate(ladder.rungs) if often[rung] == 1]
+        finer = {place: one.fine(ladder, place) for place in (0, 1, 100, *single[::400])}
+        assert finer[0] is None  # there is nothing below an anchor
+        if seen < RULES.many:
+            assert ladder.epsilon == one.epsilon and not any(finer.values())
+            continue
+        assert ladder.epsilon == one.epsilon * (1 - RULES.refine_share) < one.epsilon
+        assert any(finer.values())
+        for place, found in finer.items():
+            assert found is None or place in single
+            if found is not None:
+                assert ladder.epsilon + found.epsilon == one.epsilon
+                assert (found.target, found.side, found.depth) == (ladder.target, side, ladder.depth)
+                assert found.rungs == RULES.steps(ladder.rungs[place - 1], ladder.rungs[place]) and len(found.rungs) > 1
+
+
+def test_the_two_sides_of_a_tail_cost_as_much_as_the_dearer() -> None:
+    """Records above and below an anchor are different ones; levels of one side add up."""
+    column = Column.from_values(list(range(101)))
+    prior = Listed({60: 1, 70: 2, 90: 3})
+    deep = [
+        Deep(
+            ExponentialQuantile(goal=Goal.beyond(20, side), epsilon=Fraction(1, 8), prior=prior, depth=30),
+            Fraction(1, 2) + Fraction(side, 4), side, 20,
+        )
+        for side in (1, -1)
+    ]  # fmt: skip
+    climbs = [climb(1, Fraction(99, 100), 5000), climb(1, Fraction(1), 5000), climb(-1, Fraction(0), 5000)]
+    ran = run(answer_tails(climbs, deep, 50), column, Bits(np.random.default_rng(1).bytes))
+    assert ran.spent == Fraction(1, 8) + 2 * Fraction(1, 2)
+    assert {(cost.stage, cost.part) for cost in ran.costs} == {("tails", 1), ("tails", -1)}
+    assert [cost.part for cost in ran.costs] == [1, -1, 1, 1, -1]
+    ways = [(each.level, each.way, each.epsilon, each.target) for each in ran.value]
+    assert ways[:2] == [(each.level, "exponential", Fraction(1, 8), 20) for each in deep]
+    assert ways[2:] == [(each.level, "ladder", Fraction(1, 2), each.coarse.target) for each in climbs]
+    assert all(each.value in (*prior.candidates, 50) for each in ran.value[:2])
+    refined = run(answer_tails([climb(1, Fraction(1), 10**7)], [], 50), column, Bits(np.random.default_rng(2).bytes))
+    assert refined.spent <= Fraction(1, 2) and all(cost.part == 1 for cost in refined.costs)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterable
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from flexdp import Histogram
 from flexdp.noise.bits import Bits
+from flexdp.noise.geometric import two_sided_geometric
 from flexdp.sharp.column import Column
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.exponentials import exp_minus, log_above
@@ -115,14 +118,39 @@ def test_no_records_at_all_between_public_ends() -> None:
     assert value.error(Fraction(1, 20)) is None or sum(value.sums or ()) > 0
 
 
-def test_logarithms_are_rounded_up() -> None:
-    for x in (Fraction(1), Fraction(3, 2), Fraction(80), Fraction(10**9)):
-        assert 0 <= float(log_above(x)) - math.log(x) < 2e-6
-
-
 def test_noise_of_a_scaled_count() -> None:
     law = NoisyCount(epsilon=ONE, sensitivity=5).law(0, range(-200, 201))
     assert abs(sum(law.values()) - 1) < Fraction(1, 10**15)
     pairs = [(law[z], law[z + 5]) for z in range(-100, 100)]
     assert all(max(a / b, b / a) * exp_minus(ONE) <= SLACK for a, b in pairs)
     assert len(list(multisets((0,), 2))) == 3
+
+
+def test_the_noise_of_a_draw_has_the_scale_of_its_law() -> None:
+    """The same bits, given to the noise itself at ε divided by the sensitivity, add the same number to each sum."""
+    for seed in range(20):
+        bits, again = (Bits(random.Random(seed).randbytes) for _ in range(2))
+        one, other = TwoSums(epsilon=Fraction(1, 3), cells=7).draw((1000, -5), bits)
+        assert one == 1000 + two_sided_geometric(Fraction(1, 21), again)
+        assert other == -5 + two_sided_geometric(Fraction(1, 21), again)
+        assert NoisyCount(epsilon=ONE).draw(3, bits) == 3 + two_sided_geometric(ONE, again)
+        assert NoisyCount(epsilon=ONE, sensitivity=2).draw(3, bits) == 3 + two_sided_geometric(ONE / 2, again)
+
+
+def test_the_law_of_a_count_is_centred_on_it() -> None:
+    for count in (-4, 0, 5):
+        law = NoisyCount(epsilon=ONE).law(count, range(count - 60, count + 61))
+        assert max(law, key=lambda outcome: law[outcome]) == count
+        assert abs(float(sum(law.values())) - 1) < 1e-15
+        assert law[count + 3] == law[count - 3] and math.isclose(law[count + 3] / law[count + 4], math.e)
+
+
+def test_a_logarithm_is_the_least_decimal_with_six_places_above_it() -> None:
+    assert log_above(ONE) == 0
+    for x in (Fraction(3, 2), Fraction(20), Fraction(10**30, 7)):
+        found = log_above(x)
+        assert (found * 10**6).denominator == 1
+        with localcontext() as context:
+            context.prec = 50
+            exact = (Decimal(x.numerator) / x.denominator).ln()
+            assert exact <= Decimal(found.numerator) / found.denominator < exact + Decimal("1e-6")

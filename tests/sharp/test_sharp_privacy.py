@@ -5,6 +5,7 @@ Every control plants a fault that the enumeration must find.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
@@ -98,6 +99,45 @@ def test_exponential_quantile_with_an_edge(side: int, wanted: int, depth: int | 
     assert exp_minus(ONE) < worst(law, (-3, 0, 1, 2, 4), 4, ONE) <= 1
     assert law((1, 1)) == law(()) == law((1,))  # ties at the edge are not seen
     assert worst(law, (-3, 0, 1, 2, 4), 4, ONE / 4) > SLACK  # control: it is not better than it claims by as much
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("wanted", [0, 2, 5])
+def test_the_law_with_an_edge_is_that_of_its_definition(side: int, wanted: int) -> None:
+    """Weights by definition: the loss of a candidate from its own counts, and m − k or k − m for what is missing."""
+    span = Span(2, None) if side > 0 else Span(None, 1)
+    prior = Listed({-3: 2, 0: 3, 1: 5, 2: 1, 4: 2})
+    goal = Goal.beyond(wanted, side)
+    mechanism = ExponentialQuantile(goal=goal, epsilon=ONE, prior=prior, span=span, edge=1)
+    for data in ((), (4, 4), (-3, 0, 0, 2, 4, 4, 4), (-3, -3, 0, 1, 1, 2, 2, 2, 2)):
+        inside = [x for x in data if (x >= 2 if side > 0 else x < 1)]
+        weights = {1: 5 * mechanism.table.weight(max(0, len(inside) - wanted))}
+        for candidate, mass in zip(prior.candidates, prior.weights, strict=True):
+            if candidate >= 2 if side > 0 else candidate < 1:
+                below, upto = sum(x < candidate for x in inside), sum(x <= candidate for x in inside)
+                loss = goal.loss(below, upto, goal.target(len(inside))) + max(0, wanted - len(inside))
+                weights[candidate] = mass * mechanism.table.weight(loss)
+        expected = {candidate: Fraction(weight, sum(weights.values())) for candidate, weight in weights.items()}
+        window = column(data).fetch(Request(windows=(mechanism.near,))).windows[0]
+        assert mechanism.law(window) == expected
+        bits = Bits(random.Random(3).randbytes)
+        drawn = [mechanism.draw(window, bits) for _ in range(80)]
+        likely = [candidate for candidate, chance in expected.items() if chance > Fraction(1, 10)]
+        assert set(likely) <= set(drawn) <= set(expected)
+
+
+def test_no_records_are_fewer_than_any_number_that_is_wanted() -> None:
+    for wanted in (1, 2**62, 2**63, 2**80):
+        mechanism = ExponentialQuantile(
+            goal=Goal.beyond(wanted, 1), epsilon=TWO, prior=LIST, span=Span(2, None), edge=1, depth=50
+        )
+        window = column(()).fetch(Request(windows=(mechanism.near,))).windows[0]
+        least = mechanism.table.weight(min(wanted, 50))
+        total = 5 * mechanism.table.weight(0) + 3 * least
+        assert mechanism.law(window) == {
+            1: Fraction(5 * mechanism.table.weight(0), total), 2: Fraction(least, total), 4: Fraction(2 * least, total)
+        }  # fmt: skip
+        assert mechanism.draw(window, Bits(random.Random(4).randbytes)) in (1, 2, 4)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
@@ -376,7 +416,29 @@ def test_a_window_that_ends_before_its_table_is_refused() -> None:
         mechanism.draw(short, Bits())
 
 
-@pytest.mark.parametrize("fault", ["empty", "overlap", "order", "no records", "beyond"])
+@pytest.mark.parametrize("goal", ["median", "0.9", "2 above", "1 below"])
+def test_a_window_without_its_first_or_last_values_is_refused(goal: str) -> None:
+    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=40)
+    goal_of, every = GOALS[goal], column(range(300))
+    good = every.fetch(Request(windows=(mechanism.near,))).windows[0]
+    target = goal_of.target(300)
+
+    def part(keep: slice) -> Window:
+        return replace(good, values=good.values[keep], below=good.below[keep], upto=good.upto[keep])
+
+    for cut in range(1, len(good)):
+        for shorter in (part(slice(cut, None)), part(slice(None, -cut))):
+            first, last = int(shorter.below[0]), int(shorter.upto[-1])
+            far = first == 0 or (goal_of.loss(first, first, target) >= 40 and goal_of.units * first < target)
+            far &= last == 300 or (goal_of.loss(last, last, target) >= 40 and goal_of.units * last > target)
+            if far:
+                mechanism.segments(shorter)
+            else:
+                with pytest.raises(DataError):
+                    mechanism.segments(shorter)
+
+
+@pytest.mark.parametrize("fault", ["empty", "overlap", "order", "twice", "no records", "beyond"])
 def test_a_window_with_impossible_counts_is_refused(fault: str) -> None:
     mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
     good = column((0, 1, 1, 4)).fetch(Request(windows=(mechanism.near,))).windows[0].listed()
@@ -386,6 +448,7 @@ def test_a_window_with_impossible_counts_is_refused(fault: str) -> None:
         "empty": replace(good, values=nothing, below=nothing, upto=nothing),
         "overlap": replace(good, below=good.below - np.array([0, 1, 0])),
         "order": replace(good, values=good.values[::-1]),
+        "twice": replace(good, values=good.values[[0, 1, 1]]),
         "no records": replace(good, upto=np.array([0, 3, 4])),
         "beyond": replace(good, total=3),
     }[fault]

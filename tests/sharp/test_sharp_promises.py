@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from flexdp.noise.bits import Bits
+from flexdp.noise.exponential import decay
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
@@ -35,6 +36,15 @@ def test_medians_at_epsilon_one(scale: Scale, decades: int, decimals: int, recor
     tail = rank_error(Goal.quantile(Fraction(99, 100)), OWN, prior, weight, GAMMA)
     assert tail is not None and abs(tail - 2 * bound) <= 1
     assert rank_error(Goal.quantile(Fraction(1, 2)), OWN, prior, 1, Fraction(1, 10**60)) is None
+
+
+def test_the_rank_error_is_the_least_that_the_table_proves_down_to_its_last_weight() -> None:
+    prior, goal = universal(INTEGERS), Goal.quantile(Fraction(1, 2))
+    table, weight = decay(OWN, goal.sensitivity), least_weight(INTEGERS, prior, 2)
+    for loss in (1, 7, table.depth):
+        gamma = Fraction(prior.total * table.weight(loss), weight * table.weight(0))  # attained at this loss exactly
+        assert rank_error(goal, OWN, prior, weight, gamma) == Fraction(loss, goal.units)
+    assert rank_error(goal, OWN, prior, weight, gamma - Fraction(1, 10**90)) is None
 
 
 def test_least_weights_are_least() -> None:
@@ -97,6 +107,19 @@ def test_overshoot_is_an_upper_bound_and_close() -> None:
             )
             bound = float(ladder_overshoot(epsilon, target, rungs))
             assert exact <= bound + 1e-15 and bound <= exact * 1.001 + 1e-9
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_with_much_epsilon_a_climb_ends_where_the_target_says(side: int) -> None:
+    """At ε = 200 both geometric variables are 0 but for a chance of e^−100: the first rung with at most 5 beyond."""
+    ladder = Ladder(rungs=(0, side, 2 * side, 3 * side), side=side, target=5, epsilon=Fraction(200))
+    bits = Bits(np.random.default_rng(7).bytes)
+    for beyond, place in (([90, 6, 5, 0], 2), ([5, 5, 5, 5], 0), ([90, 80, 70, 60], 3)):
+        assert {ladder.draw(beyond, bits) for _ in range(20)} == {place}
+    values = [0] * 4 + [side] * 9 + [2 * side] * 80 + [3 * side] * 5
+    reply = Column.from_values(sorted(values)).fetch(Request(cuts=ladder.cuts))
+    assert ladder.beyond(reply.total, reply.before) == [6, 6, 5, 0]  # all from the limit on are alike
+    assert ladder.limit == 5 + 1  # ⌈140/200⌉ records more than the target
 
 
 def test_overshoot_in_simulation() -> None:

@@ -27,7 +27,6 @@ from fractions import Fraction
 from flexdp.noise.bits import Bits
 from flexdp.noise.geometric import bernoulli_exp_of, geometric
 from flexdp.sharp.exponentials import exp_minus
-from flexdp.sharp.ranks import Ranks, Reply, Request
 
 __all__ = ["Ladder"]
 
@@ -73,24 +72,6 @@ class Ladder:
         limit = self.limit
         beyond = [total - count for count in before] if self.side > 0 else before
         return [count if count < limit else limit for count in beyond]
-
-    def sample(self, ranks: Ranks, bits: Bits) -> int:
-        """Count the records of a column beyond each rung and draw.
-
-        Parameters
-        ----------
-        ranks : Ranks
-            The private column.
-        bits : Bits
-            The source of randomness.
-
-        Returns
-        -------
-        int
-            The place of the chosen rung.
-        """
-        reply: Reply = ranks.fetch(Request(cuts=self.cuts, enough=self.limit))
-        return self.draw(self.beyond(reply.total, reply.before), bits)
 
     def draw(self, beyond: Sequence[int], bits: Bits) -> int:
         """Climb.
@@ -139,8 +120,7 @@ class Ladder:
             for place, gap in enumerate(gaps):
                 stop = r ** max(0, gap + shift)
                 law[place] += alive * stop
-                alive *= 1 - stop
-            law[len(gaps) - 1] += alive
+                alive *= 1 - stop  # 0 after a rung that is certain to stop the climb, and there is one
         # For larger shifts t the chance to stop is a·y, y = r^t, a = r^gap; all is a polynomial in y, summed exactly.
         alive_at = [Fraction(0), 1 - r]  # coefficients of y^0, y^1, …
         for place, gap in enumerate(gaps):

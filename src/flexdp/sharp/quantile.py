@@ -298,8 +298,7 @@ class ExponentialQuantile:
         """
         target, units, depth = self.goal.target(window.total), self.goal.units, self.table.depth
         if not len(window):
-            within = target + depth >= 0 and target - depth <= units * window.total
-            if window.total and within:
+            if window.total:  # the target is one of their ranks, or an end of them
                 raise DataError
             return
         first, last = int(window.below[0]), int(window.upto[-1])
