@@ -1,9 +1,9 @@
 """Keys that nobody knows: counts, the keys that occur, the commonest and the ten commonest, from each library.
 
-Where a library publishes counts of unknown keys, everything is read off one such release with all of (ε, δ). Where it can
-select instead (noisy maximum, top k, permute-and-flip, partition selection alone) that is used for the one statistic,
-with all of ε. Selection among a public list is tried with the list of exactly the keys that occur, and with one up to
-1000 times as long.
+Where a library publishes counts of unknown keys, everything is read off one such release with all of (ε, δ). Where it
+can select instead (noisy maximum, top k, permute-and-flip, partition selection alone) that is used for the one
+statistic, with all of ε. Selection among a public list is tried with the list of exactly the keys that occur, and with
+one up to 1000 times as long.
 """
 
 from __future__ import annotations

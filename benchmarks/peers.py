@@ -3,9 +3,9 @@
     make bench-peers [PEERS="--quick"] [PEERS="--minutes 60"] [PEERS="--panels speed"]
 
 Accuracy comes in blocks: one table, number of records and ε, in which every method answers every statistic, as often as
-``--draws`` says or until half a second of processor time is spent on one method and statistic, at least three times. Finished
-blocks are kept in a journal, so that an interrupted run can resume; ε = 1 and 10^4 records come first. At the end, and
-every time the run is stopped in order, docs/peers.json and docs/peers.md are written from the journal.
+``--draws`` says or until half a second of processor time is spent on one method and statistic, at least three times.
+Finished blocks are kept in a journal, so that an interrupted run can resume; ε = 1 and 10^4 records come first. At the
+end, also after ``--minutes``, docs/peers.json and docs/peers.md are written from the journal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ from panel_peers import OURS, TIE, clearly, verdict
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
-PACKAGES = "flexdp opendp diffprivlib python-dp pipeline-dp dp-accounting POT numpy scipy scikit-learn duckdb polars pyarrow numba"
+PACKAGES = (
+    "flexdp", "opendp", "diffprivlib", "python-dp", "pipeline-dp", "dp-accounting", "POT", "numpy", "scipy",
+    "scikit-learn", "duckdb", "polars", "pyarrow", "numba",
+)  # fmt: skip
 SIZES = (10**4, 10**3, 10**5, 10**6)
 EPSILONS = ("1", "0.1", "3", "0.3")
 ENOUGH, LEAST = 0.5, 3  # seconds of processor time for one method and statistic in a block; answers at least
@@ -63,7 +66,7 @@ class Journal:
 
 def versions() -> dict[str, str]:
     found = {}
-    for name in PACKAGES.split():
+    for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -104,7 +107,7 @@ def measure(block: Block, draws: int, peers: set[str] | None) -> dict[str, dict[
         task = _peer_keys.KeyTask(_peer_tables.keys(table, size))
         for method, answer in _peer_keys.answers(task, float(epsilon), peers):
             for by_statistic in repeated(answer, draws):
-                if not any([note(statistic, method, measures) for statistic, measures in by_statistic.items()]):
+                if not sum(note(statistic, method, measures) for statistic, measures in by_statistic.items()):
                     break
     return found
 
@@ -147,7 +150,8 @@ def compile_cell(block: Block, statistic: str, methods: dict[str, Any]) -> dict[
         if method.split(",")[0] != OURS and mine and not declined and first:
             outcome = verdict(float(np.median(mine)), float(np.median(first)))
             row["flexdp"] = ("wins", "ties", "loses")[outcome]
-            row["clearly"] = bool(outcome != 1 and clearly(mine, first))
+            if outcome != 1 and clearly(mine, first):
+                row["flexdp"] = "clearly " + row["flexdp"]
         rows[method] = row
     return {
         "panel": panel, "table": table, "records": size, "epsilon": epsilon, "statistic": statistic,
@@ -188,7 +192,7 @@ def write(found: dict[str, Any]) -> None:
     head = {key: value for key, value in found.items() if key not in ("accuracy", "speed")}
     lines = [json.dumps(head, indent=1, ensure_ascii=False)[:-2]]
     for name in ("accuracy", "speed"):
-        cells = ",\n".join(json.dumps(cell, ensure_ascii=False) for cell in found[name])
+        cells = ",\n".join(json.dumps(cell, ensure_ascii=False, separators=(",", ":")) for cell in found[name])
         lines.append(f',\n "{name}": [\n{cells}\n ]')
     text = "".join(lines) + "\n}\n"
     (DOCS / "peers.json").write_text(text, encoding="utf-8")
@@ -230,7 +234,7 @@ def main() -> None:
         for name, case in _peer_speed.CASES.items():
             block = ("speed", name, "quick" if given.quick else "whole")
             if block not in journal.found and not late():
-                journal.add(block, found=case(given.quick))
+                journal.add(block, found=[{"room": name, **row} for row in case(given.quick)])
                 say(block)
     for block in planned:
         if block not in journal.found and not late():

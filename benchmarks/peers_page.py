@@ -35,18 +35,20 @@ REASONS = {
         "`post_aggregation_thresholding`. If no count may exceed the truth: flexdp.",
     ),
     "support": (
-        "partition selection that spends all of (ε, δ) on the list alone publishes a key of 14/ε records about as often as flexdp does, "
-        "and one of somewhat fewer more often; a threshold on noisy counts behaves alike.",
-        "the list alone, as long as possible: `select_partitions` of PipelineDP or PyDP with truncated geometric selection.",
+        "partition selection that spends all of (ε, δ) on the list alone is the best possible for that list; truncated geometric "
+        "selection publishes each key as often as (ε, δ) allows at all.",
+        "the list alone, without counts: PyDP's or PipelineDP's truncated geometric selection.",
     ),
     "top10": (
-        "selection compares the exact counts with noise of scale 10/ε, or takes them from counts with noise of scale 1/ε; flexdp's loss "
-        "is spread over 0 to 27/ε, which is wider.",
-        "ten keys from a long public list at small counts: OpenDP's `make_noisy_top_k`; of unknown keys: OpenDP's threshold.",
+        "where the list of keys is public, no threshold is needed: keys of fewer than about 14/ε records, which flexdp mostly leaves out, "
+        "can still be found.",
+        "keys that are public and rare: diffprivlib's `histogram` or OpenDP's counts by category. flexdp does the same with `groups=` and "
+        '`ask=["count"]`.',
     ),
     "mode": (
-        "a noisy maximum over a public list needs neither δ nor counts, and its noise is narrower than flexdp's loss.",
-        "the one commonest key of a public list: OpenDP's `make_noisy_max` or diffprivlib's `PermuteAndFlip`.",
+        "a public list needs no threshold: where even the commonest key has fewer than about 14/ε records, flexdp often publishes none, "
+        "and a noisy maximum always answers.",
+        "the one commonest key of a public list with small counts: OpenDP's `make_noisy_max` or diffprivlib's `PermuteAndFlip`.",
     ),
     "count": (
         "diffprivlib never counts more than the array holds, which was the true count here. The others add the same noise as flexdp; "
@@ -107,7 +109,7 @@ rank-sum test at 5% agrees.
 
 {_coverage(cells)}
 
-Few answers decide little: look at clear wins. Tables: {"; ".join(f"*{name}*, {about}" for name, about in given["tables"].items())}.
+Few answers decide little: look at clear wins, and take a single one for chance, which gives one in twenty. Tables: {"; ".join(f"*{name}*, {about}" for name, about in given["tables"].items())}.
 """
 
 
@@ -156,9 +158,9 @@ def tally(cells: Iterable[dict[str, Any]], method: str) -> tuple[list[int], list
         outcome = cell["methods"].get(method, {}).get("flexdp")
         if outcome is None:
             continue
-        place = ("wins", "ties", "loses").index(outcome)
+        place = ("wins", "ties", "loses").index(outcome.removeprefix("clearly "))
         plain[place] += 1
-        clear[place if cell["methods"][method]["clearly"] else 1] += 1
+        clear[place if outcome.startswith("clearly ") else 1] += 1
     return plain, clear
 
 
@@ -166,7 +168,7 @@ def _verdicts(found: dict[str, Any]) -> str:
     lines = [
         "## Who wins\n",
         "Clear wins / undecided / clear losses of flexdp, and in brackets plain wins / ties / losses. Left: good bounds or exact lists;",
-        "right: a thousand times too wide, or no bounds and lists needed.\n",
+        "right: a thousand times too wide (– where a method needs neither, or was not asked).\n",
     ]
     for statistic in _statistics(found):
         cells = [cell for cell in found["accuracy"] if cell["statistic"] == statistic]
@@ -174,13 +176,21 @@ def _verdicts(found: dict[str, Any]) -> str:
         for method in _methods(cells):
             if method.split(",")[0] == OURS or method.endswith(WIDE):
                 continue
-            rows.append([method, _score(*tally(cells, method)), _score(*tally(cells, method + WIDE))])
+            rows.append(
+                [_label(method, statistic), _score(*tally(cells, method)), _score(*tally(cells, method + WIDE))]
+            )
         declined = sum(cell["declined"] for cell in cells)
         lines.append(_table(rows))
         lines.append(
             f"\n{declined} of {len(cells)} cells declined by flexdp for want of records.\n" if declined else ""
         )
     return "\n".join(lines)
+
+
+def _label(method: str, statistic: str) -> str:
+    if statistic == "top10":
+        method = method.replace("noisy max", "noisy top k")
+    return method.replace(WIDE, ", 1000× too wide")
 
 
 def _score(plain: list[int], clear: list[int]) -> str:
@@ -234,8 +244,8 @@ def _why_faster(case: str) -> str:
         )
     if "quantile" in case:
         return (
-            "\n  Why: five separate answers share no work with a check of the answers against each other; flexdp samples its answers "
-            "exactly, in integers. Choose by accuracy: the difference is milliseconds."
+            "\n  Why: flexdp's draws are exact, in integers, from the operating system's generator, which costs tens of milliseconds "
+            "whatever the number of values. Choose by accuracy: the difference is milliseconds."
         )
     return "\n  Why: a compiled solver on floating-point numbers; flexdp keeps exact masses. Choose POT for distances without a lossy part."
 
@@ -258,7 +268,7 @@ def _details(found: dict[str, Any]) -> str:
                 pairs = [c["methods"][method][name] for c in cells if name in c["methods"].get(method, {})]
                 shown.append(f"{_middle(p[0] for p in pairs)}, {_middle(p[1] for p in pairs)}" if pairs else "–")
             number = sum(method in c["methods"] for c in cells)
-            rows.append([method.replace(WIDE, ", 1000× too wide"), str(number), *shown])
+            rows.append([_label(method, statistic), str(number), *shown])
         lines += [_table(rows), "\n" + "; ".join(f"*{name}*: {MEASURES[name]}" for name in names) + ".\n"]
     return "\n".join(lines)
 
@@ -337,7 +347,8 @@ def _number(value: float) -> str:
 
 
 def _spread(three: list[float]) -> str:
-    return three[1:2] == three[:1] == three[2:] and _number(three[1]) or " – ".join(map(_number, three))
+    shown = list(map(_number, three))
+    return shown[0] if len(set(shown)) == 1 else " – ".join(shown)
 
 
 def _thin(number: int) -> str:
