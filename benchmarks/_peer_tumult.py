@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,12 +96,11 @@ def _ask(block: tuple[str, str, int, str], folder: Path, worker: Any) -> dict[st
             if suffix and statistic == "count":
                 continue
             for given in question(kind=statistic, low=low, high=high):
-                answer = round(given) if values.dtype.kind == "i" and statistic in ("median", "max") else given
-                note(
-                    statistic,
-                    NAME + suffix,
-                    _peer_numbers.errors(truth, statistic, math.inf if given is None else answer),
-                )
+                if given is None:
+                    given = math.inf
+                elif values.dtype.kind == "i" and statistic in ("median", "max"):
+                    given = round(given)
+                note(statistic, NAME + suffix, _peer_numbers.errors(truth, statistic, given))
     return found
 
 
@@ -150,5 +148,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    started = time.monotonic()
     serve()

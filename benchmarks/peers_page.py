@@ -31,52 +31,52 @@ REASONS = {
     "counts": (
         "noise in both directions needs a threshold of about 14/ε records at δ = 10⁻⁶, and its mean error is about 1/ε. flexdp "
         "never counts too high, so every count loses about 14/ε records; adding the mean loss back leaves an error about as large.",
-        "counts that are right on average, small keys included: OpenDP's threshold, or PipelineDP's with "
+        "For counts that are right on average, small keys included: OpenDP's threshold, or PipelineDP's with "
         "`post_aggregation_thresholding`. If no count may exceed the truth: flexdp.",
     ),
     "support": (
         "partition selection that spends all of (ε, δ) on the list alone is the best possible for that list; truncated geometric "
         "selection publishes each key as often as (ε, δ) allows at all.",
-        "the list alone, without counts: PyDP's or PipelineDP's truncated geometric selection.",
+        "For the list alone, without counts: PyDP's or PipelineDP's truncated geometric selection.",
     ),
     "top10": (
         "where the list of keys is public, no threshold is needed: keys of fewer than about 14/ε records, which flexdp mostly leaves out, "
         "can still be found.",
-        "keys that are public and rare: diffprivlib's `histogram` or OpenDP's counts by category. flexdp does the same with `groups=` and "
+        "For keys that are public and rare: diffprivlib's `histogram` or OpenDP's counts by category. flexdp does the same with `groups=` and "
         '`ask=["count"]`.',
     ),
     "mode": (
         "a public list needs no threshold: where even the commonest key has fewer than about 14/ε records, flexdp often publishes none, "
         "and a noisy maximum always answers.",
-        "the one commonest key of a public list with small counts: OpenDP's `make_noisy_max` or diffprivlib's `PermuteAndFlip`.",
+        "For the one commonest key of a public list with small counts: OpenDP's `make_noisy_max` or diffprivlib's `PermuteAndFlip`.",
     ),
     "count": (
         "diffprivlib never counts more than the array holds, which was the true count here. The others add the same noise as flexdp; "
         "a difference is chance.",
-        "any of them.",
+        "Choose any of them.",
     ),
     "sum": (
         "good bounds make the noise small, and OpenDP's and diffprivlib's sums know the number of records. flexdp spends part of ε on "
         "finding bounds, and cuts off the values beyond them.",
-        "sums of columns whose bounds are public and tight: OpenDP, or Tumult Analytics on Spark.",
+        "For sums of columns whose bounds are public and tight: OpenDP, or Tumult Analytics on Spark.",
     ),
     "mean": (
         "good bounds make the noise small, and OpenDP's and diffprivlib's means are told the number of records. flexdp spends part of "
         "ε on finding bounds, and cuts off the values beyond them.",
-        "means of columns whose bounds are public and tight: OpenDP.",
+        "For means of columns whose bounds are public and tight: OpenDP.",
     ),
     "min": (
         "a bound at or just below the lowest value nearly tells the answer.",
-        "a minimum where a tight public bound exists: that bound, or OpenDP's quantile with it.",
+        "For a minimum where a tight public bound exists: that bound, or OpenDP's quantile with it.",
     ),
     "max": (
         "a good bound is close to the answer, and overshooting costs little there; flexdp stays a few records below the maximum.",
-        "a maximum where a tight public bound exists: OpenDP's or diffprivlib's quantile.",
+        "For a maximum where a tight public bound exists: OpenDP's or diffprivlib's quantile.",
     ),
 }
 INNER = (
     "with good bounds the exponential mechanism needs no budget for a record count and a place to start, on which flexdp spends a part.",
-    "one quantile of a column with good public bounds: diffprivlib where values differ, OpenDP with candidates where they repeat.",
+    "For one quantile of a column with good public bounds: diffprivlib where values differ, OpenDP with candidates where they repeat.",
 )
 
 
@@ -209,15 +209,13 @@ def _wins(found: dict[str, Any]) -> str:
             plain, clear = tally(cells, method)
             if clear[2] > clear[0] or (plain[2] > plain[0] and clear[2]):
                 ahead.append(
-                    f"{method} ({clear[2]} clear losses and {clear[0]} clear wins of flexdp in {sum(plain)} cells)"
+                    f"{_label(method, statistic)} (flexdp clearly wins {clear[0]} and loses {clear[2]} of {sum(plain)} cells)"
                 )
         if not ahead:
             even.append(TITLES[statistic])
             continue
         why, instead = REASONS.get(statistic, INNER)
-        lines.append(
-            f"- **{TITLES[statistic].capitalize()}:** {'; '.join(ahead)}.\n  Why: {why}\n  Choose for {instead}"
-        )
+        lines.append(f"- **{TITLES[statistic].capitalize()}:** {'; '.join(ahead)}.\n  Why: {why}\n  {instead}")
     for row in found["speed"]:
         faster = [
             f"{name} ({_spread(kept['ratio'])} times flexdp's processor time)"
@@ -227,8 +225,28 @@ def _wins(found: dict[str, Any]) -> str:
         if faster:
             lines.append(f"- **Speed, {row['case']}:** {'; '.join(faster)}.{_why_faster(row['case'])}")
     if even:
-        lines.append(f"\nNo peer is clearly ahead in: {_listed(even)}.")
+        lines.append(f"\nNo peer is clearly ahead over all cells in: {_listed(even)}. {_single_losses(found, even)}")
     return "\n".join(lines)
+
+
+def _single_losses(found: dict[str, Any], titles: list[str]) -> str:
+    """Cells that flexdp clearly loses to a peer with good bounds, in statistics in which no peer is ahead."""
+    lost: dict[str, list[str]] = {}
+    for cell in found["accuracy"]:
+        winners = [
+            method
+            for method, row in cell["methods"].items()
+            if row.get("flexdp") == "clearly loses" and not method.endswith(WIDE)
+        ]
+        if winners and TITLES[cell["statistic"]] in titles:
+            place = (
+                f"{cell['table']} ({_thin(cell['records'])} records, ε = {cell['epsilon']}) to {' and '.join(winners)}"
+            )
+            lost.setdefault(TITLES[cell["statistic"]], []).append(place)
+    if not lost:
+        return "flexdp clearly loses none of these cells to a peer with good bounds."
+    told = "; ".join(f"**{title}**: {', '.join(places)}" for title, places in lost.items())
+    return f"Cells that flexdp clearly loses there, with good bounds: {told}."
 
 
 def _why_faster(case: str) -> str:
