@@ -154,7 +154,7 @@ docs: .venv-docs/ready
 
 .venv-peers/ready: pyproject.toml benchmarks/constraints.txt
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/constraints.txt -e ".[peers]"
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/constraints.txt -e ".[panel,peers]"
 	touch $@
 
 # Tumult Analytics needs numpy 1, which flexdp cannot use. Without it, or without Java, the comparison says so.
