@@ -22,15 +22,15 @@ TITLES = {
 MEASURES = {
     "value": "error in interquartile ranges", "rank": "records between the answer and the exact rank", "relative": "relative error",
     "gap": "records by which the returned key falls short of the commonest, as a fraction of all",
-    "wrong": "keys missed or invented, as a fraction of all keys that occur or were published", "missed": "fraction missed",
-    "invented": "invented", "count error": "mean absolute error of the ten counts", "released": "keys published",
+    "wrong": "keys missed or invented, as a fraction of all keys that occur or were published", "missed": "fraction missed (counts: of the keys with at least 20/ε records)",
+    "invented": "published although they do not occur, a fraction of what was published or (counts) a number of keys", "count error": "mean absolute error of the ten counts", "released": "keys published",
     "error": "mean absolute error of the counts of keys with at least 20/ε records (0 if missing)",
 }  # fmt: skip
 # What is said where a library clearly wins more cells of a statistic than it loses: the reason, and the choice.
 REASONS = {
     "counts": (
         "noise in both directions needs a threshold of about 14/ε records at δ = 10⁻⁶, and its mean error is about 1/ε. flexdp "
-        "never counts too high, so every count loses about 14/ε records; adding the mean loss back leaves an error about as large.",
+        "never counts too high, so every count loses about 14/ε records; adding the mean loss back (`counts(debias=True)`, which is what is compared here) leaves an error somewhat larger than 1/ε.",
         "For counts that are right on average, small keys included: OpenDP's threshold, or PipelineDP's with "
         "`post_aggregation_thresholding`. If no count may exceed the truth: flexdp.",
     ),
@@ -51,9 +51,9 @@ REASONS = {
         "For the one commonest key of a public list with small counts: OpenDP's `make_noisy_max` or diffprivlib's `PermuteAndFlip`.",
     ),
     "count": (
-        "diffprivlib never counts more than the array holds, which was the true count here. The others add the same noise as flexdp; "
-        "a difference is chance.",
-        "Choose any of them.",
+        "diffprivlib's `count_nonzero` takes the length of the array as public and never exceeds it; here that is the true count itself. The "
+        "others add the same noise as flexdp, and a difference is chance.",
+        "Choose any of the others: a number of records that must stay private is not public.",
     ),
     "sum": (
         "good bounds make the noise small, and OpenDP's and diffprivlib's sums know the number of records. flexdp spends part of ε on "
