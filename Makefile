@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants clean
+.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants bench-peers clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
@@ -16,6 +16,7 @@ help:
 	@echo "make floors   run fast tests, and those of engines but Spark, with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
 	@echo "make bench-panel  accuracy beside other libraries, in an environment of its own (PANEL=\"--help\" for options)"
+	@echo "make bench-peers  accuracy and speed beside other libraries; writes docs/peers.json and docs/peers.md (PEERS=\"--quick\", \"--help\")"
 	@echo "make bench-demo   what other libraries answer about the flights of the demo; writes the file that it shows"
 	@echo "make bench-audit  a million runs on two neighbouring tables (AUDIT=\"--help\" for options)"
 	@echo "make bench-audit-peers  the same for other libraries, in an environment of its own (AUDIT=\"--help\" for options)"
@@ -81,6 +82,9 @@ bench: .venv/bench
 bench-panel: .venv-panel/ready
 	.venv-panel/bin/python benchmarks/panel_peers.py $(PANEL)
 	.venv-panel/bin/python benchmarks/panel_automatic.py
+
+bench-peers: .venv-peers/ready .venv-tumult/ready
+	.venv-peers/bin/python benchmarks/peers.py $(PEERS)
 
 bench-demo: .venv-panel/ready
 	.venv-panel/bin/python benchmarks/demo_peers.py
@@ -168,5 +172,17 @@ docs: .venv-docs/ready
 	.venv-panel/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/constraints.txt -e ".[panel]"
 	touch $@
 
+.venv-peers/ready: pyproject.toml benchmarks/constraints.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/constraints.txt -e ".[panel,peers]"
+	touch $@
+
+# Tumult Analytics needs numpy 1, which flexdp cannot use. Without it, or without Java, the comparison says so.
+.venv-tumult/ready: benchmarks/constraints-tumult.txt
+	$(PYTHON) -m venv .venv-tumult
+	.venv-tumult/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/constraints-tumult.txt tmlt.analytics \
+		|| { echo "*** Tumult Analytics could not be installed: it will be left out."; rm -rf .venv-tumult; mkdir .venv-tumult; }
+	touch $@
+
 clean:
-	rm -rf .venv .venv-floors .venv-mutants .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floors .venv-mutants .venv-peers .venv-tumult .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ from pathlib import Path
 
 REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=([0-9]+(?:\.[0-9]+)*)(?:; .+)?")  # and where it applies
 TOOLS = ("ruff", "mypy")  # check the source, not run by the tests
-PEERS = ("bench", "panel")  # extras of the benchmarks, which compare with what is current
+PEERS = ("bench", "panel", "peers")  # extras of the benchmarks, which compare with what is current
 
 
 def floors(pyproject: str) -> dict[str, str]:
