@@ -15,7 +15,7 @@ from flexdp.noise.bits import Bits
 from flexdp.sharp.cells import CellColumn, column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.prior import universal
+from flexdp.sharp.prior import Listed, universal
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Looked, Near, Ranks, Request, Span, Tally, Window
 from flexdp.sharp.scale import INTEGERS, NUMBERS
@@ -197,3 +197,59 @@ class Counted:
 
     def listed(self) -> Window:
         return self.window.listed()
+
+
+# ---------------------------------------------------------------- blocks
+
+
+@given(
+    st.lists(st.integers(0, 60), max_size=150),
+    st.sampled_from(["1/4", "1/2", "0.9", "0.99"]),
+    st.sampled_from(["0.2", "1", "4"]),
+    st.sampled_from([(None, None), (10, None), (None, 40), (10, 40)]),
+)
+def test_blocks_are_those_that_rejection_needs(
+    values: list[int], level: str, epsilon: str, ends: tuple[int | None, int | None]
+) -> None:
+    """Every candidate lies in one block, weighs no more than its block says, and as much where it is flat.
+
+    With that the law of a draw is prior × g exactly: each step returns a candidate with a probability proportional to
+    its weight. What is cut once it is chosen has the same candidates, and its parts weigh no more together.
+    """
+    prior = Listed({place: 1 + place % 7 for place in range(-5, 70)})
+    mechanism = ExponentialQuantile(
+        goal=Goal.quantile(Fraction(level)), epsilon=Fraction(epsilon), prior=prior, span=Span(*ends)
+    )
+    column = Column.from_values(np.array(values, dtype=np.int64))
+    (window,) = column.fetch(Request(windows=(mechanism.near,))).windows
+    table, goal = mechanism.table, mechanism.goal
+    inside = [each for each in values if _inside(each, *ends)]
+    target = goal.target(len(inside))
+    assert window.total == len(inside)
+    rough, fine = (mechanism._blocks(window, every=every) for every in (False, True))
+    for blocks in (rough, fine):
+        found = 0
+        for block in blocks:
+            assert block.weight == table.weight(block.loss) * _mass(prior, block.low, block.high)
+            for candidate in prior.candidates:
+                if _inside(candidate, block.low, block.high):
+                    below, upto = (sum(each < cut for each in inside) for cut in (candidate, candidate + 1))
+                    weight = table.weight(goal.loss(below, upto, target))
+                    assert weight == table.weight(block.loss) if block.flat else weight <= table.weight(block.loss)
+                    found += 1
+        assert found == sum(_inside(candidate, *ends) for candidate in prior.candidates)
+    for block in rough:
+        if block.rough:
+            parts = [each for each in fine if each.side == block.side and each.loss >= block.loss]
+            assert sum(_mass(prior, part.low, part.high) for part in parts) == _mass(prior, block.low, block.high)
+            assert sum(part.weight for part in parts) <= block.weight
+    assert not any(block.rough for block in fine)
+
+
+def _mass(prior: Listed, low: int | None, high: int | None) -> int:
+    weights = zip(prior.candidates, prior.weights, strict=True)
+    return sum(weight for candidate, weight in weights if _inside(candidate, low, high))
+
+
+def _inside(value: int, low: int | None, high: int | None) -> bool:
+    return (low is None or low <= value) and (high is None or value < high)
