@@ -280,7 +280,8 @@ def _words(parameters: dict[str, Any]) -> list[str]:
 
 def _hidden(text: str, own: str) -> str:
     """A text without the table's own name, which differs between the neighbours, and without random names."""
-    text = text.replace(own, "THE TABLE") if own else text
+    if own:
+        text = re.sub(rf"(?<!\w){re.escape(own)}(?!\w)", "THE TABLE", text)  # t12 is no part of Int128
     return re.sub(r"(flexdp\w*?_|flexdp-)[0-9a-f]{8,}", r"\1…", text)
 
 
