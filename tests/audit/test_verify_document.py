@@ -463,7 +463,7 @@ def test_nothing_checked_is_nothing_proved() -> None:
 
 def test_reports_of_a_document_verify_as_well(tmp_path: Path) -> None:
     """``flexdp report --json`` names answers as the page does."""
-    for kind in KINDS if DEEP else ("text", "asked with buckets", "groups"):
+    for kind in KINDS if DEEP else ("text", "asked with buckets", "asked of groups"):
         (tmp_path / "r.json").write_text(text_of(kind))
         told = command("report", tmp_path / "r.json", "--json").stdout
         assert verify_document(told).holds and '"answers"' in told, kind
