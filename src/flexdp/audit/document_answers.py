@@ -41,7 +41,8 @@ def wrong_words(release: Release, content: dict[str, Any]) -> str:
     if "conditions" in content and next(differences(content["conditions"], list(release.conditions)), None):
         wrong = "The conditions are not those that follow from the description."
     try:
-        wrong = wrong or _wrong_answer(release, content.get("answers", []))
+        if not wrong and not _as_reported(release, content.get("answers")):
+            wrong = _wrong_answer(release, content.get("answers", []))
     except InputError as refusal:
         wrong = f"An answer is stated that this release does not have: {refusal}"
     except MALFORMED:
@@ -49,6 +50,16 @@ def wrong_words(release: Release, content: dict[str, Any]) -> str:
     if wrong and content.get("flexdp") != __version__:
         wrong += f" This is flexdp {__version__}; check the document with the version that it says wrote it."
     return wrong
+
+
+def _as_reported(release: Release, answers: Any) -> bool:
+    """Return True if these are the answers of ``flexdp report --json``, which names them as a page does."""
+    if not isinstance(answers, list) or not answers:
+        return False
+    from flexdp.report.html.page import standard_answers
+
+    derived = [json_answer(answer.name, answer) for answer in standard_answers(release)]
+    return next(differences(answers, json.loads(json.dumps(derived))), None) is None
 
 
 def _wrong_answer(release: Release, answers: Any) -> str:
