@@ -35,10 +35,14 @@ def demand(holds: object, what: str) -> None:
         raise Finding(what)
 
 
-def outcome_of(call: Callable[[], Any]) -> tuple[Any, Outcome]:
-    """Return what a call gives, or None with the refusal it ends in, which must be a known one with all its fields."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # how columns are read is told as a warning
+def outcome_of(call: Callable[[], Any], *, heard: bool = False) -> tuple[Any, Outcome]:
+    """Return what a call gives, or None with the refusal it ends in, which must be a known one with all its fields.
+
+    Warnings, which tell how columns are read, are dropped, unless the caller has arranged for them to be ``heard``.
+    """
+    with contextlib.nullcontext() if heard else warnings.catch_warnings():
+        if not heard:
+            warnings.simplefilter("ignore")
         try:
             return call(), ("", "")
         except FlexdpError as refusal:

@@ -62,7 +62,7 @@ def outcome(form: str, place: int, content: bytes) -> tuple[Outcome, Outcome, st
     budget = {**SPEND, "delta": 0} if parameters.get("ask") and "width" not in parameters else SPEND
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        released, ended = outcome_of(lambda: flexdp.release(path, column, **budget, **parameters))
+        released, ended = outcome_of(lambda: flexdp.release(path, column, **budget, **parameters), heard=True)
     if released is not None:
         demand(type(released).from_json(released.to_json()).to_json() == released.to_json(), "its own JSON is refused")
     kept = ("kind", "zone", "delimiter", "encoding", "decimal", "thousands", "currency", "date_format")

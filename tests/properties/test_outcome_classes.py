@@ -167,7 +167,8 @@ def outcome(form: str, types: Schema, rows: Rows, parameters: dict[str, Any]) ->
         source = source_of(form, types, rows, Path(name))
         ended = _ended(lambda: flexdp.release(source, None if form == "list" else column, **budget, **given_))
     kind, message = ended
-    return (kind, message.replace(name, "folder")), " ".join(str(each.message) for each in said)
+    told = " ".join(str(each.message) for each in said if issubclass(each.category, UserWarning))
+    return (kind, message.replace(name, "folder")), told.replace(name, "folder")
 
 
 def _place() -> str | None:
@@ -175,7 +176,7 @@ def _place() -> str | None:
 
 
 def _ended(call: Callable[[], Any]) -> Outcome:
-    return outcome_of(call)[1]
+    return outcome_of(call, heard=True)[1]
 
 
 @MANY
