@@ -244,3 +244,19 @@ def test_calibrated_releases_fit_and_lose_no_more(many: int) -> None:
         assert found.saved > 0
         larger = DropNoise(found.each.epsilon * Fraction(101, 100), found.each.delta)
         assert compose([larger] * many, delta="1e-6").epsilon > 2  # nothing was left on the table
+
+
+def test_what_is_composed_has_the_delta_that_was_asked_for() -> None:
+    each = [Privacy(epsilon=1, delta="1e-7", delta_real="9e-8")] * 3
+    for delta in ("4e-7", "1e-3"):
+        found = compose(each, delta=delta)
+        assert found.delta == Fraction(delta) and found.delta_real is None
+
+
+def test_a_curve_is_shown_from_zero_to_basic_composition() -> None:
+    curve = privacy_curve([Privacy(epsilon=1, delta="1e-7")] * 2)
+    points = curve.points(5)
+    assert [place for place, _ in points] == [0, Fraction(1, 2), 1, Fraction(3, 2), 2]
+    assert all(delta == curve.delta_at(place) for place, delta in points)
+    with pytest.raises(InputError, match="count must be"):
+        curve.points(1)

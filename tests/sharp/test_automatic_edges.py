@@ -228,3 +228,10 @@ def test_all_of_the_budget_is_spent_and_no_level_gets_less_than_is_said(epsilon:
     assert smallest_level(loss) == found.per_level  # of the largest table
     assert shares(40, loss, DELTA, reach_of=lambda part: int(part * 1000)).reach == 600
     assert shares(40, loss, DELTA, reach_of=lambda _part: None) is None
+
+
+def test_shares_change_where_the_formulas_do() -> None:
+    """At ε = 1: log2(n/150) is rounded up from n = 150·√128 and 150·√512 on, 40·(1000/n)^0.2 above 20.5 up to 28283."""
+    found = {n: shares(n, Fraction(1), DELTA) for n in (1697, 1698, 3394, 3395, 28283, 28284)}
+    assert [each.levels for each in found.values() if each][:4] == [3, 4, 4, 5]
+    assert [found[n].share for n in (28283, 28284)] == [Fraction(21, 100), Fraction(1, 5)]

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -237,7 +238,9 @@ def test_a_climb_spends_its_budget_on_one_ladder_or_two(side: int, level: Fracti
         assert ladder.rungs == RULES.rungs(INTEGERS, 50, side, Span(None, None))
         often = Counter(ladder.rungs)  # an exceptionally round rung is there several times, and kept
         single = [place for place, rung in enumerate(ladder.rungs) if often[rung] == 1]
-        finer = {place: one.fine(ladder, place) for place in (0, 1, 100, *single[::400])}
+        steps = enumerate(pairwise(ladder.rungs), 1)
+        rounds = [place for place, (before, rung) in steps if before != rung and often[rung] > 1]
+        finer = {place: one.fine(ladder, place) for place in (0, *rounds[::100], *single[::400])}
         assert finer[0] is None  # there is nothing below an anchor
         if seen < RULES.many:
             assert ladder.epsilon == one.epsilon and not any(finer.values())
