@@ -161,8 +161,8 @@ def test_draws_are_those_from_the_sorted_column(law: str, epsilon: str, often: b
     column, plain = column_of(values, few=0, often=often), Column.from_values(values)
     assert isinstance(column, CellColumn)
     cut = NUMBERS.units(float(np.quantile(values, 0.7)))
-    exact = [0, 0]
-    for seed in range(30):
+    exact, draws = [0, 0], 90
+    for seed in range(draws // 3):
         for span in (Span(), Span(None, cut), Span(cut, None)):
             mechanism = ExponentialQuantile(
                 goal=Goal.quantile(Fraction(1 + seed % 3, 4)),
@@ -171,11 +171,12 @@ def test_draws_are_those_from_the_sorted_column(law: str, epsilon: str, often: b
                 span=span,
             )
             drawn = []
-            for place, each in enumerate((column, plain)):
+            both: tuple[Ranks, ...] = (column, plain)
+            for place, each in enumerate(both):
                 (window,) = each.fetch(Request(windows=(mechanism.near,))).windows
                 drawn.append(mechanism.draw(Counted(window, exact, place), Bits(random.Random(seed).randbytes)))
             assert drawn[0] == drawn[1]
-    assert exact[0] < exact[1] / 2  # cells decide on most candidates
+    assert exact[0] < draws // 2 and exact[1] == 0  # cells decide on most candidates
     assert column._sorted is None or epsilon == "0.02"
 
 
@@ -187,9 +188,7 @@ class Counted:
         self.total, self.at = window.total, window.at
 
     def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        found = self.window.within(candidate)
-        self.exact[self.place] += found[0] == found[1]
-        return found
+        return self.window.within(candidate)
 
     def counts(self, candidate: int) -> tuple[int, int]:
         self.exact[self.place] += 1

@@ -14,6 +14,7 @@ __all__ = ["Cells", "Cuts"]
 
 _CELL_BITS = 18  # of the number of cells
 _OCTAVES = 32  # below the greatest magnitude; smaller ones share a cell
+_SAMPLE, _RARELY = 4096, 512  # records whose magnitudes are looked at, and the part of them that may share a cell
 _CHUNK = 1 << 15  # records that are looked at together, so that they stay in the cache
 _COUNTED = 1 << 20  # records whose cells are counted together
 _MAGNITUDE = np.int64(2**63 - 1)
@@ -35,11 +36,12 @@ class Cells:
 
     __slots__ = ("_first", "_shift", "_signed", "_small", "least", "limits", "most", "number")
 
-    def __init__(self, scale: Scale, least: Any, most: Any, bits: int) -> None:
+    def __init__(self, scale: Scale, least: Any, most: Any, small: float, bits: int) -> None:
         self.least, self.most = least, most
         self.limits = scale.units(least), scale.units(most)
         self._signed = bool(least < 0)
-        self._small = max(_SMALLEST, _bits(max(abs(float(least)), abs(float(most)))) - _OCTAVES * 2**52)
+        greatest = _bits(max(abs(float(least)), abs(float(most))))
+        self._small = max(_SMALLEST, _bits(small), greatest - _OCTAVES * 2**52)
         first, last = (int(key) for key in self._keys(np.array([least, most])))
         self._shift = max(0, (last - first).bit_length() - bits)
         self._first = first >> self._shift
@@ -47,7 +49,10 @@ class Cells:
 
     @classmethod
     def of(cls, scale: Scale, values: NDArray[Any]) -> Cells:
-        return cls(scale, values.min(), values.max(), min(_CELL_BITS, len(values).bit_length() + 2))
+        sample = np.abs(values[:: max(1, len(values) // _SAMPLE)].astype(np.float64))
+        rarely = len(sample) // _RARELY  # smaller ones share a cell, so that the others have more of them
+        small = float(np.partition(sample, rarely)[rarely]) if rarely else 0.0
+        return cls(scale, values.min(), values.max(), small, min(_CELL_BITS, len(values).bit_length() + 2))
 
     def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the cell of each of a few values between the least and the greatest."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from flexdp._core.files import private_folder
 from flexdp._core.forks import inside_release
 from flexdp.errors import InputError, UnavailableError
-from flexdp.tables.duckdb.arrow import one_column
+from flexdp.tables.arrow_column import one_column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run, signals_held
 from flexdp.tables.sql.workspace import Workspace

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
+from flexdp.tables.arrow_column import one_column
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name, pick
-from flexdp.tables.duckdb.arrow import one_column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
