@@ -420,7 +420,7 @@ def test_a_window_that_ends_before_its_table_is_refused() -> None:
 def test_a_window_without_its_first_or_last_values_is_refused(goal: str) -> None:
     mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=40)
     goal_of, every = GOALS[goal], column(range(300))
-    good = every.fetch(Request(windows=(mechanism.near,))).windows[0]
+    good = every.fetch(Request(windows=(mechanism.near,))).windows[0].listed()
     target = goal_of.target(300)
 
     def part(keep: slice) -> Window:
