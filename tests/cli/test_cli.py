@@ -629,7 +629,12 @@ def test_a_release_needs_nothing_but_epsilon_and_delta(
     duckdb.sql(f"COPY (SELECT age, ward FROM '{ages}') TO '{tmp_path / 'a.parquet'}'")
     out = flexdp("release", tmp_path / "a.parquet", "age", "-e", 1, "-d", "1e-6")
     assert out.returncode == 0
-    assert "Buckets were chosen privately with 28% of ε; 72% went into the counts." in out.stdout
+    told = (
+        "Buckets were chosen privately with 20% of ε; 46.67% went into the counts and 33.33% into minimum and maximum."
+    )
+    assert told in out.stdout and "Highest age: about " in out.stdout
+    bare = flexdp("release", tmp_path / "a.parquet", "age", "-e", 1, "-d", "1e-6", "--ask", "none")
+    assert bare.returncode == 0 and "72% went into the counts." in bare.stdout and " or more. This is" in bare.stdout
     assert "Median age: " in out.stdout and "Spent: ε = 1, δ = 1e-06" in out.stderr
     for ending in ("json", "csv", "html"):
         saved = flexdp("release", ages, "age", *SPEND, "--kind", "integer", "-o", tmp_path / f"o.{ending}")
@@ -641,7 +646,8 @@ def test_a_release_needs_nothing_but_epsilon_and_delta(
     assert rows[0]["lower"] == "" or rows[-1]["upper"] == ""  # open ends are empty cells
     assert "Buckets were chosen first" in (tmp_path / "o.html").read_text()
     document = json.loads(flexdp("release", ages, "age", *SPEND, "--kind", "integer", "--json").stdout)
-    assert document["auto"]["share"] == "7/25" and len(document["answers"]) == 4
+    assert document["auto"]["share"] == "3/10" and document["auto"]["answers"] == "1/3"
+    assert [answer["stat"] for answer in document["answers"]] == ["max", "min", "median", "q0.99"]
 
 
 def test_text_cells_without_a_kind_are_refused_before_reading(ages: Path) -> None:

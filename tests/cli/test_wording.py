@@ -71,7 +71,7 @@ def test_every_option_and_argument_of_every_command_is_known_by_its_parameter() 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["x", "--split", "1,2"], "--split needs --separately"),
+        (["x", "--width", "5", "--split", "1,2"], "--split needs --separately"),
         (["x", "--groups", "A"], "--groups needs --by"),
         (["x", "--max-buckets-per-unit", "2"], "--max-buckets-per-unit needs --unit"),
         (["x", "--unit", "u"], "--max-buckets-per-unit is missing"),

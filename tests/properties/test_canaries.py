@@ -132,7 +132,7 @@ def test_a_release_has_no_private_field() -> None:
     assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most", "asked", "auto"}
     auto = flexdp.release(list(range(9000)), kind="integer", epsilon=1, delta="1e-6").auto
     assert auto is not None  # what the program published, and nothing it was given
-    assert set(auto.__dataclass_fields__) == {"budget", "kind", "column", "seen", "spans", "leaf_counts"}
+    assert set(auto.__dataclass_fields__) == {"budget", "kind", "column", "seen", "spans", "leaf_counts", "rules"}
     assert set(auto.budget.__dataclass_fields__) == {"epsilon", "delta", "most", "certify", "answers"}
     asked = flexdp.release(list(range(900)), kind="integer", epsilon=1, delta=0, ask=["max", "mean"]).asked
     assert asked is not None and set(asked.__dataclass_fields__) == {"wanted", "budget", "column", "results", "rules"}
