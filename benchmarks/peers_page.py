@@ -226,6 +226,9 @@ def _wins(found: dict[str, Any]) -> str:
             lines.append(f"- **Speed, {row['case']}:** {'; '.join(faster)}.{_why_faster(row['case'])}")
     if even:
         lines.append(f"\nNo peer is clearly ahead over all cells in: {_listed(even)}. {_single_losses(found, even)}")
+        lines.append(
+            "\nThe larger runs of the order statistics in [the comparison](comparison.md) decide more cells, and name those lost."
+        )
     return "\n".join(lines)
 
 
