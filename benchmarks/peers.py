@@ -5,7 +5,8 @@
 Accuracy comes in blocks: one table, number of records and ε, in which every method answers every statistic, as often as
 ``--draws`` says or until half a second of processor time is spent on one method and statistic, at least three times.
 Finished blocks are kept in a journal, so that an interrupted run can resume; ε = 1 and 10^4 records come first. At the
-end, also after ``--minutes``, docs/peers.json and docs/peers.md are written from the journal.
+end, also after ``--minutes``, docs/peers.json and docs/peers.md are written from the journal. A part of the methods or
+statistics, and ``--quick``, have journals of their own, and the page is only printed.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ PACKAGES = (
     "flexdp", "opendp", "diffprivlib", "python-dp", "pipeline-dp", "dp-accounting", "POT", "numpy", "scipy",
     "scikit-learn", "duckdb", "polars", "pyarrow", "numba",
 )  # fmt: skip
+STATISTICS = (*_peer_numbers.STATISTICS, *_peer_keys.STATISTICS)
 SIZES = (10**4, 10**3, 10**5, 10**6)
 EPSILONS = ("1", "0.1", "3", "0.3")
 ENOUGH, LEAST = 0.5, 3  # seconds of processor time for one method and statistic in a block; answers at least
+DECISIVE = 8  # answers of both methods, below which the approximation of the rank-sum test is too optimistic
 Block = tuple[str, str, int, str]
 
 
@@ -83,7 +86,9 @@ def repeated(answer: Callable[[], Any], draws: int) -> Iterator[Any]:
         yield answer()
 
 
-def measure(block: Block, draws: int, peers: set[str] | None) -> dict[str, dict[str, dict[str, Any]]]:
+def measure(
+    block: Block, draws: int, peers: set[str] | None, statistics: set[str] | None
+) -> dict[str, dict[str, dict[str, Any]]]:
     """Statistic → method → error measures of every answer."""
     panel, table, size, epsilon = block
     found: dict[str, dict[str, dict[str, Any]]] = {}
@@ -91,6 +96,8 @@ def measure(block: Block, draws: int, peers: set[str] | None) -> dict[str, dict[
     def note(statistic: str, method: str, measures: dict[str, float] | None) -> bool:
         if measures is not None and not measures:
             return False
+        if statistics is not None and statistic not in statistics:
+            return True
         kept = found.setdefault(statistic, {}).setdefault(method, {"refused": 0, "errors": {}})
         kept["refused"] += measures is None
         for name, error in (measures or {}).items():
@@ -100,7 +107,8 @@ def measure(block: Block, draws: int, peers: set[str] | None) -> dict[str, dict[
     if panel == "numbers":
         values, bounds = _peer_tables.numbers(table, size)
         for method, statistic, answer in _peer_numbers.answers(values, bounds, epsilon, peers):
-            for measures in repeated(answer, draws):
+            wanted = statistics is None or statistic in statistics
+            for measures in repeated(answer, draws if wanted else 0):
                 if not note(statistic, method, measures):
                     break
     else:
@@ -150,7 +158,7 @@ def compile_cell(block: Block, statistic: str, methods: dict[str, Any]) -> dict[
         if method.split(",")[0] != OURS and mine and not declined and first:
             outcome = verdict(float(np.median(mine)), float(np.median(first)))
             row["flexdp"] = ("wins", "ties", "loses")[outcome]
-            if outcome != 1 and clearly(mine, first):
+            if outcome != 1 and len(mine) + len(first) >= DECISIVE and clearly(mine, first):
                 row["flexdp"] = "clearly " + row["flexdp"]
         rows[method] = row
     return {
@@ -209,20 +217,27 @@ def main() -> None:
     parser.add_argument("--epsilons", nargs="+", default=list(EPSILONS))
     parser.add_argument("--tables", nargs="+", help="only these tables")
     parser.add_argument("--peers", nargs="+", help="only these libraries (flexdp OpenDP diffprivlib PyDP PipelineDP)")
+    parser.add_argument("--statistics", nargs="+", help=f"only these: {' '.join(STATISTICS)}")
     parser.add_argument("--draws", type=int, default=9, help="answers of a method to a statistic in a block")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no new block after so long")
     parser.add_argument("--journal", type=Path, default=HERE.parent / "build" / "peers.jsonl")
     parser.add_argument("--tumult", type=Path, default=HERE.parent / ".venv-tumult" / "bin" / "python")
-    parser.add_argument("--dry", action="store_true", help="write neither docs/peers.json nor docs/peers.md")
+    parser.add_argument("--dry", action="store_true", help="print the page instead of writing it and its JSON")
     given = parser.parse_args()
     if given.quick:
         given.sizes, given.epsilons, given.draws = [10**3, 10**4], ["1"], min(given.draws, 5)
         given.tables = given.tables or ["flights", "ages", "words", "carriers"]
+    if given.quick or given.peers or given.statistics:  # a part: neither the journal nor the page of the whole
+        chosen = "-".join(["quick"] * given.quick + sorted((given.peers or []) + (given.statistics or [])))
+        given.dry = True
         if given.journal == parser.get_default("journal"):
-            given.journal = given.journal.with_name("peers-quick.jsonl")
+            given.journal = given.journal.with_name(f"peers-{chosen}.jsonl")
     check_diffprivlib()
     journal, planned = Journal(given.journal), blocks(given)
     started = time.monotonic()
+
+    def some(names: list[str] | None) -> set[str] | None:
+        return set(names) if names else None
 
     def late() -> bool:
         return time.monotonic() - started > 60 * given.minutes
@@ -238,12 +253,15 @@ def main() -> None:
                 say(block)
     for block in planned:
         if block not in journal.found and not late():
-            journal.add(block, found=measure(block, given.draws, set(given.peers) if given.peers else None))
+            journal.add(block, found=measure(block, given.draws, some(given.peers), some(given.statistics)))
             say(block)
     if "tumult" in given.panels:
         _peer_tumult.run(given.tumult, journal, late, say)
-    if not given.dry:
-        write(results(journal, planned, given.draws))
+    found = results(journal, planned, given.draws)
+    if given.dry:
+        print(peers_page.render(found))
+    else:
+        write(found)
 
 
 if __name__ == "__main__":

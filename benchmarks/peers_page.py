@@ -102,10 +102,10 @@ the order statistics are in [the comparison](comparison.md).
 their documentation says, with good bounds (the next 1, 2 or 5 × 10^k beyond all values) and with bounds 1000 times as wide;
 methods that choose among a public list get exactly the keys that occur, and then a list 1000 times as long, at most 20 000 keys.
 flexdp *wins* a cell (table, records, ε, statistic) if its median error is smaller by more than {round(100 * (given["tie"] - 1))}%, *clearly* if a
-rank-sum test at 5% agrees.
+rank-sum test at 5% agrees and both gave at least eight answers together.
 
 **Scope.** {given["blocks measured"]} of {given["blocks planned"]} blocks (table × records × ε) were run, {len(cells)} cells, with
-{_span(found)} answers of each method; fewer where a library is slow. Records: {_listed(_thin(size) for size in sizes)}. ε and records run:
+{_span(found)} answers of each method, fewer where it is slow. Records: {_listed(_thin(size) for size in sizes)}. ε and records run:
 
 {_coverage(cells)}
 
@@ -226,6 +226,9 @@ def _wins(found: dict[str, Any]) -> str:
             lines.append(f"- **Speed, {row['case']}:** {'; '.join(faster)}.{_why_faster(row['case'])}")
     if even:
         lines.append(f"\nNo peer is clearly ahead over all cells in: {_listed(even)}. {_single_losses(found, even)}")
+        lines.append(
+            "\nThe larger runs of the order statistics in [the comparison](comparison.md) decide more cells, and name those lost."
+        )
     return "\n".join(lines)
 
 
@@ -347,7 +350,7 @@ def _peers(found: dict[str, Any]) -> str:
 - **Tumult Analytics** {told}
 - **dp-accounting** composes the very loss distribution of flexdp's noise, exported to it; **POT** and scipy compute the same distances.
 
-`make bench-peers PEERS="--help"` lists the options; `PEERS="--quick"` takes a few minutes. A run resumes where it was stopped.
+`make bench-peers PEERS="--help"` lists the options; `PEERS="--quick"` takes a few minutes and only prints. A run resumes where it was stopped.
 """
 
 
