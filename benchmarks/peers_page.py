@@ -35,8 +35,8 @@ REASONS = {
         "`post_aggregation_thresholding`. If no count may exceed the truth: flexdp.",
     ),
     "support": (
-        "partition selection that spends all of (ε, δ) on the list alone is the best possible for that list; truncated geometric "
-        "selection publishes each key as often as (ε, δ) allows at all.",
+        "a threshold on noisy counts and flexdp publish nearly the same keys, so a single cell may be chance; truncated geometric selection "
+        "with all of (ε, δ) publishes each key as often as (ε, δ) allows at all.",
         "For the list alone, without counts: PyDP's or PipelineDP's truncated geometric selection.",
     ),
     "top10": (
