@@ -168,10 +168,10 @@ class Auto:
     >>> found = flexdp.release([i % 500 for i in range(40_000)], kind="integer", epsilon=1, delta=1e-6).auto
     >>> abs(found.records_about - 40_000) < 600, found.levels, len(found.leaves) == len(found.leaf_counts)
     (True, 5, True)
-    >>> found.share == sum(found.epsilons[step] for step in ("records", "tree", "leaves"))
+    >>> found.share == sum(found.epsilons[step] for step in ("records", "tree", "leaves")) / found.budget.epsilon
     True
-    >>> sum(found.epsilons.values())
-    Fraction(1, 1)
+    >>> sum(found.epsilons.values()), found.budget.answers
+    (Fraction(2, 3), Fraction(1, 3))
     """
 
     budget: AutoBudget
