@@ -332,3 +332,18 @@ def test_marks_show_the_answers_that_were_asked_for(monkeypatch: pytest.MonkeyPa
     drawn = chart(release.to_json())
     assert release.max().text in drawn and f"max {release.max().text}" in drawn.replace(" →", "")
     assert f"median {release.median().text}" in drawn
+
+
+def test_the_picture_of_asked_answers_has_their_bounds() -> None:
+    advice = flexdp.plan(epsilon=1, ask=["max", "median"], records_about=50_000)
+    drawn = tradeoff(advice.to_json())
+    bounds = {
+        option.epsilon: max(each.bound for each in option.bounds if each.bound is not None)
+        for option in advice.sharp.options(advice.epsilon)  # type: ignore[union-attr]
+        if any(each.bound is not None for each in option.bounds)
+    }
+    assert drawn.count("<circle") == len(bounds) > 5
+    assert f"ε = 1: at most {bounds[advice.epsilon]} off" in drawn  # type: ignore[index]
+    assert all(f": {bound}" in drawn for bound in bounds.values())
+    nothing = tradeoff(flexdp.plan(epsilon=1, ask="mean", records_about=50_000).to_json())
+    assert "<circle" not in nothing and "not counted in records" in nothing
