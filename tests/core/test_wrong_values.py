@@ -171,6 +171,7 @@ FUNCTIONS = {
 }
 FUNCTIONS_OF = {  # a function is a statistic, or a mechanism, too
     ("flexible_error", "statistic"),
+    ("flexible_error_bounds", "statistic"),
     ("accuracy_curve", "statistic"),
     ("exact_delta", "mechanism"),
     ("verify", "mechanism"),
@@ -566,6 +567,7 @@ def theory() -> dict[str, Call]:
         "Mechanism.__rshift__": Call(BUCKETING.__rshift__, {"other": DROPPING}),
         "Mechanism.accuracy": Call(BUCKETING.accuracy, {"records_at_least": 10, "bars": 3, "gamma": 0}),
         "flexible_error": Call(measure.flexible_error, {**measured, "alpha": 0.1, **reach}),
+        "flexible_error_bounds": Call(measure.flexible_error_bounds, {**measured, "alpha": 0.1, **reach}),
         "accuracy_curve": Call(measure.accuracy_curve, {**measured, "alphas": [0.1], "gammas": [0], **reach}),
         "smallest_beta": Call(measure.smallest_beta, {**measured, "alpha": 0.1, "gamma": 0, **reach}),
         "AccuracyCurve.at": Call(curve.at, {"alpha": 0.1, "gamma": 0}),
@@ -789,7 +791,7 @@ def test_every_wrong_value_is_taken_or_refused_in_one_line(
 RESULTS = {
     "Answer", "Certificate", "Check", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion",
     "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
-    "SmallestBeta", "Perturbed",
+    "SmallestBeta", "Perturbed", "ErrorBounds",
     "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
     "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan",
     "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",

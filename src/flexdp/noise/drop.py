@@ -217,7 +217,7 @@ class DropNoise:
         full = array(counts)
         if full is None or full.ndim != 1 or full.dtype.kind not in "iu":
             raise InputError("counts", "must be a flat array of integers, one for each bucket", given=safe_repr(counts))
-        signed = full if full.dtype.kind == "i" else np.minimum(full, 2**63 - 1).astype(np.int64)
+        signed = full if full.dtype.kind == "i" else np.minimum(full, np.uint64(2**63 - 1)).astype(np.int64)
         left = self.sample(len(full))
         np.subtract(signed, left, out=left)  # in place: there may be 10^8 buckets
         return np.maximum(left, 0, out=left)
