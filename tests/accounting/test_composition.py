@@ -93,6 +93,14 @@ def test_the_closed_trinomial_form(epsilon: object, delta: object) -> None:
         assert curve.delta_at(place) == pytest.approx(trinomial(noise, 12, place), rel=1e-6)
 
 
+@pytest.mark.parametrize("delta", [0, Fraction(1, 2**20), Fraction(1, 4)])
+def test_the_delta_of_one_release_is_no_more_than_its_own(delta: Fraction) -> None:
+    """Whatever the rounding of the curve: a δ that is a double is met to the last bit, at its ε and beyond."""
+    for epsilon in (1, Fraction(3, 10)):
+        curve = privacy_curve([Privacy(epsilon=epsilon, delta=delta)])
+        assert curve.delta_at(epsilon) == curve.delta_at(2 * epsilon) == delta
+
+
 def test_even_reaches_compose_better_and_odd_ones_are_the_worst_case() -> None:
     even = DropNoise(1, "1e-6")
     assert even.q == 28
