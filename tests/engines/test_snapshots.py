@@ -23,7 +23,6 @@ CELLS: Cells = {
     "ward": ("text", ["A", "B", "o'c"] * 66 + ["A", None]),
     "day": ("date", [None] * 200),
     "who": ("bigint", [i // 4 for i in range(200)]),
-    "ill": ("boolean", [i % 3 == 0 for i in range(199)] + [None]),
 }
 QUESTIONS: dict[str, dict[str, Any]] = {
     "numbers between bounds": {"column": "age", "width": 5, "bounds": (0, 120)},
@@ -31,7 +30,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "declared groups": {"column": "age", "width": 5, "by": "ward", "groups": ["A", "o'c"]},
     "integers on an open domain": {"column": "visits", "width": 7},
     "edges": {"column": "age", "edges": [0, 18, 65, 120]},
-    "booleans": {"column": "ill"},
     "months": {"column": "day", "width": "1 month"},
     "units, at most two buckets each": {"column": "age", "width": 5, "unit": "who", "max_buckets_per_unit": 2},
     "the mean of each unit": {"column": "age", "width": 5, "unit": "who", "per_unit": "mean"},

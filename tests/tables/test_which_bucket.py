@@ -20,6 +20,7 @@ from flexdp._release.api import prepare
 from flexdp.buckets import RelativeWidth
 from flexdp.tables import count
 from flexdp.tables.sql.results import columns_of, counted_together
+from flexdp.tables.sql.translate import RUN
 
 
 def bars_of(source: Any, column: Any = "x", **parameters: Any) -> dict[Any, int]:
@@ -251,3 +252,9 @@ def test_a_missing_key_in_the_rows_of_a_driver_is_no_bucket() -> None:
     texts, numbers = counted_together(columns, countings)
     assert (texts.keys[0].tolist(), texts.records.tolist()) == (["a"], [3])
     assert (numbers.keys[0].tolist(), numbers.records.tolist()) == ([7, 0], [2, 4])
+
+
+def test_a_boolean_is_its_own_key() -> None:
+    """PostgreSQL has no cast from booleans to BIGINT, the type of other keys."""
+    booleans = pa.table({"x": pa.array([], pa.bool_())})
+    assert all("SELECT v0 AS b0\n" in flexdp.query(booleans, "x", dialect=name) for name in RUN)

@@ -48,16 +48,6 @@ FROM (
 GROUP BY b0
 SETTINGS join_use_nulls = 1, cast_keep_nullable = 1, prefer_column_name_to_alias = 1, least_greatest_legacy_null_behavior = 1, union_default_mode = 'ALL', enable_materialized_cte = 1, precise_float_parsing = 1, limit = 0, offset = 0, max_rows_to_group_by = 0, distinct_overflow_mode = 'throw', result_overflow_mode = 'throw';
 
--- booleans
-SELECT b0, count(*) AS records
-FROM (
-  SELECT v0 AS b0
-  FROM (SELECT `ill` AS v0 FROM source) AS t
-  WHERE v0 IS NOT NULL
-) AS k
-GROUP BY b0
-SETTINGS join_use_nulls = 1, cast_keep_nullable = 1, prefer_column_name_to_alias = 1, least_greatest_legacy_null_behavior = 1, union_default_mode = 'ALL', enable_materialized_cte = 1, precise_float_parsing = 1, limit = 0, offset = 0, max_rows_to_group_by = 0, distinct_overflow_mode = 'throw', result_overflow_mode = 'throw';
-
 -- months
 SELECT b0, count(*) AS records
 FROM (

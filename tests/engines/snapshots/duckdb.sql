@@ -53,15 +53,6 @@ FROM (
 ) AS k
 GROUP BY b0;
 
--- booleans
-SELECT b0, count(*) AS records
-FROM (
-  SELECT v0 AS b0
-  FROM (SELECT "ill" AS v0 FROM source) AS t
-  WHERE v0 IS NOT NULL
-) AS k
-GROUP BY b0;
-
 -- months
 SELECT b0, count(*) AS records
 FROM (
