@@ -258,3 +258,11 @@ def test_a_boolean_is_its_own_key() -> None:
     """PostgreSQL has no cast from booleans to BIGINT, the type of other keys."""
     booleans = pa.table({"x": pa.array([], pa.bool_())})
     assert all("SELECT v0 AS b0\n" in flexdp.query(booleans, "x", dialect=name) for name in RUN)
+
+
+def test_where_no_filter_leaves_records_out_those_without_a_key_are_not_counted() -> None:
+    """Spark tests values in the key: a bucket is counted by its keys, and that of NULL, which has none, left out."""
+    shown = flexdp.query(pa.table({"x": [1.0]}), "x", width=5, bounds=(0, 20), dialect="spark")
+    assert "WHERE" not in shown and "count(*)" not in shown
+    assert "SELECT b0, count(b0) AS records\n" in shown
+    assert shown.endswith("GROUP BY b0\nHAVING count(b0) > 0")
