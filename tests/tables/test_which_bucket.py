@@ -266,3 +266,14 @@ def test_where_no_filter_leaves_records_out_those_without_a_key_are_not_counted(
     assert "WHERE" not in shown and "count(*)" not in shown
     assert "SELECT b0, count(b0) AS records\n" in shown
     assert shown.endswith("GROUP BY b0\nHAVING count(b0) > 0")
+
+
+def test_rows_of_a_driver_become_columns_of_the_same_types_whatever_they_hold() -> None:
+    """Texts, and integers that come as texts, are objects; other keys and counts are integers, also if one misses."""
+    names = ["b0", "b1", "b2", "records"]
+    columns = columns_of([("a", str(2**64), None, 3), (None, None, 7, 2)], names, {"b0"})
+    assert [columns[name].dtype.kind for name in names] == ["O", "O", "i", "i"]
+    assert columns["b1"].tolist() == [str(2**64), None]
+    nothing = columns_of([], names, {"b0"})
+    assert [len(nothing[name]) for name in names] == [0] * 4
+    assert [nothing[name].dtype.kind for name in names] == ["O", "f", "f", "f"]
