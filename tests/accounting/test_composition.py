@@ -266,5 +266,26 @@ def test_a_curve_is_shown_from_zero_to_basic_composition() -> None:
     points = curve.points(5)
     assert [place for place, _ in points] == [0, Fraction(1, 2), 1, Fraction(3, 2), 2]
     assert all(delta == curve.delta_at(place) for place, delta in points)
-    with pytest.raises(InputError, match="count must be"):
-        curve.points(1)
+    assert [place for place, _ in curve.points(2)] == [0, 2]
+    assert len(curve.points(61)) == 61
+    for wrong in (1, 10**6 + 1):
+        with pytest.raises(InputError, match="count must be"):
+            curve.points(wrong)
+
+
+def test_the_epsilon_of_a_delta_is_the_smallest_multiple_that_has_it() -> None:
+    curve, least = privacy_curve([DropNoise(1, "1e-6")] * 3), Fraction(1, 10**12)
+    for delta in ("1e-5", "1e-3", "0.1"):
+        found = curve.epsilon_at(delta)
+        assert found % least == 0
+        assert curve.delta_at(found) <= Fraction(delta) < curve.delta_at(found - least)
+    place = Fraction(3, 2)
+    assert curve.epsilon_at(Fraction(curve.delta_at(place))) == place  # also where it has exactly that
+    assert curve.epsilon_at("0.99") <= least
+
+
+def test_a_delta_is_rounded_up() -> None:
+    deltas = [f"{digit}e-{power}" for digit in range(1, 10) for power in (1, 6, 9)]
+    assert any(Fraction(float(delta)) < Fraction(delta) for delta in deltas)  # control: the nearest double may be less
+    for delta in deltas:
+        assert Fraction(privacy_curve([Privacy(epsilon=1, delta=delta)]).delta_at(1)) >= Fraction(delta)

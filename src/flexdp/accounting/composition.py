@@ -122,9 +122,7 @@ class PrivacyCurve:
                 given=number_text(wanted),
             )
         low, high = 0, math.ceil(self.basic.epsilon * _DIGITS)
-        if self._delta(Fraction(high, _DIGITS)) > wanted:  # only basic composition gets there
-            return self.basic.epsilon
-        while high - low > 1:
+        while high - low > 1:  # up to the sum of all ε, where basic composition gets
             middle = (low + high) // 2
             low, high = (low, middle) if self._delta(Fraction(middle, _DIGITS)) <= wanted else (middle, high)
         found = Fraction(high, _DIGITS)
