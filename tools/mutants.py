@@ -73,7 +73,14 @@ ROOMS = {
     ),
     "sql": Room(
         tuple(f"tables/sql/{name}.py" for name in ("bucket_expressions", "query", "results")),
-        ("engines/test_contract.py", "tables/test_which_bucket.py", "tables/test_far_dates.py"),
+        (
+            "engines/test_contract.py",
+            "engines/test_ranks.py",
+            "engines/test_snapshots.py",
+            "engines/test_where.py",
+            "tables/test_which_bucket.py",
+            "tables/test_far_dates.py",
+        ),
     ),
     "ranks": Room(
         ("tables/sql/rank_query.py", "tables/sql/group_query.py"),
@@ -89,8 +96,9 @@ ROOMS = {
 _MOVED = {"property", "cached_property", "lru_cache", "cache", "functools.cache", "contextmanager"}
 # Functions whose first argument is the name of a parameter, for an error's text.
 _NAMING = {"P", "choice", "exact", "flag", "function", "instance", "integer", "path_text", "text"}
-# Tests of engines run on DuckDB alone, which needs no server.
-_ENGINES = "not browser and (not engines or duckdb) and not spark and not postgres and not mariadb and not clickhouse"
+# Tests of engines run on DuckDB and SQLite, which need no server; the words of a statement need no engine at all.
+_SERVED = "not spark and not postgres and not mariadb and not clickhouse"
+_ENGINES = f"not browser and (has_not_changed or ((not engines or duckdb or sqlite) and {_SERVED}))"
 _READ = ("tests", "docs", "examples")  # folders that tests read
 _NOTICED = ("killed", "timed out")
 
@@ -106,6 +114,7 @@ def main() -> int:
     )
     parser.add_argument("--resume", action="store_true", help="run also what an interrupted run had not come to")
     parser.add_argument("--only", help="of the room's tests, those with such names, as pytest's -k takes them")
+    parser.add_argument("--seconds", type=float, default=2.0, help="processor time for the tests of one mutant (2)")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
@@ -116,6 +125,7 @@ def main() -> int:
         _prepare(modules, work, keep=options.retry or options.resume)
         order = {"room": name, "modules": modules, "jobs": options.jobs, "sample": options.sample}
         order["tests"] = f"({_ENGINES}) and ({options.only})" if options.only else _ENGINES
+        order["seconds"] = options.seconds
         order["new"] = options.resume or not options.retry
         sys.stderr.write(f"{name}: {len(modules)} modules\n")
         code = subprocess.run(
@@ -243,7 +253,7 @@ def _inside(order: dict[str, Any]) -> int:
     chosen = [each for each in _sampled(mutants, order["sample"]) if each["fate"] not in _NOTICED]
     known = _explained()
     names = [each["name"] for each in chosen if order["new"] or (each["fate"] and _key(each)[:-1] not in known)]
-    Path("mutants/order.json").write_text(json.dumps({"names": names, "jobs": order["jobs"]}))
+    Path("mutants/order.json").write_text(json.dumps(order | {"names": names}))
     room = ROOMS[order["room"]]
     without = [option for each in room.without for option in ("--deselect", f"tests/{each}")]
     tests = [str(path) for pattern in room.tests for path in sorted(Path("tests").glob(pattern))]

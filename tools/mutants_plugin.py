@@ -27,7 +27,7 @@ from mutmut.state import state
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 _EXAMPLES = 12  # random cases of a test
-_MOST = 2.0  # seconds of processor time for the tests of one mutant; a test that takes longer is given up
+_MOST = 2.0  # seconds of processor time after which a test is given up
 _PATIENCE = (0.5, 5.0)  # processor time of a test before it counts as endless: so many seconds, and times its own
 _HANGS = 120.0  # seconds that a mutant may take by the clock, for those that wait instead of computing
 _MEMORY = 3 << 30  # bytes beyond those of the process that forks
@@ -96,7 +96,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             if name is None:
                 continue
             function = mangled_name_from_mutant_name(name)
-            tests = _fastest(reached.get(function, []), took)
+            tests = _fastest(reached.get(function, []), took, order["seconds"])
             if not tests:
                 fates.write(json.dumps([name, UNREACHED]) + "\n")
                 done += 1
@@ -106,11 +106,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     return True
 
 
-def _fastest(tests: list[str], took: dict[str, float]) -> list[str]:
+def _fastest(tests: list[str], took: dict[str, float], most: float) -> list[str]:
     """Return the fastest tests, as many as fit into the time for one mutant, and at least one."""
     ordered = sorted(tests, key=lambda test: (took[test], test))
     together = list(accumulate(took[test] for test in ordered))
-    return ordered[: max(1, bisect_right(together, _MOST))]
+    return ordered[: max(1, bisect_right(together, most))]
 
 
 def _recorded(session: pytest.Session) -> tuple[dict[str, float], dict[str, list[str]]]:

@@ -93,6 +93,14 @@ def test_the_closed_trinomial_form(epsilon: object, delta: object) -> None:
         assert curve.delta_at(place) == pytest.approx(trinomial(noise, 12, place), rel=1e-6)
 
 
+@pytest.mark.parametrize("delta", [0, Fraction(1, 2**20), Fraction(1, 4)])
+def test_the_delta_of_one_release_is_no_more_than_its_own(delta: Fraction) -> None:
+    """Whatever the rounding of the curve: a δ that is a double is met to the last bit, at its ε and beyond."""
+    for epsilon in (1, Fraction(3, 10)):
+        curve = privacy_curve([Privacy(epsilon=epsilon, delta=delta)])
+        assert curve.delta_at(epsilon) == curve.delta_at(2 * epsilon) == delta
+
+
 def test_even_reaches_compose_better_and_odd_ones_are_the_worst_case() -> None:
     even = DropNoise(1, "1e-6")
     assert even.q == 28
@@ -251,6 +259,7 @@ def test_what_is_composed_has_the_delta_that_was_asked_for() -> None:
     for delta in ("4e-7", "1e-3"):
         found = compose(each, delta=delta)
         assert found.delta == Fraction(delta) and found.delta_real is None
+    assert compose(each[:1], delta="4e-7").delta_real is None  # its own belongs to another ε
 
 
 def test_a_curve_is_shown_from_zero_to_basic_composition() -> None:
@@ -258,5 +267,26 @@ def test_a_curve_is_shown_from_zero_to_basic_composition() -> None:
     points = curve.points(5)
     assert [place for place, _ in points] == [0, Fraction(1, 2), 1, Fraction(3, 2), 2]
     assert all(delta == curve.delta_at(place) for place, delta in points)
-    with pytest.raises(InputError, match="count must be"):
-        curve.points(1)
+    assert [place for place, _ in curve.points(2)] == [0, 2]
+    assert (len(curve.points()), len(curve.points(61))) == (50, 61)
+    for wrong in (1, 10**6 + 1):
+        with pytest.raises(InputError, match="count must be"):
+            curve.points(wrong)
+
+
+def test_the_epsilon_of_a_delta_is_the_smallest_multiple_that_has_it() -> None:
+    curve, least = privacy_curve([DropNoise(1, "1e-6")] * 3), Fraction(1, 10**12)
+    for delta in ("1e-5", "1e-3", "0.1"):
+        found = curve.epsilon_at(delta)
+        assert found % least == 0
+        assert curve.delta_at(found) <= Fraction(delta) < curve.delta_at(found - least)
+    place = Fraction(3, 2)
+    assert curve.epsilon_at(Fraction(curve.delta_at(place))) == place  # also where it has exactly that
+    assert curve.epsilon_at("0.99") <= least
+
+
+def test_a_delta_is_rounded_up() -> None:
+    deltas = [f"{digit}e-{power}" for digit in range(1, 10) for power in (1, 6, 9)]
+    assert any(Fraction(float(delta)) < Fraction(delta) for delta in deltas)  # control: the nearest double may be less
+    for delta in deltas:
+        assert Fraction(privacy_curve([Privacy(epsilon=1, delta=delta)]).delta_at(1)) >= Fraction(delta)

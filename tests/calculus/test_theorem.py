@@ -25,6 +25,7 @@ from flexdp.calculus import (
     sigma_on,
     tau_on,
 )
+from flexdp.calculus.accuracy import apply_error
 from flexdp.distances import Discrete
 from flexdp.distortions import Drop, Move
 from flexdp.guarantees import (
@@ -102,6 +103,23 @@ def test_error_sensitivities_compose_with_their_losses() -> None:
     twice = compose_error(known, known, sigma=identity())
     assert (twice.gamma, twice(2), twice(2, 0.5)) == (0, 2, 52)
     assert compose_error(error(lambda beta: beta), known, sigma=identity()).lossy_bound is None
+
+
+def test_a_loss_is_not_exchanged_for_a_larger_error() -> None:
+    """A bound of at most one, whatever was lost, is no reason to give up that no error gives none."""
+    found = compose_error(error(lambda beta: beta, gamma=0.1), error(lambda beta: min(beta, 1.0)), sigma=identity())
+    assert (found.gamma, found.bound(0.0), found.bound(7.0)) == (0.1, 0, 1)
+
+
+def test_where_an_error_has_no_bound_it_is_a_distance_moved() -> None:
+    """A mode may jump however little the values move, so the error of the histogram becomes part of the distortion."""
+    histogram = Accuracy(alpha=0.01, beta=2.5, metric=HISTOGRAM_DISTANCE)
+    jumping = error(lambda beta: math.inf if beta else 0.0, takes=HISTOGRAM_DISTANCE)
+    steady = error(lambda beta: beta, takes=HISTOGRAM_DISTANCE)
+    found = apply_error(histogram, jumping, sigma=identity())
+    assert (found.alpha, found.moved, found.beta) == (0.01, 2.5, 0)
+    found = apply_error(histogram, steady, sigma=identity())
+    assert (found.alpha, found.moved, found.beta) == (0.01, 0, 2.5)
 
 
 @dataclass(frozen=True)

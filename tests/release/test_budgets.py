@@ -16,9 +16,13 @@ import pytest
 import flexdp
 from flexdp import Release
 from flexdp._release.api import prepare
-from flexdp.accounting.budget import Budget
+from flexdp.accounting.budget import Budget, has_reach
+from flexdp.buckets import make_buckets
+from flexdp.buckets.grid import Grid
 from flexdp.calculus.powers import group_factor
-from flexdp.noise import DropNoise
+from flexdp.guarantees import AddRemove
+from flexdp.mechanisms import Bucketing, Dropping
+from flexdp.noise import LARGEST_REACH, DropNoise
 from flexdp.planning import per_bucket
 
 Law = dict[Any, Fraction]
@@ -163,6 +167,31 @@ def test_what_is_promised_covers_the_bars_and_the_bound(most: int) -> None:
     still, moved = ({j + step: Fraction(w, 1 << total.bits) for j, w in enumerate(total.weights)} for step in (0, most))
     assert divergence(still, moved, loss * Fraction(3, 10)) <= chance * Fraction(3, 10)
     assert divergence(moved, still, loss * Fraction(3, 10)) <= chance * Fraction(3, 10)
+
+
+def test_the_smallest_and_the_largest_reach_are_recognised() -> None:
+    """Two is what the largest δ buys, and a million the most that a bucket may lose."""
+    assert DropNoise(1, "0.5").q == 2
+    assert [has_reach(reach, 1, "0.5") for reach in (0, 1, 2, 3, 2.0, "2")] == [False, False, True, *[False] * 3]
+    assert [has_reach(LARGEST_REACH + more, "1e-5", "3.39185e-8") for more in (-1, 0, 1)] == [False, True, False]
+
+
+def test_the_mechanism_of_a_budget_knows_how_many_columns_are_released() -> None:
+    """A grid has as many dimensions as axes, any other partition one."""
+    budget, axis = Budget(1, "1e-6"), make_buckets("number", width=5)
+    grid = Grid((axis, axis))
+    assert budget.mechanism(axis).parts[-1] == budget.dropping() == budget.dropping(dimensions=1)
+    assert budget.mechanism(grid).parts[-1] == budget.dropping(dimensions=2) != budget.dropping()
+
+
+def test_every_step_of_a_budget_s_mechanism_names_its_unit_and_how_often_it_counts() -> None:
+    budget, buckets = Budget(1, "1e-6", most=2), make_buckets("number", width=5)
+    bucketing, dropping = budget.mechanism(buckets, "patient").parts
+    assert bucketing == Bucketing(partition=buckets, unit="patient", max_buckets_per_unit=2)
+    assert isinstance(dropping, Dropping)
+    assert (dropping.unit, dropping.max_buckets_per_unit) == ("patient", 2)
+    assert budget.privacy("patient").neighbours == dropping.privacy.neighbours == AddRemove("patient", 2)
+    assert budget.privacy().neighbours == budget.dropping().privacy.neighbours == AddRemove("record", 2)
 
 
 def test_the_bound_and_the_bars_each_take_noise_from_their_own_table(monkeypatch: pytest.MonkeyPatch) -> None:

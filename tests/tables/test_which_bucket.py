@@ -14,9 +14,13 @@ import pyarrow as pa
 import pytest
 from _support.private import private_bars
 
+import flexdp
+from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.buckets import RelativeWidth
 from flexdp.tables import count
+from flexdp.tables.sql.results import columns_of, counted_together
+from flexdp.tables.sql.translate import RUN
 
 
 def bars_of(source: Any, column: Any = "x", **parameters: Any) -> dict[Any, int]:
@@ -215,3 +219,61 @@ def test_the_day_of_a_datetime_before_1970_is_the_one_its_clock_shows() -> None:
     table = pa.table({"x": pa.array(datetimes, pa.timestamp("us", tz="UTC"))})
     assert bars_of(table, kind="date", zone="UTC") == {(0,): 2, (-1,): 2, (-2,): 1}
     assert bars_of(table, kind="date", zone="Asia/Tokyo") == {(0,): 2, (-1,): 2, (1,): 1}  # nine hours ahead
+
+
+def test_wide_integers_are_divided_exactly_or_not_at_all() -> None:
+    """Decimals are divided with a remainder: both sides of zero by a function that rounds down, or refused."""
+    wide = pa.table({"x": pa.array([], pa.decimal128(37, 0))})
+    shown = flexdp.query(wide, "x", width=5, dialect="postgres")
+    assert shown.count("div(") == shown.count(", CAST(5 AS NUMERIC))") == 2
+    assert "/" not in shown
+    with pytest.raises(InputError, match="would divide integers beyond 64 bits"):
+        flexdp.query(wide, "x", width=5, dialect="spark")
+    assert "DIV" not in flexdp.query(wide, "x", width=1, dialect="spark")  # control: that needs no division
+
+
+def test_wide_integers_count_together_with_another_column() -> None:
+    table = pa.table({"x": pa.array([2**64 + 1, -7, None, -7], pa.decimal128(37, 0)), "y": [1, 2, 3, 3]})
+    con = duckdb.connect()
+    con.register("held", table)
+    con.execute("CREATE TABLE visits AS FROM held")
+    request = prepare((con, "visits"), ["x", "y"], separately=True, width=1)
+    wide, narrow = count(request.questions[0].table, [each.counting for each in request.questions])
+    assert dict(zip(wide.rows(slice(None)), wide.counts.tolist(), strict=True)) == {(2**64 + 1,): 1, (-7,): 2}
+    assert dict(zip(narrow.rows(slice(None)), narrow.counts.tolist(), strict=True)) == {(1,): 1, (2,): 1, (3,): 2}
+
+
+def test_a_missing_key_in_the_rows_of_a_driver_is_no_bucket() -> None:
+    """Two columns in one pass: each row belongs to one of them, and misses the key of the other, or its own."""
+    table = pa.table({"t": ["a"], "y": [1]})
+    countings = [each.counting for each in prepare(table, ["t", "y"], separately=True, width={"y": 1}).questions]
+    rows = [(0, "a", None, 3), (0, None, None, 5), (1, None, 7, 2), (1, None, 0, 4), (1, None, None, 6)]
+    columns = columns_of(rows, ["whose", "c0_b0", "c1_b0", "records"], {"c0_b0"})
+    texts, numbers = counted_together(columns, countings)
+    assert (texts.keys[0].tolist(), texts.records.tolist()) == (["a"], [3])
+    assert (numbers.keys[0].tolist(), numbers.records.tolist()) == ([7, 0], [2, 4])
+
+
+def test_a_boolean_is_its_own_key() -> None:
+    """PostgreSQL has no cast from booleans to BIGINT, the type of other keys."""
+    booleans = pa.table({"x": pa.array([], pa.bool_())})
+    assert all("SELECT v0 AS b0\n" in flexdp.query(booleans, "x", dialect=name) for name in RUN)
+
+
+def test_where_no_filter_leaves_records_out_those_without_a_key_are_not_counted() -> None:
+    """Spark tests values in the key: a bucket is counted by its keys, and that of NULL, which has none, left out."""
+    shown = flexdp.query(pa.table({"x": [1.0]}), "x", width=5, bounds=(0, 20), dialect="spark")
+    assert "WHERE" not in shown and "count(*)" not in shown
+    assert "SELECT b0, count(b0) AS records\n" in shown
+    assert shown.endswith("GROUP BY b0\nHAVING count(b0) > 0")
+
+
+def test_rows_of_a_driver_become_columns_of_the_same_types_whatever_they_hold() -> None:
+    """Texts, and integers that come as texts, are objects; other keys and counts are integers, also if one misses."""
+    names = ["b0", "b1", "b2", "records"]
+    columns = columns_of([("a", str(2**64), None, 3), (None, None, 7, 2)], names, {"b0"})
+    assert [columns[name].dtype.kind for name in names] == ["O", "O", "i", "i"]
+    assert columns["b1"].tolist() == [str(2**64), None]
+    nothing = columns_of([], names, {"b0"})
+    assert [len(nothing[name]) for name in names] == [0] * 4
+    assert [nothing[name].dtype.kind == "O" for name in names] == [True, False, False, False]

@@ -17,7 +17,7 @@ from flexdp.calculus.privacy import divide
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.mechanisms import Bucketing, Chain, Dropping
 from flexdp.noise.drop import DropNoise
-from flexdp.noise.table import LARGEST_REACH, smallest_reach
+from flexdp.noise.table import smallest_reach
 
 __all__ = ["Budget", "has_reach"]
 
@@ -151,7 +151,7 @@ def has_reach(reach: object, epsilon: Number, delta: Number, *, most: int = 1, c
     >>> has_reach(28, 1, "1e-6"), has_reach(27, 1, "1e-6")
     (True, False)
     """
-    if type(reach) is not int or not 0 < reach <= LARGEST_REACH:
+    if type(reach) is not int or reach < 2:  # no noise has less
         return False
     whole = Privacy(epsilon=EPSILON.check(epsilon), delta=DELTA.check(delta))
     each = divide(whole, buckets=most, certify=certify).bucket

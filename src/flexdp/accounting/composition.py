@@ -122,9 +122,7 @@ class PrivacyCurve:
                 given=number_text(wanted),
             )
         low, high = 0, math.ceil(self.basic.epsilon * _DIGITS)
-        if self._delta(Fraction(high, _DIGITS)) > wanted:  # only basic composition gets there
-            return self.basic.epsilon
-        while high - low > 1:
+        while high - low > 1:  # up to the sum of all ε, where basic composition gets
             middle = (low + high) // 2
             low, high = (low, middle) if self._delta(Fraction(middle, _DIGITS)) <= wanted else (middle, high)
         found = Fraction(high, _DIGITS)
@@ -262,7 +260,7 @@ def privacy_curve(releases: Sequence[Any]) -> PrivacyCurve:
 
 
 def _basic(guarantees: Mapping[Privacy, int]) -> Privacy:
-    """Sum of all guarantees, of which many may be the same; δ of 1 or more says nothing and is kept just below."""
+    """Sum of all guarantees, of which many may be the same; a δ of 1 or more says nothing and is refused."""
     each = [replace(one, delta=Fraction(0), delta_real=None) for one in guarantees]
     common = total(each)  # refuses different units
     delta = sum((one.delta * many for one, many in guarantees.items()), Fraction(0))
@@ -312,7 +310,7 @@ def compose(releases: Sequence[Any], *, delta: Number) -> Privacy:
         raise InputError(
             "delta", refusal.rule, given=refusal.given, remedy=("Choose a larger ", P("delta"), ".")
         ) from None
-    return replace(curve.basic, epsilon=epsilon, delta=wanted, delta_real=None)
+    return replace(curve.basic, epsilon=epsilon, delta=wanted)
 
 
 def _down(value: Fraction) -> float:

@@ -39,7 +39,7 @@ def columns_of(rows: Sequence[Sequence[Any]], names: Sequence[str], texts: Colle
 def _column(cells: list[Any], *, texts: bool) -> Any:
     missing = [cell is None for cell in cells]
     if texts or any(isinstance(cell, str) for cell in cells):  # wide integers come as texts, too
-        values = object_keys(["" if cell is None else cell for cell in cells])
+        values = object_keys(cells)
     else:
         values = np.array([0 if cell is None else cell for cell in cells])
     return np.ma.MaskedArray(values, mask=missing)
