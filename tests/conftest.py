@@ -407,6 +407,11 @@ FEWER = {
     "tables/test_hostile.py": {"test_one_strange_number": 46, "test_one_strange_integer": 12},
     "tables/test_arrow_streams.py": {"test_streams_are_counted_as_their_table_is": 27},
     "release/test_automatic.py": {"test_the_same_bits_give_the_same_release_on_every_engine": 4},
+    "engines/test_replay.py": {
+        "test_choices_and_answers_keep_their_shape": 8,
+        "test_commands_print_and_end_alike": 4,
+    },
+    "engines/test_restart.py": {"test_a_restart_in_the_middle_is_one_line": 2},
 }
 
 # Hypothesis measures time in two places; both would fail on a busy machine.
