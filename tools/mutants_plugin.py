@@ -28,7 +28,7 @@ from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 _EXAMPLES = 12  # random cases of a test
 _MOST = 2.0  # seconds of processor time after which a test is given up
-_PATIENCE = (0.5, 5.0)  # processor time of a test before it counts as endless: so many seconds, and times its own
+_PATIENCE = (4.0, 5.0)  # processor time of a test before it counts as endless: so many seconds, and times its own
 _HANGS = 120.0  # seconds that a mutant may take by the clock, for those that wait instead of computing
 _MEMORY = 3 << 30  # bytes beyond those of the process that forks
 
