@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import Histogram, InputError, Privacy
-from flexdp.accounting import calibrate, compose, privacy_curve
+from flexdp.accounting import calibrate, compose, composition, privacy_curve
 from flexdp.accounting.budget import Budget
+from flexdp.accounting.composition import losses_of
 from flexdp.accounting.lattice import MOST_STEPS, Lattice, sum_of, sum_on
-from flexdp.accounting.losses import dominates, exp_minus, losses_of_noise, losses_of_privacy
+from flexdp.accounting.losses import dominates, exp_minus, losses_of_budget, losses_of_noise, losses_of_privacy
 from flexdp.noise import DropNoise
 
 SMALL = [(1, "0.2"), ("1/2", "0.1"), (2, "0.01"), ("0.3", "0.2"), (3, "0.001")]
@@ -290,3 +291,38 @@ def test_a_delta_is_rounded_up() -> None:
     assert any(Fraction(float(delta)) < Fraction(delta) for delta in deltas)  # control: the nearest double may be less
     for delta in deltas:
         assert Fraction(privacy_curve([Privacy(epsilon=1, delta=delta)]).delta_at(1)) >= Fraction(delta)
+
+
+# --- what basic composition and outward rounding rest on -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value", [Fraction(1, 3), Fraction(1, 10), Fraction(2, 3), Fraction(1, 2), Fraction(10**30 + 1)]
+)
+def test_doubles_are_rounded_to_the_side_that_they_are_called(value: Fraction) -> None:
+    down, up = composition._down(value), composition._up(value)
+    assert Fraction(down) <= value <= Fraction(up) and up <= math.nextafter(down, math.inf)
+    assert (down == up) == (Fraction(float(value)) == value)
+
+
+@pytest.mark.parametrize("deltas", [["0.5", "0.5"], ["0.5", "0.6"], ["0.9", "0.9"]])
+def test_deltas_that_reach_one_say_nothing(deltas: list[str]) -> None:
+    with pytest.raises(InputError, match="deltas that add up to less than 1"):
+        composition._basic({Privacy(epsilon=1 + place, delta=delta): 1 for place, delta in enumerate(deltas)})
+
+
+def test_basic_composition_counts_every_copy() -> None:
+    found = composition._basic({Privacy(epsilon=1, delta="0.1"): 3, Privacy(epsilon="1/2", delta=0): 2})
+    assert (found.epsilon, found.delta, found.delta_real) == (4, Fraction(3, 10), None)
+
+
+def test_buckets_that_were_chosen_are_known_by_their_guarantee_alone() -> None:
+    """Their budget depends on what was published before it, so its table is not composed by itself."""
+    whole = Privacy(epsilon=1, delta=Fraction(1, 10**6))
+    chosen = flexdp.release(list(range(9000)), kind="integer", epsilon=1, delta="1e-6", ask=[])
+    assert losses_of(chosen) == (chosen.privacy, ((losses_of_privacy(whole), 1),))
+    given = flexdp.release([1.0] * 500, kind="number", width=5, epsilon=1, delta="1e-6")
+    assert losses_of(given)[1] == losses_of_budget(given.budget)
+    both = flexdp.release([1.0] * 500, kind="number", width=5, epsilon=1, delta="1e-6", ask=["max"])
+    bars = losses_of_budget(both.budget)
+    assert losses_of(both)[1] == (*bars, (losses_of_privacy(Privacy(epsilon=Fraction(1, 2), delta=0)), 1))
