@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -321,6 +322,8 @@ def test_buckets_that_were_chosen_are_known_by_their_guarantee_alone() -> None:
     whole = Privacy(epsilon=1, delta=Fraction(1, 10**6))
     chosen = flexdp.release(list(range(9000)), kind="integer", epsilon=1, delta="1e-6", ask=[])
     assert losses_of(chosen) == (chosen.privacy, ((losses_of_privacy(whole), 1),))
+    more = SimpleNamespace(budget=Budget(1, "1e-6"), asked=None, privacy=Privacy(epsilon=1, delta="1e-3"))
+    assert losses_of(more)[1] == ((losses_of_privacy(more.privacy), 1),)  # δ that its buckets do not account for
     given = flexdp.release([1.0] * 500, kind="number", width=5, epsilon=1, delta="1e-6")
     assert losses_of(given)[1] == losses_of_budget(given.budget)
     both = flexdp.release([1.0] * 500, kind="number", width=5, epsilon=1, delta="1e-6", ask=["max"])

@@ -207,14 +207,11 @@ def losses_of(item: Any) -> tuple[Privacy, tuple[tuple[LossDistribution, int], .
         return privacy, tuple(pair for each in item.values() for pair in losses_of(each)[1])
     budget, asked = attribute(item, "budget"), attribute(attribute(item, "asked"), "budget")
     known = [each.privacy(privacy.unit) for each in (budget, asked) if each is not None]
-    # Where buckets were chosen along the way, their budget may depend on what was published before them.
+    # Buckets that were chosen along the way leave a part of ε for that; their budget may depend on what came out.
     exactly = (
         isinstance(budget, Budget)
-        and attribute(item, "auto") is None
-        and (
-            sum(each.epsilon for each in known) == privacy.epsilon
-            and sum(each.delta for each in known) == privacy.delta
-        )
+        and sum(each.epsilon for each in known) == privacy.epsilon
+        and sum(each.delta for each in known) == privacy.delta
     )
     if not exactly:  # a guarantee is all that is known of it
         return privacy, ((losses_of_privacy(privacy), 1),)
