@@ -400,6 +400,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 LONG: dict[str, list[str]] = {
     "accounting/test_ledger_faults.py": ["test_killed_500_times"],
     "audit/test_audit_command.py": ["test_a_release_that_counts_each_time"],
+    "engines/test_spark_connect.py": ["test_spark_executors_that_are_killed_while_they_count"],
 }
 
 # Tests of many similar cases: ``make test`` runs so many, spread over all of them, and ``make deep`` the others, too.
@@ -412,6 +413,7 @@ FEWER = {
         "test_commands_print_and_end_alike": 4,
     },
     "engines/test_restart.py": {"test_a_restart_in_the_middle_is_one_line": 2},
+    "engines/test_ranks.py": {"test_every_engine_ranks_alike": 200},
 }
 
 # Hypothesis measures time in two places; both would fail on a busy machine.

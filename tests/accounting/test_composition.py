@@ -308,7 +308,7 @@ def test_doubles_are_rounded_to_the_side_that_they_are_called(value: Fraction) -
 
 @pytest.mark.parametrize("deltas", [["0.5", "0.5"], ["0.5", "0.6"], ["0.9", "0.9"]])
 def test_deltas_that_reach_one_say_nothing(deltas: list[str]) -> None:
-    with pytest.raises(InputError, match="^releases must have deltas that add up to less than 1"):
+    with pytest.raises(InputError, match=r"^releases must have deltas that add up to less than 1"):
         composition._basic({Privacy(epsilon=1 + place, delta=delta): 1 for place, delta in enumerate(deltas)})
 
 

@@ -283,7 +283,7 @@ def test_too_few_for_any_answer_is_a_published_refusal(n: int, bits: Any) -> Non
     release = checked(flexdp.release(delays(n), **SPEND))
     assert not release.survived
     (told,) = [line for line in release.conditions if line.startswith("About")]
-    assert "too few for any answer at ε = 1 (about 100 are needed" in told
+    assert "too few for any answer at ε = 1 (about 150 are needed" in told
     assert ("or about ε = " in told) == (auto_of(release).seen > 0)
     assert release.max().value is None
 
