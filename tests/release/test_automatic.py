@@ -283,7 +283,7 @@ def test_too_few_for_any_answer_is_a_published_refusal(n: int, bits: Any) -> Non
     release = checked(flexdp.release(delays(n), **SPEND))
     assert not release.survived
     (told,) = [line for line in release.conditions if line.startswith("About")]
-    assert "too few for any answer at ε = 1 (about 150 are needed" in told
+    assert "too few for any answer at ε = 1 (about 100 are needed" in told
     assert ("or about ε = " in told) == (auto_of(release).seen > 0)
     assert release.max().value is None
 
@@ -580,3 +580,10 @@ def test_the_statements_beside_asked_answers_are_shown(tmp_path: Path) -> None:
     alone, both = flexdp.query(path, "x", **units), flexdp.query(path, "x", **units, ask=["max"])
     assert alone == both  # the ranks, and the count of units in their buckets
     assert flexdp.query(path, "x", ask=["max"]) == flexdp.query(path, "x")
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_few_records_are_refused_or_answered_and_proved(number: int, bits: Any) -> None:
+    """On either side of the threshold the certificate follows the steps that were run."""
+    bits(number)
+    checked(flexdp.release(delays(100), **SPEND))

@@ -195,7 +195,7 @@ class Auto:
     @property
     def too_few(self) -> bool:
         """True if there are too few records for any answer, judged by ``records_about``."""
-        return self.seen * self.budget.each < FEW
+        return self.seen * self.budget.five < FEW
 
     @property
     def chosen(self) -> bool:

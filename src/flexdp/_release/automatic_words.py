@@ -60,7 +60,7 @@ def too_few_for_groups(spec: Spec, auto: Auto) -> str:
 def _few(spec: Spec, auto: Auto, what: str | None) -> str:
     """About how many there are, how many are needed for buckets or for any answer, and what ε would do."""
     budget = auto.budget
-    least, each = FEW if what is None else FEW_FOR_BARS, budget.each
+    least, each = (FEW, budget.five) if what is None else (FEW_FOR_BARS, budget.each)
     needed = math.ceil(least / each)
     told = (
         f"About {counted(spec, auto.records_about)}: too few for {what or 'any answer'} at "

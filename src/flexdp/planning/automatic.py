@@ -155,7 +155,7 @@ class AutomaticOutlook:
 
     def answers_none(self, epsilon: Fraction, margin: int = 1) -> bool:
         """Tell whether there are too few records even for answers in the place of buckets."""
-        return self.records * self._bucketing(epsilon) < margin * _FEW
+        return self.records * self._each(epsilon).epsilon < margin * _FEW
 
     def options(self, chosen: Fraction | None) -> tuple[Option, ...]:
         """Return the usual ε with buckets, and the chosen one, each with the most that a bucket loses."""
@@ -250,8 +250,8 @@ class AutomaticOutlook:
                 "survive. Ask for answers instead, or choose a larger ε."
             ]
         about = plural(self.records, "record", thousands)
-        each = self._bucketing(chosen)
-        needed = thousands(math.ceil(_FEW_FOR_BARS / each))
+        each = self._each(chosen).epsilon
+        needed = thousands(math.ceil(_FEW_FOR_BARS / self._bucketing(chosen)))
         if self.groups.by:
             return [f"{about} are too few for buckets at this ε: about {needed} are needed."]
         if self.records * each < _FEW:

@@ -275,7 +275,7 @@ class _Plan:
         seen: int = yield Draw(counting, reply.total, "records", stage="records")
         published = Automatic(scale=self.scale, epsilon=epsilon, delta=self.delta, records_about=seen)
         whole = epsilon if isinstance(five, bool) else five
-        if seen * epsilon < few:  # by the budget of the count, so that an empty table rarely passes
+        if seen * whole < few:
             return published
         divided = divide(seen, epsilon, self.delta) if seen * epsilon >= few_for_bars else None
         if divided is not None:
