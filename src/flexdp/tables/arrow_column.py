@@ -11,44 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from flexdp.tables.arrow_structures import ArrowArray, ArrowSchema
+
 __all__ = ["one_column"]
 
 _DTYPES: dict[bytes, DTypeLike] = {b"g": np.float64, b"l": np.int64}  # those that statements cast to
 
-
-class _Schema(ctypes.Structure):
-    pass
-
-
-_Schema._fields_ = [
-    ("format", ctypes.c_char_p),
-    ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_void_p),
-    ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
-]
-
-
-class _Array(ctypes.Structure):
-    pass
-
-
-_Array._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
-]
 
 _GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -96,7 +64,7 @@ def one_column(relation: Any, most: int) -> NDArray[Any] | None:
     stream = _Stream.from_address(address)
     found = np.empty(most, dtype=_dtype_of(stream, address))  # pages that are never written take no memory
     size = read = 0
-    array = _Array()
+    array = ArrowArray()
     while True:
         _check(stream.get_next(address, ctypes.addressof(array)))
         if not array.release:
@@ -113,7 +81,7 @@ def one_column(relation: Any, most: int) -> NDArray[Any] | None:
 
 
 def _dtype_of(stream: _Stream, address: int) -> DTypeLike:
-    schema = _Schema()
+    schema = ArrowSchema()
     _check(stream.get_schema(address, ctypes.addressof(schema)))
     try:
         (child,) = (schema.children[i].contents for i in range(schema.n_children))
@@ -122,7 +90,7 @@ def _dtype_of(stream: _Stream, address: int) -> DTypeLike:
         _RELEASE(schema.release)(ctypes.addressof(schema))
 
 
-def _values(array: _Array, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _values(array: ArrowArray, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The values that are there, as long as the array is."""
     child = array.children[0].contents
     start, length = child.offset + array.offset, array.length

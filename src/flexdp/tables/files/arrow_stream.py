@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp.tables.arrow_structures import ArrowArray, ArrowSchema
+
 __all__ = ["TextBatch", "text_stream"]
 
 _CAPSULE = b"arrow_array_stream"
@@ -29,14 +31,6 @@ class TextBatch(NamedTuple):
     offsets: NDArray[np.int32]
 
 
-class _Schema(ctypes.Structure):
-    pass
-
-
-class _Array(ctypes.Structure):
-    pass
-
-
 class _Stream(ctypes.Structure):
     _fields_ = [
         ("get_schema", ctypes.c_void_p),
@@ -46,30 +40,6 @@ class _Stream(ctypes.Structure):
         ("private_data", ctypes.c_void_p),
     ]
 
-
-_Schema._fields_ = [
-    ("format", ctypes.c_char_p),
-    ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_char_p),
-    ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
-]
-_Array._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
-    ("dictionary", ctypes.c_void_p),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
-]
 
 _held: dict[int, Any] = {}  # the contents of structures that are not yet released
 _numbers = itertools.count(1)  # 0 would be NULL
@@ -113,8 +83,8 @@ def _pointers(kind: Any, children: list[Any]) -> Any:
     return (ctypes.POINTER(kind) * len(children))(*(ctypes.pointer(child) for child in children))
 
 
-def _make_schema(out: _Schema, form: bytes, name: bytes, children: list[_Schema]) -> None:
-    pointers = _pointers(_Schema, children)
+def _make_schema(out: ArrowSchema, form: bytes, name: bytes, children: list[ArrowSchema]) -> None:
+    pointers = _pointers(ArrowSchema, children)
     out.format, out.name, out.metadata = form, name, None
     out.flags = 0
     out.n_children, out.children, out.dictionary = len(children), pointers, None
@@ -122,8 +92,8 @@ def _make_schema(out: _Schema, form: bytes, name: bytes, children: list[_Schema]
     out.private_data = _hold((form, name, children, pointers))
 
 
-def _make_array(out: _Array, length: int, buffers: list[Any], children: list[_Array]) -> None:
-    pointers = _pointers(_Array, children)
+def _make_array(out: ArrowArray, length: int, buffers: list[Any], children: list[ArrowArray]) -> None:
+    pointers = _pointers(ArrowArray, children)
     addresses = (ctypes.c_void_p * len(buffers))(*(None if each is None else each.ctypes.data for each in buffers))
     out.length, out.null_count, out.offset = length, 0, 0
     out.n_buffers, out.buffers = len(buffers), addresses
@@ -138,9 +108,9 @@ def _make_array(out: _Array, length: int, buffers: list[Any], children: list[_Ar
 
 def _get_schema(stream: int, out: int) -> int:
     source = _held[_Stream.from_address(stream).private_data]
-    column = _Schema()
+    column = ArrowSchema()
     _make_schema(column, b"u", source.name, [])
-    _make_schema(_Schema.from_address(out), b"+s", b"", [column])
+    _make_schema(ArrowSchema.from_address(out), b"+s", b"", [column])
     return 0
 
 
@@ -149,11 +119,11 @@ def _get_next(stream: int, out: int) -> int:
         batch = _held[_Stream.from_address(stream).private_data].next()
     except BaseException:  # noqa: BLE001  (ctypes would print it, and it may quote a line)
         return errno.EIO
-    array = _Array.from_address(out)
+    array = ArrowArray.from_address(out)
     if batch is None:
         array.release = None
         return 0
-    column, length = _Array(), len(batch.offsets) - 1
+    column, length = ArrowArray(), len(batch.offsets) - 1
     _make_array(column, length, [None, batch.offsets, batch.data], [])
     _make_array(array, length, [None], [column])
     return 0
@@ -174,11 +144,11 @@ def _release_tree(kind: Any, address: int) -> None:
 
 
 def _release_schema(address: int) -> None:
-    _release_tree(_Schema, address)
+    _release_tree(ArrowSchema, address)
 
 
 def _release_array(address: int) -> None:
-    _release_tree(_Array, address)
+    _release_tree(ArrowArray, address)
 
 
 def _release_stream(address: int) -> None:
