@@ -106,10 +106,12 @@ class Work:
     wide: int
     seed: int
     hugging: bool = False
+    peers: tuple[str, ...] = PEERS
 
     @property
     def key(self) -> list[str | int]:
-        return [self.name, self.size, *map(" ".join, self.asked), *self._how]
+        chosen = () if self.peers == PEERS else self.peers
+        return [self.name, self.size, *map(" ".join, self.asked), *self._how, *chosen]
 
     @property
     def _how(self) -> tuple[int, ...]:
@@ -162,7 +164,7 @@ def measure(work: Work) -> list[Cell]:
             else:
                 cell.note(OURS, truth, given)
                 cell.far += statistic in ("min", "max") and abs(given - truth.quantile(statistic)) > 2 * truth.range
-            for (suffix, task), peer in itertools.product(tasks.items(), PEERS):
+            for (suffix, task), peer in itertools.product(tasks.items(), work.peers):
                 if suffix and (peer == "PyDP, own bounds" or turn or draw >= work.wide):
                     continue
                 if peer == "PyDP, own bounds" and draw >= _FEWER:
@@ -245,6 +247,7 @@ def main() -> None:
     parser.add_argument("--columns", nargs="+", help="only these columns")
     parser.add_argument("--share", type=Fraction, default=Fraction(1), help="the part of the cells, such as 1/2")
     parser.add_argument("--skip", type=Fraction, default=Fraction(0), help="the part of them that another run did")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="only these methods of peers")
     parser.add_argument("--hugging", action="store_true", help="give peers twice the range of the very records")
     parser.add_argument("--tuning", action="store_true", help="the seeds on which constants may be tuned")
     parser.add_argument("--workers", type=int, default=1, help="processes at once")
@@ -265,7 +268,7 @@ def main() -> None:
     columns = [name for name in (*LAWS, *_real()) if given.columns is None or name in given.columns]
     seed = TUNING if given.tuning else HELD_OUT
     works = [
-        Work(name, size, tuple(asked), given.sets, given.draws, given.wide, seed, given.hugging)
+        Work(name, size, tuple(asked), given.sets, given.draws, given.wide, seed, given.hugging, tuple(given.peers))
         for (name, size), asked in plan(columns, given.sizes, given.epsilons, given.skip, given.share).items()
     ]
     cells = [cell for done in carry_out(works, given.workers, given.journal) for cell in done]

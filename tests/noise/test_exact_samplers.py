@@ -128,6 +128,32 @@ def test_bernoulli_is_the_exponential(x: str) -> None:
     assert law.get(False, Fraction(0)) <= 1 - exp(-Fraction(x)) <= law.get(False, Fraction(0)) + left
 
 
+@pytest.mark.parametrize("exponent", [1, 2, 5, 17, 70, 139, 1000])
+def test_the_bytes_of_whole_exponentials_are_exact(exponent: int) -> None:
+    """Against decimals: 3000 bits of e^−m, and Python's own exponential of so many digits."""
+    places = 375
+    with localcontext() as context:
+        context.prec = 1500
+        expected = int(Decimal(-exponent).exp() * 2 ** (8 * places))
+    found = int.from_bytes(bytes(geometric_module._byte(exponent, place) for place in range(places)), "big")
+    assert found == expected
+
+
+@pytest.mark.parametrize("exponent", [1, 3, 70])
+def test_a_uniform_number_is_compared_byte_by_byte(exponent: int) -> None:
+    """At every boundary: all bytes up to a place are those of e^−m, and the next is one more or one less."""
+    own = [geometric_module._byte(exponent, place) for place in range(20)]
+    assert own[:10] != own[10:]
+    for place in range(20):
+        for step, outcome in ((-1, True), (1, False)):
+            last = own[place] + step
+            if 0 <= last < 256:
+                left = [*own[:place], last]
+                bits = Bits(lambda size, left=left: bytes([left.pop(0)])[:size])  # type: ignore[misc]
+                assert geometric_module._whole(exponent, bits) is outcome
+                assert not left
+
+
 @pytest.fixture
 def _coins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bernoulli draws, enumerated above, as one choice of two, so that longer procedures can be enumerated."""

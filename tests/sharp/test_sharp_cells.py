@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp.noise.bits import Bits
+from flexdp.sharp.cell_codes import Cells
+from flexdp.sharp.cell_groups import Groups
 from flexdp.sharp.cells import CellColumn, column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
+from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, universal
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Looked, Near, Ranks, Request, Span, Tally, Window
+from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 
 NUMBERS_OF = st.lists(
@@ -85,6 +90,57 @@ def test_integers(data: st.DataObject) -> None:
     expected = replies(Column.from_values(values), asked)
     assert replies(column_of(values, few=0), asked) == expected
     assert replies(CellColumn(INTEGERS, values), asked) == expected
+
+
+@given(st.data())
+def test_counts_are_exact_where_few_records_lie_on_a_side(data: st.DataObject) -> None:
+    values = np.array(data.draw(INTEGERS_OF))
+    asked = [replace(each, enough=data.draw(st.integers(0, 9))) for each in data.draw(requests(values.tolist()))]
+    for often in (False, True):
+        column, plain = CellColumn(INTEGERS, values.copy(), often=often), Column.from_values(values)
+        for request in asked:
+            found, exact = (list(ranks.fetch(request).before) for ranks in (column, plain))
+            for rough, count in zip(found, exact, strict=True):
+                few = count < request.enough or len(values) - count < request.enough
+                assert rough == count or not few
+                assert few or request.enough <= rough <= len(values) - request.enough
+
+
+def test_a_ladder_looks_into_few_cells() -> None:
+    """Most of its rungs lie where counts are alike, which cells tell."""
+    values = np.random.default_rng(8).exponential(1000, 100_000)
+    ladder = Ladder(rungs=ladder_rungs(NUMBERS, NUMBERS.units(700.0), 1), side=1, target=3, epsilon=Fraction(1))
+    plain = Column.from_values(values)
+    exact = ladder.beyond(100_000, plain.fetch(Request(cuts=ladder.cuts)).before)
+    held = []
+    for enough in (ladder.limit, None):
+        column = column_of(values, few=0)
+        assert isinstance(column, CellColumn)
+        reply = column.fetch(Request(cuts=ladder.cuts, enough=enough))
+        assert ladder.beyond(reply.total, reply.before) == exact
+        held.append(len(column._held))
+    assert 4 * held[0] < held[1]
+
+
+@pytest.mark.parametrize("law", ["normal", "ties", "one"])
+def test_groups_find_the_values_of_cells(law: str) -> None:
+    rng = np.random.default_rng(7)
+    size = 300_001  # more than two parts, the last of them not whole
+    values = {
+        "normal": lambda: rng.normal(3, 15, size),
+        "ties": lambda: np.where(rng.random(size) < 0.9, 7.0, rng.exponential(100, size)),
+        "one": lambda: np.full(size, 7.0),
+    }[law]()
+    cells, own = Cells.of(NUMBERS, values), values.copy()
+    groups = Groups(cells, own)
+    np.testing.assert_array_equal(np.sort(own), np.sort(values))
+    np.testing.assert_array_equal(groups.sizes, cells.counts(values))
+    present = np.flatnonzero(groups.sizes)
+    for some in (present[:1], present[-1:], present[::1000], rng.choice(present, 5), present):
+        marked = np.zeros(cells.number, dtype=bool)
+        marked[some] = True
+        np.testing.assert_array_equal(np.sort(groups.select(marked)), np.sort(cells.select(values, marked)))
+    assert "7" not in repr(groups)
 
 
 @pytest.mark.parametrize("often", [False, True])

@@ -1,13 +1,15 @@
 """Exact geometric noise: Bernoulli(e^−x), geometric and two-sided geometric draws from integers alone.
 
 The algorithms are those of Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
-section 5. Rates are rational; no exponential is ever computed, so none is rounded.
+section 5, but for Bernoulli(e^−m) of a whole number m: a uniform number is compared with e^−m, byte by byte, which one
+byte nearly always decides. Rates are rational, and no exponential is rounded: its bytes are exact.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from flexdp.errors import InputError
 from flexdp.noise.bits import Bits
@@ -66,11 +68,45 @@ def bernoulli_exp_of(numerator: int, denominator: int, bits: Bits) -> bool:
     True
     """
     whole, rest = divmod(numerator, denominator)
-    for _ in range(whole):
-        if not _up_to_one(1, 1, bits):
-            return False
+    if whole and not _whole(whole, bits):
+        return False
     common = math.gcd(rest, denominator)
     return _up_to_one(rest // common, denominator // common, bits)
+
+
+def _whole(exponent: int, bits: Bits) -> bool:
+    """Bernoulli(e^−m) for a whole number m ≥ 1: tell whether a uniform number lies below it."""
+    place = 0
+    while (drawn := bits.below(256)) == (byte := _byte(exponent, place)):
+        place += 1
+    return drawn < byte
+
+
+@lru_cache(maxsize=1 << 14)
+def _byte(exponent: int, place: int) -> int:
+    """The byte of e^−m at a place after the point, the first being 0."""
+    wanted = 8 * (place + 1)
+    precision = wanted + exponent.bit_length() + 64
+    while True:
+        inverse = _inverse_of_e(precision)
+        low, high = (part**exponent >> precision * exponent - wanted for part in (inverse, inverse + 1))
+        if low == high:  # and e^−m, which no fraction equals, lies between
+            return low & 255
+        precision *= 2
+
+
+@lru_cache(maxsize=64)
+def _inverse_of_e(precision: int) -> int:
+    """⌊2^precision / e⌋, by the alternating series: 1/e lies between any two sums that follow each other."""
+    numerator = denominator = 1
+    k, before = 0, None
+    while True:
+        k += 1
+        numerator, denominator = numerator * k + (-1) ** k, denominator * k
+        found = (numerator << precision) // denominator
+        if found == before:
+            return found
+        before = found
 
 
 def _up_to_one(numerator: int, denominator: int, bits: Bits) -> bool:

@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.sharp.cell_codes import Cells, Cuts
+from flexdp.sharp.cell_groups import Groups
+from flexdp.sharp.cell_window import CellWindow
 from flexdp.sharp.column import Column, native, tallied
-from flexdp.sharp.ranks import Near, Reply, Request, Window
+from flexdp.sharp.ranks import Near, Reply, Request
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
-__all__ = ["CellColumn", "CellWindow", "ColumnInMemory", "column_of"]
+__all__ = ["CellColumn", "ColumnInMemory", "column_of"]
 
 _FEW = 1 << 18  # records that are sorted at once
 _CLOSE = 1 << 21  # integers that are counted one by one
-_PARTS = 64  # of equal size, around whose ends a tree looks for its splits
+_COUNTED = 1 << 18  # records of them that are counted together
+_PASSES = 2  # over all values, before they are put into groups; "often" means at once
 _ENOUGH = 3  # once one record in so many would be sorted, all are
 _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
@@ -67,7 +70,7 @@ def column_of(
     scale, given = native(values)
     if given.dtype == object or len(given) <= few:
         return Column.from_values(given)
-    given = np.ascontiguousarray(given) if own else given.copy()
+    given = np.ascontiguousarray(given) if own and given.flags.writeable else given.copy()
     if scale is NUMBERS:
         given = _finite(given)
     elif (counted := _each_integer(given)) is not None:
@@ -83,7 +86,7 @@ class CellColumn:
     scale : Scale
         The scale of the column.
     values : array
-        Finite doubles up to 10^39, or 64-bit integers; at least one.
+        Finite doubles up to 10^39, or 64-bit integers; at least one. They may be rearranged.
     often : bool, optional
         Windows around many quantiles will be asked for, one after the other.
 
@@ -97,25 +100,27 @@ class CellColumn:
     __slots__ = (
         "_base",
         "_cells",
+        "_groups",
         "_held",
         "_held_before",
+        "_held_cells",
         "_hot",
-        "_often",
-        "_pool",
-        "_pooled",
+        "_passes",
         "_scale",
+        "_sizes",
         "_sorted",
         "_values",
     )
 
     def __init__(self, scale: Scale, values: NDArray[Any], *, often: bool = False) -> None:
-        self._scale, self._values, self._often = scale, values, often
+        self._scale, self._values, self._passes = scale, values, _PASSES
         self._cells = Cells.of(scale, values)
-        self._base = np.concatenate(([0], np.cumsum(self._cells.counts(values))))
+        self._groups = Groups(self._cells, values) if often else None
+        self._sizes = self._cells.counts(values) if self._groups is None else self._groups.sizes
+        self._base = np.concatenate(([0], np.cumsum(self._sizes)))
         self._hot = np.zeros(self._cells.number, dtype=bool)
         self._held = values[:0]
-        self._held_before = np.zeros(self._cells.number + 1, dtype=np.int64)
-        self._pool, self._pooled = values[:0], self._hot  # no cell yet
+        self._held_cells, self._held_before = _NONE, np.zeros(1, dtype=np.int64)  # with its sum at the end
         self._sorted: Column | None = None
 
     @property
@@ -140,19 +145,19 @@ class CellColumn:
             Its windows sort what they are asked for.
         """
         ends = [end for near in request.windows for end in (near.span.low, near.span.high) if end is not None]
-        before = self.before([*request.cuts, *ends])
-        places = dict(zip(ends, before[len(request.cuts) :], strict=True))
+        before, needed = self._roughly(request)
+        exact = self.before([*(request.cuts[place] for place in needed), *ends])
+        for place, count in zip(needed, exact, strict=False):
+            before[place] = count
+        places = dict(zip(ends, exact[len(needed) :], strict=True))
         windows = [self._window(near, places) for near in request.windows]
         if windows and self._sorted is None:
-            if self._often:
-                self._gather(request.windows[0])
-                self._often = False
             places_of = [place for window in windows for place in window.looked_at()]
             self._hold(self._cells_at(places_of))
         plain = self._sorted
         return Reply(
             total=int(self._base[-1]),
-            before=before[: len(request.cuts)],
+            before=before,
             windows=windows,
             tallies=[
                 tallied(_readable(self._values), wanted, self._scale)
@@ -196,7 +201,7 @@ class CellColumn:
         if self._sorted is None:
             cell = int(self._base.searchsorted(place, side="right")) - 1
             if self._hot[cell]:
-                return self._held[self._held_before[cell] + place - self._base[cell]]
+                return self._held[self._before_cells(cell) + place - self._base[cell]]
         return self.between(place, place + 1)[0]
 
     def within(self, cuts: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -239,8 +244,17 @@ class CellColumn:
             self._hold(np.arange(first, last + 1))
         if self._sorted is not None:
             return self._sorted.between(start, stop)
-        offset = int(self._held_before[first] - self._base[first])
+        offset = int(self._before_cells(first) - self._base[first])
         return self._held[start + offset : stop + offset]
+
+    def _roughly(self, request: Request) -> tuple[list[int], Sequence[int]]:
+        """How many records lie before each cut, by cells alone, and the places of the cuts where that will not do."""
+        cuts, enough, total = request.cuts, request.enough, len(self._values)
+        if enough is None or self._sorted is not None:
+            return [0] * len(cuts), range(len(cuts))
+        least, most = self.within(cuts)
+        bounds = zip(least, most, strict=True)
+        return least, [place for place, (low, high) in enumerate(bounds) if low < enough or total - high < enough]
 
     def _window(self, near: Near, places: dict[int, int]) -> CellWindow:
         low, high = near.span.low, near.span.high
@@ -250,37 +264,33 @@ class CellColumn:
 
     def _hold(self, cells: NDArray[np.int64]) -> None:
         """Sort the values of some cells; or of all, once they are many."""
-        cells = cells[~self._hot[cells] & (self._base[cells + 1] > self._base[cells])]
+        cells = np.unique(cells[~self._hot[cells] & (self._sizes[cells] > 0)])
         if not len(cells):
+            return
+        size = len(self._held) + int(self._sizes[cells].sum())
+        if _ENOUGH * size > len(self._values):
+            self._sorted = Column.from_values(self._values)
+            self._values = self._held = self._values[:0]
+            self._groups = None
             return
         marked = np.zeros(len(self._hot), dtype=bool)
         marked[cells] = True
-        size = len(self._held) + int(np.diff(self._base)[marked].sum())
-        if _ENOUGH * size > len(self._values):
-            self._sorted = Column.from_values(self._values)
-            self._values = self._held = self._pool = self._values[:0]
-            return
-        found = np.sort(self._cells.select(self._pool if self._pooled[cells].all() else self._values, marked))
+        found = np.sort(self._select(marked))
         if self._scale is NUMBERS:
             found[np.searchsorted(found, -1e-30, side="right") : np.searchsorted(found, 1e-30, side="left")] = 0.0
-        self._hot |= marked
+        self._hot[cells] = True
         self._held = np.insert(self._held, np.searchsorted(self._held, found), found) if len(self._held) else found
-        np.cumsum(np.where(self._hot, np.diff(self._base), 0), out=self._held_before[1:])
+        self._held_cells = np.sort(np.concatenate((self._held_cells, cells)))
+        self._held_before = np.concatenate(([0], np.cumsum(self._sizes[self._held_cells])))
 
-    def _gather(self, near: Near) -> None:
-        """Put the values near equal parts of the column aside, among which many windows will look; or all of them."""
-        reach = max(near.losses, default=near.reach * near.goal.units) // near.goal.units + 1
-        total, reach = len(self._values), reach + reach // 8
-        if 4 * reach * _PARTS > total:
-            self._pool, self._pooled = self._values, np.ones(len(self._hot), dtype=bool)
-            return
-        goals = np.arange(1, _PARTS) * total // _PARTS
-        first, last = self._cells_at(goals - reach), self._cells_at(goals + reach)
-        steps = np.zeros(len(self._hot) + 1, dtype=np.int64)
-        np.add.at(steps, first, 1)
-        np.add.at(steps, last + 1, -1)
-        self._pooled = np.cumsum(steps[:-1]) > 0
-        self._pool = self._cells.select(self._values, self._pooled)
+    def _select(self, marked: NDArray[np.bool_]) -> NDArray[Any]:
+        """The values in marked cells, in no order."""
+        if self._groups is None:
+            if self._passes:
+                self._passes -= 1
+                return self._cells.select(self._values, marked)
+            self._groups = Groups(self._cells, self._values)
+        return self._groups.select(marked)
 
     def _cells_at(self, places: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The cells of the records of some places."""
@@ -294,79 +304,11 @@ class CellColumn:
 
     def _places(self, wanted: Any, cells: Any, side: Any) -> Any:
         """How many records of the column lie before values, or up to them, whose cells are held or empty."""
-        return self._base[cells] + np.searchsorted(self._held, wanted, side=side) - self._held_before[cells]
+        return self._base[cells] + np.searchsorted(self._held, wanted, side=side) - self._before_cells(cells)
 
-
-class CellWindow:
-    """A window of such a column, of which only those values are sorted that are looked at.
-
-    Parameters
-    ----------
-    column : CellColumn
-        The column.
-    near : Near
-        What was asked for.
-    first, last : int
-        The places of the span's records.
-    """
-
-    __slots__ = ("_column", "_first", "_listed", "_near", "total")
-
-    def __init__(self, column: CellColumn, near: Near, first: int, last: int) -> None:
-        self._column, self._near, self._first, self.total = column, near, first, last - first
-        self._listed: Window | None = None
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of the column."""
-        return self._column.scale
-
-    def looked_at(self) -> list[int]:
-        """Return the places of the records at which a draw will look first."""
-        below, above = self._near.ends(self.total)
-        return [self._first + rank - 1 for rank in (*below, *above) if 0 < rank <= self.total]
-
-    def at(self, rank: int) -> int:
-        """Return the value in units of the record of a rank, the first being 1."""
-        return self.scale.units(self._column.at(self._first + rank - 1))
-
-    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return lower and upper bounds of :meth:`counts`, by cells alone."""
-        (below, upto), (most_below, most_upto) = self._column.within((candidate, candidate + 1))
-        first, total = self._first, self.total
-        return (max(0, below - first), max(0, upto - first)), (
-            min(total, most_below - first),
-            min(total, most_upto - first),
-        )
-
-    def counts(self, candidate: int) -> tuple[int, int]:
-        """Return how many records lie below a candidate and up to it."""
-        below, upto = self._column.before((candidate, candidate + 1))
-        return below - self._first, upto - self._first
-
-    def listed(self) -> Window:
-        """Return the window with all its values."""
-        if self._listed is None:
-            self._listed = self._list()
-        return self._listed
-
-    def _list(self) -> Window:
-        lowest, highest = self._near.ranks(self.total)
-        start = self._first + max(0, lowest - 1)
-        stop = self._first + max(0, min(self.total, highest + 1))
-        part, scale, first = self._column.between(start, stop), self.scale, self._first
-        if not len(part):
-            return Window(scale, part, _NONE, _NONE, self.total)
-        new = np.flatnonzero(np.concatenate(([True], part[1:] != part[:-1])))
-        values = part[new]
-        below = new.astype(np.int64) + (start - first)
-        # The outermost values may have more records than the part shows.
-        lowest, highest = (scale.units(values[place]) for place in (0, -1))
-        below[0], end = (count - first for count in self._column.before((lowest, highest + 1)))
-        return Window(scale, values, below, np.append(below[1:], np.int64(end)), self.total)
-
-    def __repr__(self) -> str:
-        return "<Window>"  # its content is private
+    def _before_cells(self, cells: Any) -> Any:
+        """How many of the sorted values lie in cells before others."""
+        return self._held_before[np.searchsorted(self._held_cells, cells)]
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -387,6 +329,8 @@ def _each_integer(values: NDArray[np.int64]) -> Column | None:
     least, most = int(values.min()), int(values.max())
     if most - least >= min(_CLOSE, len(values)):
         return None
-    counts = np.bincount(values - least)
+    counts = np.zeros(most - least + 1, dtype=np.int64)
+    for start in range(0, len(values), _COUNTED):
+        counts += np.bincount(values[start : start + _COUNTED] - least, minlength=len(counts))
     present = np.flatnonzero(counts)
     return Column(INTEGERS, present + least, np.cumsum(counts[present]))

@@ -181,7 +181,7 @@ def _column_of(query: RankQuery, few: Few, *, often: bool = False) -> ColumnInMe
         return Column.from_values([int(value) for value in values])
     if counts is not None:
         return Column.from_counts(values, counts)
-    return column_of(values if query.scale is NUMBERS else values.astype(np.int64), often=often, own=True)
+    return column_of(values if query.scale is NUMBERS else values.astype(np.int64, copy=False), often=often, own=True)
 
 
 def _tally_in_memory(query: RankQuery, few: Few, tally: Tally) -> int | None:

@@ -1,0 +1,96 @@
+"""Groups of neighbouring cells: values are put into order by group, a part of the column at a time.
+
+Looking for a few cells among all values takes a pass over them. In order of groups it takes a slice of every part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexdp.sharp.cell_codes import Cells
+
+__all__ = ["Groups"]
+
+_GROUPS = 256  # of about as many records each, unless one cell has more: a group is a byte
+_SAMPLE = 1 << 15  # records that tell where the groups begin
+_PART = 1 << 17  # records that are put into order together, so that they stay in the cache
+_COUNTED = 8 * _PART  # records whose cells are counted together
+
+
+class Groups:
+    """The values of a column, put into order by group in place, and the number of them in each cell.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells of the column.
+    values : array
+        The values, in no order; at least one. They are rearranged.
+
+    Examples
+    --------
+    >>> from flexdp.sharp.scale import NUMBERS
+    >>> values = np.array([3.0, 1.0, 2.0, 1.0])
+    >>> cells = Cells.of(NUMBERS, values)
+    >>> groups = Groups(cells, values)
+    >>> wanted = np.zeros(cells.number, dtype=bool)
+    >>> wanted[cells.codes(np.array([1.0]))] = True
+    >>> groups.select(wanted).tolist(), groups.sizes[wanted].tolist()
+    ([1.0, 1.0], [2])
+    """
+
+    __slots__ = ("_cells", "_group", "_starts", "_values", "sizes")
+
+    def __init__(self, cells: Cells, values: NDArray[Any]) -> None:
+        self._cells, self._values = cells, values
+        self._group = _groups_of_cells(cells, values)
+        self.sizes = np.zeros(cells.number, dtype=np.int64)
+        self._starts = np.empty((-(-len(values) // _PART), _GROUPS + 1), dtype=np.int64)
+        codes = np.empty(min(_COUNTED, len(values)), dtype=np.int64)
+        for start in range(0, len(values), _COUNTED):
+            some = values[start : start + _COUNTED]
+            for place in range(0, len(some), _PART):
+                part = some[place : place + _PART]
+                own = codes[place : place + len(part)]
+                own[...] = cells.codes(part)
+                groups = self._group[own]
+                part[...] = part[np.argsort(groups, kind="stable")]
+                ends = self._starts[(start + place) // _PART]
+                ends[0] = 0
+                np.cumsum(np.bincount(groups, minlength=_GROUPS), out=ends[1:])
+                ends += start + place
+            self.sizes += np.bincount(codes[: len(some)], minlength=cells.number)
+
+    def select(self, marked: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the values in marked cells, in no order.
+
+        Parameters
+        ----------
+        marked : array of bool
+            One for each cell; at least one is marked.
+
+        Returns
+        -------
+        array
+        """
+        groups = np.unique(self._group[np.flatnonzero(marked)]).astype(np.int64)
+        breaks = np.flatnonzero(np.diff(groups) > 1)
+        found = [
+            self._values[start:stop]
+            for first, last in zip(groups[[0, *(breaks + 1)]], groups[[*breaks, -1]], strict=True)
+            for start, stop in zip(self._starts[:, first].tolist(), self._starts[:, last + 1].tolist(), strict=True)
+        ]
+        return self._cells.select(np.concatenate(found), marked)
+
+    def __repr__(self) -> str:
+        return "<Groups>"  # their content is private
+
+
+def _groups_of_cells(cells: Cells, values: NDArray[Any]) -> NDArray[np.uint8]:
+    """The group of each cell, in the order of the cells: about as many values of a sample in each."""
+    sample = cells.codes(values[:: max(1, len(values) // _SAMPLE)])
+    before = np.cumsum(np.bincount(sample, minlength=cells.number))
+    return (before * _GROUPS // (len(sample) + 1)).astype(np.uint8)
