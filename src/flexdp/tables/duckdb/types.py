@@ -83,7 +83,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         return Reading(text, kind == "integer")
     if kind == column.kind:
         if kind == "date":
-            return Reading(_days(cell), day=cell)
+            return Reading(_days(cell), day=cell, apart=(_counted_days(cell), _within_years(cell)))
         if kind == "number":
             decimal = _DECIMAL.fullmatch(column.type_name.upper())
             return Reading(_rounded(cell, int(decimal.group(2))) if decimal else f"CAST({cell} AS DOUBLE)")
@@ -116,8 +116,16 @@ def _rounded(cell: str, digits: int) -> str:
 
 
 def _days(date: str) -> str:
-    inside = f"{date} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
-    return f"CASE WHEN {inside} THEN datediff('day', DATE '1970-01-01', {date}) END"
+    return f"CASE WHEN {_within_years(date)} THEN {_counted_days(date)} END"
+
+
+def _within_years(date: str) -> str:
+    return f"{date} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+
+
+def _counted_days(date: str) -> str:
+    """Return the days since 1970-01-01; NULL for infinite dates."""
+    return f"datediff('day', DATE '1970-01-01', {date})"
 
 
 def _datetime(cell: str, column: Column, kind: Kind) -> Reading:

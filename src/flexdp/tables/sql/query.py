@@ -52,12 +52,14 @@ class Reading(NamedTuple):
     """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
 
     Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
-    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one.
+    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one. ``apart`` is the value
+    without its test, which fails for no cell, and the test: a filter may cost less than a CASE.
     """
 
     value: str
     wide: bool = False
     day: str = ""
+    apart: tuple[str, str] | None = None
 
 
 ReadCell: TypeAlias = Callable[[Column, Kind], Reading]

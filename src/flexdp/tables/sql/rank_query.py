@@ -24,6 +24,7 @@ from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.sql.bucket_expressions import search
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, filtered, literal, records_query, wide_values, with_derived
+from flexdp.tables.where.sql import test_sql
 
 __all__ = ["CELL_BITS", "CROWDED", "EXACT_TALLY", "FINER_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
 
@@ -54,9 +55,15 @@ def ranked(
     read = with_derived(read, dialect)
     query = RankQuery(dialect, counting, wide_values(counting, read), rows, cells)
     axis = counting.values[0]
+    reading = read(axis.column, axis.kind)
     if query.tested_later:
         kept = filtered(source, counting, dialect, read)
-        return query, query.copied(f"SELECT {read(axis.column, axis.kind).value} AS b0 FROM {kept}")
+        return query, query.copied(f"SELECT {reading.value} AS b0 FROM {kept}")
+    if reading.apart is not None and query.alone and axis.zone is None:
+        value, tests = f"CAST({reading.apart[0]} AS {dialect.integer_type})", [reading.apart[1]]
+        if counting.where is not None:
+            tests.append(f"({test_sql(counting.where.test, dialect, read)})")
+        return query, query.copied(f"SELECT {value} AS b0 FROM {source} WHERE {' AND '.join(tests)}")
     return query, query.copied(records_query(source, counting, dialect, read))
 
 
@@ -95,12 +102,13 @@ class RankQuery:
         Hiding numbers from an engine that trusts the statistics of files, so that it tests them all, costs more than
         copying them. The engine knows its own copy better.
         """
-        alone = not self.counting.groups and self.counting.units is None
+        return self.alone and self.dialect.trusts_statistics and self.scale is NUMBERS
+
+    @property
+    def alone(self) -> bool:
+        """True if there are neither groups nor units nor bounds: every readable value counts as it is."""
         return (
-            alone
-            and self.dialect.trusts_statistics
-            and self.scale is NUMBERS
-            and self.counting.values[0].buckets.bounds is None
+            not self.counting.groups and self.counting.units is None and self.counting.values[0].buckets.bounds is None
         )
 
     @property
