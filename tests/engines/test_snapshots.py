@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parent / "snapshots"
 RUN = ("clickhouse", "duckdb", "mariadb", "postgres", "spark", "sqlite")
 CELLS: Cells = {
     "age": ("double", [float(i % 90) for i in range(200)]),
+    "cost": ("double", [float(i % 70) for i in range(200)]),
     "visits": ("bigint", [i % 30 for i in range(200)]),
     "ward": ("text", ["A", "B", "o'c"] * 66 + ["A", None]),
     "day": ("date", [None] * 200),
@@ -29,6 +30,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "numbers between bounds on both sides of zero": {"column": "age", "width": 5, "bounds": (-50, 50)},
     "declared groups": {"column": "age", "width": 5, "by": "ward", "groups": ["A", "o'c"]},
     "integers on an open domain": {"column": "visits", "width": 7},
+    "numbers filtered by another": {"column": "age", "width": 5, "where": "cost < 50 AND ward <> 'B'"},
+    "edges, filtered by another number": {"column": "age", "edges": [0, 65, 120], "where": "cost < 50"},
     "edges": {"column": "age", "edges": [0, 18, 65, 120]},
     "months": {"column": "day", "width": "1 month"},
     "units, at most two buckets each": {"column": "age", "width": 5, "unit": "who", "max_buckets_per_unit": 2},

@@ -38,6 +38,26 @@ FROM (
 GROUP BY b0
 SETTINGS join_use_nulls = 1, cast_keep_nullable = 1, prefer_column_name_to_alias = 1, least_greatest_legacy_null_behavior = 1, union_default_mode = 'ALL', enable_materialized_cte = 1, precise_float_parsing = 1, limit = 0, offset = 0, max_rows_to_group_by = 0, distinct_overflow_mode = 'throw', result_overflow_mode = 'throw';
 
+-- numbers filtered by another
+SELECT b0, count(*) AS records
+FROM (
+  SELECT (floor(v0 / 5.0) + 0) AS b0
+  FROM (SELECT toFloat64(`age`) AS v0 FROM source WHERE (((toFloat64(`cost`)) < 50.0 AND (toFloat64(`cost`)) BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308) AND ((CASE WHEN isValidUTF8(toString(`ward`)) THEN toString(`ward`) END) <> 'B' AND length(CASE WHEN isValidUTF8(toString(`ward`)) THEN toString(`ward`) END) <= 65536))) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16
+) AS k
+GROUP BY b0
+SETTINGS join_use_nulls = 1, cast_keep_nullable = 1, prefer_column_name_to_alias = 1, least_greatest_legacy_null_behavior = 1, union_default_mode = 'ALL', enable_materialized_cte = 1, precise_float_parsing = 1, limit = 0, offset = 0, max_rows_to_group_by = 0, distinct_overflow_mode = 'throw', result_overflow_mode = 'throw';
+
+-- edges, filtered by another number
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN v0 < 65.0 THEN 0 ELSE 1 END AS b0
+  FROM (SELECT toFloat64(`age`) AS v0 FROM source WHERE ((toFloat64(`cost`)) < 50.0 AND (toFloat64(`cost`)) BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308)) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308
+) AS k
+GROUP BY b0
+SETTINGS join_use_nulls = 1, cast_keep_nullable = 1, prefer_column_name_to_alias = 1, least_greatest_legacy_null_behavior = 1, union_default_mode = 'ALL', enable_materialized_cte = 1, precise_float_parsing = 1, limit = 0, offset = 0, max_rows_to_group_by = 0, distinct_overflow_mode = 'throw', result_overflow_mode = 'throw';
+
 -- edges
 SELECT b0, count(*) AS records
 FROM (

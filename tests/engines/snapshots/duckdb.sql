@@ -44,6 +44,24 @@ FROM (
 ) AS k
 GROUP BY b0;
 
+-- numbers filtered by another
+SELECT b0, count(*) AS records
+FROM (
+  SELECT floor(v0 / 5.0e0) + zero AS b0
+  FROM (SELECT CAST("age" AS DOUBLE) AS v0, (CAST("cost" AS DOUBLE)) - (CAST("cost" AS DOUBLE)) AS zero FROM source WHERE (((CAST("cost" AS DOUBLE)) < 50.0e0) AND ((TRY_CAST("ward" AS VARCHAR)) <> 'B' AND strlen(TRY_CAST("ward" AS VARCHAR)) <= 65536))) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16
+) AS k
+GROUP BY b0;
+
+-- edges, filtered by another number
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN v0 < 65.0e0 THEN 0 ELSE 1 END AS b0
+  FROM (SELECT CAST("age" AS DOUBLE) + 0 * random() AS v0 FROM source WHERE ((CAST("cost" AS DOUBLE)) < 50.0e0 AND (CAST("cost" AS DOUBLE)) - (CAST("cost" AS DOUBLE)) = 0e0)) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308
+) AS k
+GROUP BY b0;
+
 -- edges
 SELECT b0, count(*) AS records
 FROM (

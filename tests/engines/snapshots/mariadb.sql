@@ -34,6 +34,24 @@ FROM (
 ) AS k
 GROUP BY b0;
 
+-- numbers filtered by another
+SELECT b0, count(*) AS records
+FROM (
+  SELECT floor(v0 / 5.0e0) AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source WHERE (((CAST(`cost` AS DOUBLE)) < 50.0e0 AND (CAST(`cost` AS DOUBLE)) BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308) AND ((CASE WHEN octet_length(`ward`) <= 262144 THEN CAST(CONVERT(`ward` USING utf8mb4) AS BINARY) END) <> 'B' AND octet_length(CASE WHEN octet_length(`ward`) <= 262144 THEN CAST(CONVERT(`ward` USING utf8mb4) AS BINARY) END) <= 65536))) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16
+) AS k
+GROUP BY b0;
+
+-- edges, filtered by another number
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN v0 < 65.0e0 THEN 0 ELSE 1 END AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source WHERE ((CAST(`cost` AS DOUBLE)) < 50.0e0 AND (CAST(`cost` AS DOUBLE)) BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308)) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308 AND 1.7976931348623157e+308
+) AS k
+GROUP BY b0;
+
 -- edges
 SELECT b0, count(*) AS records
 FROM (

@@ -35,6 +35,24 @@ FROM (
 ) AS k
 GROUP BY b0;
 
+-- numbers filtered by another
+SELECT b0, count(b0) AS records
+FROM (
+  SELECT CASE WHEN v0 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D THEN floor(v0 / 5.0D) END AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source WHERE (((CAST(`cost` AS DOUBLE)) < 50.0D AND (CAST(`cost` AS DOUBLE)) BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D) AND ((CASE WHEN is_valid_utf8(`ward`) THEN `ward` END) <> 'B' AND octet_length(CASE WHEN is_valid_utf8(`ward`) THEN `ward` END) <= 65536))) AS t
+) AS k
+GROUP BY b0
+HAVING count(b0) > 0;
+
+-- edges, filtered by another number
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN v0 < 65.0D THEN 0 ELSE 1 END AS b0
+  FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source WHERE ((CAST(`cost` AS DOUBLE)) < 50.0D AND (CAST(`cost` AS DOUBLE)) BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D)) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
+) AS k
+GROUP BY b0;
+
 -- edges
 SELECT b0, count(*) AS records
 FROM (

@@ -131,6 +131,10 @@ class Dialect:
         """Test that a double is neither missing, NaN nor infinite, whatever an optimiser believes about it."""
         return f"({expression}) BETWEEN {self.double(-LARGEST_DOUBLE)} AND {self.double(LARGEST_DOUBLE)}"
 
+    def nought(self, expression: str) -> str:
+        """Return zero for a finite double, NaN for NaN and infinities, whatever an optimiser believes about it."""
+        return f"({expression}) - ({expression})"
+
     def compared(self, text: str) -> str:
         """Return what texts are compared by: their bytes in UTF-8, whatever the collation."""
         return self.binary(f"({text})")

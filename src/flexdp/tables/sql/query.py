@@ -17,7 +17,7 @@ counted one row per non-empty bucket, with its ``records``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -31,6 +31,7 @@ from flexdp.tables.declared import Column
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.where.sql import derived_sql, test_sql
+from flexdp.tables.where.typed import Leaf, needed_numbers
 
 __all__ = [
     "ReadCell",
@@ -67,7 +68,7 @@ ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of one count: columns ``b0, b1, …`` and ``records``, one row per non-empty bucket."""
-    keyed, steps = _records(source, counting, dialect, read)
+    keyed, steps = _records(source, counting, dialect, read, keys_may_be_nan=True)
     return _counted(keyed, steps, counting, dialect) + dialect.ending
 
 
@@ -83,8 +84,13 @@ def wide_values(counting: Counting, read: ReadCell) -> bool:
     return (axis.column.derived is None or axis.kind == "integer") and _read_axis(axis, read).wide
 
 
-def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> tuple[str, Sequence[Step]]:
-    """Write the query of the keys of all records that count, with the unit of each if there are units."""
+def _records(
+    source: str, counting: Counting, dialect: Dialect, read: ReadCell, *, keys_may_be_nan: bool = False
+) -> tuple[str, Sequence[Step]]:
+    """Write the query of the keys of all records that count, with the unit of each if there are units.
+
+    If ``keys_may_be_nan``, some records that do not count may have such a key.
+    """
     units, d = counting.units, dialect
     read = with_derived(read, d)
     readings = [_read_axis(axis, read) for axis in counting.axes]
@@ -101,8 +107,16 @@ def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) 
     value = counting.axes[-1].buckets
     if d.tests_in_key and units is None and len(counting.values) == 1 and isinstance(value, Width) and not value.whole:
         steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
-    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read)}"
-    rows = _local(selected, counting.axes, d, with_units=units is not None)
+    finite = _left_to_key(counting, d) if keys_may_be_nan else ()
+    divided = [Leaf(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]  # their keys are NaN anyway
+    zeros = [d.nought(read(leaf.column, leaf.kind).value) for leaf in finite if leaf not in divided]
+    if zeros:
+        cells.append(f"{' + '.join(zeros)} AS zero")
+        place = next(i for i, axis in enumerate(counting.axes) if _is_divided(axis))
+        steps[place] = replace(steps[place], key=f"{steps[place].key} + zero")
+    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read, finite)}"
+    others = ["u"] if units is not None else ["zero"] if zeros else []
+    rows = _local(selected, counting.axes, d, others=others)
     tests = [step.where for step in steps if step.where]
     if units is not None:
         tests.append(_has_unit(units, d))
@@ -127,7 +141,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
         for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
     )
     selected = f"SELECT {cells} FROM {filtered(source, countings[0], d, read)}"  # one filter for all counts
-    rows = _local(selected, [axis for _, axis in axes], d, with_units=False)
+    rows = _local(selected, [axis for _, axis in axes], d)
     steps = [
         step_of(d, i, axis, reading.wide, per_row=True)
         for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
@@ -158,9 +172,22 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell) -> str:
-    """Return the source with the test of the records that count, before units are bounded."""
-    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read)}"
+def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell, finite: Collection[Leaf] = ()) -> str:
+    """Return the source with the test of the records that count, before units are bounded.
+
+    Records in which one of the ``finite`` numbers is NaN or infinite may pass.
+    """
+    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read, finite)}"
+
+
+def _left_to_key(counting: Counting, d: Dialect) -> tuple[Leaf, ...]:
+    """Return numbers that the filter need not test for NaN, because a key that is a double shows it.
+
+    Where comparing is not enough, since the engine trusts statistics, a test costs more than one more term of a key.
+    """
+    if counting.where is None or counting.units is not None or not d.trusts_statistics:
+        return ()
+    return needed_numbers(counting.where.test) if any(map(_is_divided, counting.axes)) else ()
 
 
 def with_derived(read: ReadCell, d: Dialect) -> ReadCell:
@@ -181,17 +208,21 @@ def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
     """Return a cell to test, opaque unless it is only divided: the key of NaN is NaN, which is not a bucket."""
     if axis.kind == "text" and per_row:  # what is not a bucket must not be chosen in place of one
         return d.unicode(reading.value)
-    divided = isinstance(axis.buckets, Width) and not per_row
-    return d.opaque(reading.value) if axis.kind == "number" and not divided else reading.value
+    return d.opaque(reading.value) if axis.kind == "number" and (per_row or not _is_divided(axis)) else reading.value
 
 
-def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, with_units: bool) -> str:
+def _is_divided(axis: Axis) -> bool:
+    """Tell whether keys, unless they are final for every row, are doubles that are NaN where the number is."""
+    return axis.kind == "number" and isinstance(axis.buckets, Width)
+
+
+def _local(rows: str, axes: Sequence[Axis], d: Dialect, *, others: Sequence[str] = ()) -> str:
     """Convert datetimes to local time, or to days; those that leave the supported years become NULL."""
     if all(axis.zone is None for axis in axes):
         return rows
     for column_of in (_by_clock, partial(_shown, d)):
         columns = [f"v{i}" if axis.zone is None else f"{column_of(i, axis)} AS v{i}" for i, axis in enumerate(axes)]
-        rows = f"SELECT {', '.join(columns)}{', u' if with_units else ''} FROM ({rows}{d.fence}) AS z"
+        rows = f"SELECT {', '.join([*columns, *others])} FROM ({rows}{d.fence}) AS z"
     return rows
 
 

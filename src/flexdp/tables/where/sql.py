@@ -7,7 +7,7 @@ CASE, coalesce, and LIKE with an escape character.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from flexdp._core.calendar import MICROS_PER_DAY
@@ -65,9 +65,12 @@ class Readable(Protocol):
 _Read = Callable[[Column, Kind], Readable]
 
 
-def test_sql(test: Tested, d: Dialect, read: _Read) -> str:
-    """Write a test that is true for the records that count."""
-    return _Writer(d, read).test(test)
+def test_sql(test: Tested, d: Dialect, read: _Read, finite: Collection[Leaf] = ()) -> str:
+    """Write a test that is true for the records that count.
+
+    Of records in which one of the ``finite`` numbers is NaN or infinite, which are left out elsewhere, it may be true.
+    """
+    return _Writer(d, read, finite).test(test)
 
 
 def derived_sql(value: Typed, kind: Kind, d: Dialect, read: _Read) -> tuple[str, bool]:
@@ -83,8 +86,8 @@ def derived_sql(value: Typed, kind: Kind, d: Dialect, read: _Read) -> tuple[str,
 
 
 class _Writer:
-    def __init__(self, d: Dialect, read: _Read) -> None:
-        self._d, self._read = d, read
+    def __init__(self, d: Dialect, read: _Read, finite: Collection[Leaf] = ()) -> None:
+        self._d, self._read, self._finite = d, read, finite
 
     # ---- values
 
@@ -142,6 +145,10 @@ class _Writer:
             return self._d.is_short(text)
         low, high = self._d.integer(-LARGEST_INTEGER), self._d.integer(LARGEST_INTEGER)
         return f"({text}) BETWEEN {low} AND {high}" if kind == "integer" and wide else ""
+
+    def _tested(self, node: Typed, text: str, wide: bool) -> str:
+        """Test what a comparison leaves open about a value; empty if nothing."""
+        return self._readable(node.kind, text, wide) if isinstance(node, Leaf) and node not in self._finite else ""
 
     def _const(self, node: Const) -> str:
         if node.kind == "number":
@@ -217,7 +224,7 @@ class _Writer:
         return self._matches(node)
 
     def _comparable(self, node: Typed) -> str:
-        text = self.value(node)[0]
+        text = self._raw(node)[0] if isinstance(node, Leaf) and node in self._finite else self.value(node)[0]
         if node.kind == "text":
             return self._d.compared(text)
         return f"({text})"
@@ -226,7 +233,7 @@ class _Writer:
         text = self.value(node.value)[0]
         if isinstance(node.value, Leaf):
             raw, wide = self._raw(node.value)
-            readable = self._readable(node.value.kind, raw, wide) or f"({raw}) IS NOT NULL"
+            readable = self._tested(node.value, raw, wide) or f"({raw}) IS NOT NULL"
             return readable if node.negated else f"CASE WHEN {readable} THEN 1 = 0 ELSE 1 = 1 END"
         return f"({text}) IS {'NOT ' if node.negated else ''}NULL"
 
@@ -234,8 +241,8 @@ class _Writer:
         """Compare with a literal; a cell is tested to be readable, where the comparison does not show it."""
         kind = left.kind
         text, wide = self._raw(left) if isinstance(left, Leaf) else self.value(left)
-        readable = [self._readable(kind, text, wide)] if isinstance(left, Leaf) else []
-        tests = [test for test in readable if test]
+        readable = self._tested(left, text, wide)
+        tests = [readable] if readable else []
         if kind == "text":
             return self._text_test(op, text, const.value, tests)
         if kind == "integer" and not (wide or _INTEGER_LIMITS[0] <= const.value <= _INTEGER_LIMITS[1]):
@@ -261,7 +268,7 @@ class _Writer:
     def _one_of(self, node: OneOf) -> str:
         d, kind = self._d, node.value.kind
         text, wide = self._raw(node.value) if isinstance(node.value, Leaf) else self.value(node.value)
-        present = (self._readable(kind, text, wide) if isinstance(node.value, Leaf) else "") or f"({text}) IS NOT NULL"
+        present = self._tested(node.value, text, wide) or f"({text}) IS NOT NULL"
         among = [
             const for const in node.among
             if not (kind == "text" and "\0" in const.value and not d.holds_nul)

@@ -40,6 +40,7 @@ __all__ = [
     "Typed",
     "leaves",
     "mapped",
+    "needed_numbers",
 ]
 
 HUGE, TINY = 1e100, 1e-100  # arithmetic: beyond HUGE a number counts as missing, below TINY as zero
@@ -209,6 +210,20 @@ def _nodes(value: Any) -> Iterator[Any]:
             yield from _nodes(each)
     elif is_dataclass(value) and not isinstance(value, Column):
         yield value
+
+
+def needed_numbers(test: Tested) -> tuple[Leaf, ...]:
+    """Return columns of numbers that are finite in every record that passes, because the test compares them itself."""
+    found: tuple[Typed, ...] = ()
+    if isinstance(test, All | Some):
+        parts = [needed_numbers(each) for each in test.tests]
+        listed = dict.fromkeys(leaf for part in parts for leaf in part)
+        return tuple(leaf for leaf in listed if isinstance(test, All) or all(leaf in part for part in parts))
+    if isinstance(test, Compared):
+        found = (test.left, test.right)
+    elif isinstance(test, OneOf) or (isinstance(test, Missing) and test.negated):
+        found = (test.value,)
+    return tuple(dict.fromkeys(each for each in found if isinstance(each, Leaf) and each.kind == "number"))
 
 
 def mapped(node: _T, change: Callable[[Leaf], Leaf]) -> _T:
