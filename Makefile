@@ -1,6 +1,7 @@
 # Two commands do everything on a machine that has python3 and make: `make demo` and `make test`. `make help` lists all.
 PYTHON ?= python3
-BIN := .venv/bin
+VENV := .venv
+BIN := $(VENV)/bin
 
 .PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants bench-peers clean
 
@@ -22,37 +23,38 @@ help:
 	@echo "make bench-audit-peers  the same for other libraries, in an environment of its own (AUDIT=\"--help\" for options)"
 	@echo "make package  build wheel and source distribution and check them as a package index does"
 	@echo "make docs     build the documentation site into build/docs, in an environment of its own"
+	@echo "make test PYTHON=python3.14 VENV=.venv-3.14   with another interpreter, in an environment of its own; quick, check, … too"
 	@echo "make clean    remove .venv and caches"
 
-demo: .venv/core
+demo: $(VENV)/core
 	$(BIN)/flexdp demo
 
-test: .venv/test .venv/browser .venv/mariadb .venv/clickhouse
+test: $(VENV)/test $(VENV)/browser $(VENV)/mariadb $(VENV)/clickhouse
 	$(BIN)/python -m pytest -n auto
 
-deep: .venv/test .venv/notebook .venv/browser .venv/mariadb .venv/clickhouse
+deep: $(VENV)/test $(VENV)/notebook $(VENV)/browser $(VENV)/mariadb $(VENV)/clickhouse
 	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto
 
-quick: .venv/test
+quick: $(VENV)/test
 	$(BIN)/python -m pytest -n auto --quick \
 		$(foreach room,browser engines experiments sharp statistical,--ignore=tests/$(room))
 
-check: .venv/test
+check: $(VENV)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --doctest-modules src -q
 
-verify: .venv/test
+verify: $(VENV)/test
 	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto tests/audit tests/noise tests/sharp tests/properties/test_errata.py \
 		tests/statistical tests/calculus/test_privacy.py tests/release/test_units.py
 
 # Coverage-guided, with findings in build/fuzz/findings; what it found so far is replayed by the tests.
 FUZZ_SECONDS ?= 60
-fuzz: .venv/fuzz
+fuzz: $(VENV)/fuzz
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
-.venv/fuzz: .venv/test
+$(VENV)/fuzz: $(VENV)/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
 	touch $@
 
@@ -76,7 +78,7 @@ floors: .venv-floors/test
 	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-floors/lowest.txt -e ".[test]"
 	touch $@
 
-bench: .venv/bench
+bench: $(VENV)/bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 bench-panel: .venv-panel/ready
@@ -89,7 +91,7 @@ bench-peers: .venv-peers/ready .venv-tumult/ready
 bench-demo: .venv-panel/ready
 	.venv-panel/bin/python benchmarks/demo_peers.py
 
-bench-audit: .venv/test
+bench-audit: $(VENV)/test
 	$(BIN)/python benchmarks/audit_sharp.py $(AUDIT)
 
 bench-audit-peers: .venv-panel/ready
@@ -119,25 +121,25 @@ docs: .venv-docs/ready
 	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	touch $@
 
-.venv/bin/python:
-	$(PYTHON) -m venv .venv
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
 
-.venv/core: .venv/bin/python pyproject.toml constraints.txt
+$(VENV)/core: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-.venv/test: .venv/bin/python pyproject.toml constraints.txt
+$(VENV)/test: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
-	touch $@ .venv/core
+	touch $@ $(VENV)/core
 
 # JupyterLab for the tests of notebook cards. Without it those tests are skipped, and say so.
-.venv/notebook: .venv/test
+$(VENV)/notebook: $(VENV)/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[notebook]"
 	touch $@
 
 # A browser for tests/browser: the installed one, else Debian's, installed by root only, or with SUDO="sudo -n".
 # Without a browser those tests are skipped, and say so.
-.venv/browser: .venv/bin/python
+$(VENV)/browser: $(VENV)/bin/python
 	@export DEBIAN_FRONTEND=noninteractive; get="apt-get install -qq -y --no-install-recommends chromium"; \
 	if ! command -v chromium > /dev/null && { [ "$$(id -u)" = 0 ] || [ -n "$(SUDO)" ]; }; then \
 		echo "*** INSTALLING Debian's chromium on this machine for the browser tests: $(SUDO) $$get"; \
@@ -147,7 +149,7 @@ docs: .venv-docs/ready
 	else echo "*** No chromium: the browser tests will be skipped. Install it, or run make test SUDO=sudo."; fi
 
 # A server for the tests of MariaDB: its programs alone, no service. Without it those tests are skipped, and say so.
-.venv/mariadb: .venv/bin/python
+$(VENV)/mariadb: $(VENV)/bin/python
 	@export DEBIAN_FRONTEND=noninteractive; PATH="$$PATH:/usr/sbin"; \
 	get="apt-get install -qq -y --no-install-recommends mariadb-server-core mariadb-client-core"; \
 	if ! command -v mariadbd > /dev/null && { [ "$$(id -u)" = 0 ] || [ -n "$(SUDO)" ]; }; then \
@@ -158,11 +160,11 @@ docs: .venv-docs/ready
 	else echo "*** No MariaDB: its tests will be skipped. Install it, or run make test SUDO=sudo."; fi
 
 # ClickHouse for its tests: half a gigabyte, which the other commands do without.
-.venv/clickhouse: .venv/test
+$(VENV)/clickhouse: $(VENV)/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt chdb-core
 	touch $@
 
-.venv/bench: .venv/test
+$(VENV)/bench: $(VENV)/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	touch $@
 
@@ -185,4 +187,4 @@ docs: .venv-docs/ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-floors .venv-mutants .venv-peers .venv-tumult .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-3.* .venv-floors .venv-mutants .venv-peers .venv-tumult .venv-panel .venv-package .venv-docs dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _support.lite import close_all
 from hypothesis import HealthCheck, settings
 
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
@@ -445,6 +446,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _databases_are_closed() -> Iterator[None]:
+    yield
+    close_all()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

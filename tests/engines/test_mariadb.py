@@ -190,7 +190,7 @@ def test_a_wrong_password_is_not_repeated(db: Database, mariadb_address: str) ->
 
 
 class OtherServer:
-    """A connection to a server that says it is another one; no such server can be had here. It knows nothing else."""
+    """A connection to a server that says it is another one, and knows nothing else."""
 
     def __init__(self, version: str) -> None:
         self.version = version

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from _support.bits import seed
+from _support.lite import opened
 
 import flexdp
 from flexdp import InputError, Release
@@ -369,7 +369,7 @@ def test_separately_each_column_has_buckets_of_its_own(bits: Any) -> None:  # no
 def sources(tmp_path: Path, frame: pl.DataFrame) -> dict[str, Any]:
     frame.write_parquet(tmp_path / "t.parquet")
     frame.write_csv(tmp_path / "t.csv")
-    con = sqlite3.connect(":memory:")
+    con = opened()
     con.execute("CREATE TABLE t (x REAL, n INTEGER, g TEXT, u INTEGER)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", frame.rows())
     own = duckdb.connect()
@@ -550,7 +550,7 @@ def test_a_budget_never_exceeds_what_was_given() -> None:
 
 def test_at_most_thirteen_statements_are_run(bits: Any) -> None:  # noqa: ARG001
     """A copy and its cells; records, six levels, leaf counts, an anchor, both ends, buckets. The table is read once."""
-    con = sqlite3.connect(":memory:")
+    con = opened()
     con.execute("CREATE TABLE visits (x REAL)")
     con.executemany("INSERT INTO visits VALUES (?)", [(value,) for value in delays(9000).tolist()])
     con.commit()

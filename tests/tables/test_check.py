@@ -7,7 +7,6 @@ import json
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +18,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from _support.command import flexdp as command
+from _support.lite import opened
 from _support.private import private_bars, private_counts
 
 import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
-
-OPEN: list[sqlite3.Connection] = []
-
-
-def opened() -> sqlite3.Connection:
-    """Open a database that is closed after the test: Python 3.13 warns of others."""
-    OPEN.append(sqlite3.connect(":memory:"))
-    return OPEN[-1]
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    while OPEN:
-        OPEN.pop().close()
-
 
 SECRET = "SECRET7"
 REASONS: dict[str, dict[str, list[str]]] = {

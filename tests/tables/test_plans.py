@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pytest
+from _support.lite import opened
 from polars.io.plugins import register_io_source
 from pyarrow import dataset
 
@@ -18,22 +17,6 @@ import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
 from flexdp.tables import count
-
-OPEN: list[sqlite3.Connection] = []
-
-
-def opened() -> sqlite3.Connection:
-    """Open a database that is closed after the test: Python 3.13 warns of others."""
-    OPEN.append(sqlite3.connect(":memory:"))
-    return OPEN[-1]
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    while OPEN:
-        OPEN.pop().close()
-
 
 REFUSED = [
     "SELECT x - avg(x) OVER () AS y FROM t",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from _support.lite import opened
 from _support.private import private_bars, private_counts
 
 import flexdp
@@ -71,7 +71,7 @@ def text(path: Path, content: str) -> Path:
 
 
 def database(x: np.ndarray) -> Any:
-    con = sqlite3.connect(":memory:")
+    con = opened()
     con.execute("CREATE TABLE t (x REAL)")
     con.executemany("INSERT INTO t VALUES (?)", [(v,) for v in x.tolist()])
     con.commit()

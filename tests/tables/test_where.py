@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from _support.command import flexdp as flexdp_command
 from _support.filters import CANONICAL, REFUSED
+from _support.lite import opened
 
 import flexdp
 from flexdp import InputError, Release
@@ -330,11 +331,10 @@ def test_random_texts_are_refused_or_counted() -> None:
 def test_many_random_texts() -> None:
     """Seed 100; set FLEXDP_TEXTS=100000 for as many as docs/filters.md speaks of."""
     import os
-    import sqlite3
 
     many = int(os.environ.get("FLEXDP_TEXTS", "2000"))
 
-    con = sqlite3.connect(":memory:")
+    con = opened()
     con.execute("CREATE TABLE t (ward TEXT, age REAL, k INTEGER)")
     rows = [("ICU", 10.0, 0), ("A", 20.0, 1), (None, None, 2), ("o'brien", float("inf"), 3)]
     con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import sqlite3
 from typing import Any
 
 import duckdb
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from _support.lite import opened
 from _support.private import private_bars
 
 import flexdp
@@ -36,7 +36,7 @@ def in_duckdb(columns: str, rows: str) -> tuple[Any, str]:
 
 
 def in_sqlite(columns: str, rows: str) -> tuple[Any, str]:
-    con = sqlite3.connect(":memory:")
+    con = opened()
     con.execute(f"CREATE TABLE visits ({columns})")
     con.execute(f"INSERT INTO visits VALUES {rows}")
     return con, "visits"
@@ -102,7 +102,7 @@ def test_the_largest_of_dates_and_datetimes_counts_in_its_own_group() -> None:
 def test_zeros_of_both_signs_are_one_bucket_of_a_unit() -> None:
     """Otherwise one unit would count twice in the bucket of zero."""
     values, units = [0.0, -0.0, 0.0, -0.0, 5.0], [1, 1, 2, 3, 3]
-    con = sqlite3.connect(":memory:")
+    con = opened()
     con.execute("CREATE TABLE visits (x REAL, u INTEGER)")
     con.executemany("INSERT INTO visits VALUES (?, ?)", zip(values, units, strict=True))
     table = pa.table({"x": values, "u": units})
@@ -184,7 +184,7 @@ def test_values_at_the_bounds_and_beyond_are_in_the_outermost_buckets() -> None:
     con = duckdb.connect()
     con.register("held", table)
     con.execute("CREATE TABLE visits AS FROM held")
-    lite = sqlite3.connect(":memory:")
+    lite = opened()
     lite.execute("CREATE TABLE visits (x REAL, u INTEGER)")
     lite.executemany("INSERT INTO visits VALUES (?, ?)", zip(values, range(len(values)), strict=True))
     for source in (table, pl.from_arrow(table), (con, "visits"), (lite, "visits")):

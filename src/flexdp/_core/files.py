@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 __all__ = [
+    "followed",
     "lock",
     "private_folder",
     "read_at_most",
@@ -33,6 +34,15 @@ _ATTEMPTS = 100
 _swept: set[Path] = set()  # places where this process has removed stale folders: once is enough
 
 
+def followed(path: Path) -> Path:
+    """Return the file that a link points to. Links that lead in a circle are an OSError in every version of Python."""
+    with suppress(RuntimeError):  # until Python 3.12
+        target = path.resolve()
+        if not target.is_symlink():  # from Python 3.13 on
+            return target
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``path`` that takes its place at the end, or is removed if anything is raised.
@@ -46,7 +56,7 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     [(file.name, file.read_text()) for file in Path(folder).iterdir()]
     [('a.txt', 'text')]
     """
-    target = path.resolve()
+    target = followed(path)
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError("write-protected")
     _remove_stale_drafts(target.parent)

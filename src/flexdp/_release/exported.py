@@ -258,7 +258,7 @@ def write_page(path: str | os.PathLike[str], page: str) -> None:
     place = path_text("path", path)
     try:
         write_whole(Path(place), page)
-    except (OSError, ValueError, RuntimeError):  # links that lead in a circle
+    except (OSError, ValueError):
         raise InputError(
             "path", "cannot be written", given=safe_repr(place), remedy="Check the folder and its permissions."
         ) from None

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text, value_text
-from flexdp._core.files import replacing
+from flexdp._core.files import followed, replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
@@ -215,10 +215,10 @@ class AtomicFile:
                     raise InputError("output", f"{given} is a directory", remedy="Name a file.")
                 if self._path.exists() and not os.access(self._path, os.W_OK):
                     raise InputError("output", f"{given} is write-protected", remedy="Name another file.")
-                self._path = self._path.resolve()  # what a link points to is replaced, not the link
+                self._path = followed(self._path)  # what a link points to is replaced, not the link
                 draft = self._open.enter_context(replacing(self._path))
                 self._stream = self._open.enter_context(draft.open("w", encoding="utf-8", newline=""))
-            except (OSError, RuntimeError):  # links that lead in a circle
+            except OSError:
                 raise InputError(
                     "output", f"{given} cannot be written", remedy="Check its name and the permissions of its folder."
                 ) from None
