@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,29 @@ from numpy.typing import NDArray
 from flexdp.sharp.ranks import Near, Window
 from flexdp.sharp.scale import Scale
 
-if TYPE_CHECKING:
-    from flexdp.sharp.cells import CellColumn
-
-__all__ = ["CellWindow"]
+__all__ = ["CellWindow", "Ordered"]
 
 _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+class Ordered(Protocol):
+    """A column that finds records by their places in order, and places by cuts."""
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of its values."""
+
+    def at(self, place: int) -> Any:
+        """Return the record of a place."""
+
+    def between(self, start: int, stop: int) -> NDArray[Any]:
+        """Return the records from one place up to, not including, another."""
+
+    def before(self, cuts: Sequence[int]) -> list[int]:
+        """Return how many records lie before each cut."""
+
+    def within(self, cuts: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return lower and upper bounds of :meth:`before`, which cost less."""
 
 
 class CellWindow:
@@ -23,7 +41,7 @@ class CellWindow:
 
     Parameters
     ----------
-    column : CellColumn
+    column : Ordered
         The column.
     near : Near
         What was asked for.
@@ -33,7 +51,7 @@ class CellWindow:
 
     __slots__ = ("_column", "_first", "_listed", "_near", "total")
 
-    def __init__(self, column: CellColumn, near: Near, first: int, last: int) -> None:
+    def __init__(self, column: Ordered, near: Near, first: int, last: int) -> None:
         self._column, self._near, self._first, self.total = column, near, first, last - first
         self._listed: Window | None = None
 
