@@ -114,7 +114,8 @@ class Telling:
             mean = self.result.mean
             assert mean is not None
             off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
-        statement = f"{_capital(text)} were counted. {_SURE} this is off by at most {thousands(off)}."
+        told = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted."
+        statement = f"{told} {_SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
 
     def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
@@ -125,7 +126,7 @@ class Telling:
         sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
         if self.result.count is None or epsilon is None:
             text = f"at least {counted(spec, left)}"
-            statement = f"{_capital(text)} were counted. {sure}"
+            statement = f"{_capital(text)} {'was' if left == 1 else 'were'} counted. {sure}"
             return Answer(
                 name="number of records",
                 value=left,
@@ -137,7 +138,7 @@ class Telling:
         seen = min(max(self.result.count, left), most)
         text = f"about {counted(spec, seen)}"
         off = f"{_SURE} this is off by at most {thousands(count_promise(epsilon))}."
-        statement = f"{_capital(text)} were counted. {off} {sure}"
+        statement = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted. {off} {sure}"
         return Answer(
             name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
         )
@@ -200,15 +201,17 @@ class Telling:
         timed = spec.kinds[0] in ("date", "datetime")
         if promise.between is not None:
             return (
-                f"{_SURE} at most {counted(spec, promise.between)} lie between it and the exact "
-                f"{label(statistic)}{self._condition(promise)}."
+                f"{_SURE} at most {counted(spec, promise.between)} {'lies' if promise.between == 1 else 'lie'} between "
+                f"it and the exact {label(statistic)}{self._condition(promise)}."
             )
         if promise.beyond is None:
             return "No bound on its rank is stated."
         upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
         limit = "it" if promise.step is None else value_words(self.value(promise.step))
-        told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
+        told = (
+            f"{_SURE} at most {counted(spec, promise.beyond)} {'is' if promise.beyond == 1 else 'are'} {side} {limit}"
+        )
         if promise.reaches is None:
             return f"{told}."
         word = self.words.headline(statistic).partition(" (")[0]
@@ -238,7 +241,8 @@ class Telling:
         number = scale.value(high - low)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
         text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
-        names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
+        outer = "earliest and the latest" if isinstance(first, dt.date) else "lowest and the highest"
+        names = "25th and the 75th percentile" if word == "iqr" else f"{outer} value"
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
             f"{self.words.headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
@@ -277,7 +281,8 @@ class Telling:
         told = f"{_SURE} it is within {error} of the {word} of the values {kept} {ends}"
         if promise.outside is None:
             return f"{told}."
-        return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
+        lie = "lies" if promise.outside == 1 else "lie"
+        return f"{told}, and at most {counted(self.words.spec, promise.outside)} {lie} beyond each end."
 
     def _too_few(self, statistic: Statistic, part: str, seen: int, few: int = RULES.few) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
@@ -286,8 +291,9 @@ class Telling:
         needed = math.ceil(few / share)
         headline = self.words.headline(statistic)
         told = (
-            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
-            f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
+            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} "
+            f"{'was' if seen == 1 else 'were'} counted, and ε = {number_text(budget.epsilon)} needs about "
+            f"{thousands(needed)}."
         )
         if seen > 0:
             told += f" As many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
