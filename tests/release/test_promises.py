@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from flexdp._release.promises import (
     share_of_budget,
 )
 from flexdp._release.sentences import Words
+from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 
 ONE, GROUPS, POINT = {(6,): 900}, {("A", 6): 900}, {(6, 7): 900}
@@ -151,67 +153,80 @@ def test_exact_parameters() -> None:
         )
 
 
-RECORD = published(ONE, width=5).spec
-TEXT = published({("A",): 900}, "g").spec
-CELLS = published(POINT, ["x", "y"], width=5).spec
-UNIT = published(ONE, width=5, unit="u", max_buckets_per_unit=2).spec
-UNIT_CELLS = published(POINT, ["x", "y"], width=5, unit="u", max_buckets_per_unit=1).spec
-OWN = published(ONE, width=5, unit="u", per_unit="min").spec
-BY = published({("A", 6): 900}, width=5, by="g").spec
+SHAPES: dict[str, tuple[dict[Any, int], Any, dict[str, Any]]] = {
+    "records": (ONE, "x", {"width": 5}),
+    "texts": ({("A",): 900}, "g", {}),
+    "points": (POINT, ["x", "y"], {"width": 5}),
+    "units": (ONE, "x", {"width": 5, "unit": "u", "max_buckets_per_unit": 2}),
+    "points of units": (POINT, ["x", "y"], {"width": 5, "unit": "u", "max_buckets_per_unit": 1}),
+    "one value": (ONE, "x", {"width": 5, "unit": "u", "per_unit": "min"}),
+    "groups": (GROUPS, "x", {"width": 5, "by": "g"}),
+    "groups of points": ({("A", 6, 7): 900}, ["x", "y"], {"width": 5, "by": "g"}),
+}
+
+
+@cache
+def spec(shape: str) -> Spec:
+    cells, column, options = SHAPES[shape]
+    return published(cells, column, **options).spec
 
 
 def test_what_is_protected() -> None:
-    assert protected(RECORD).startswith("What is protected is one record: ")
-    assert protected(UNIT) == "What is protected is one unit (u), counted in at most 2 buckets."
-    assert protected(UNIT_CELLS) == "What is protected is one unit (u), counted in at most 1 cell."
+    assert protected(spec("records")).startswith("What is protected is one record: ")
+    assert protected(spec("units")) == "What is protected is one unit (u), counted in at most 2 buckets."
+    assert protected(spec("points of units")) == "What is protected is one unit (u), counted in at most 1 cell."
     assert (
-        protected(UNIT, bucketed=False) == "What is protected is one unit (u), counted in at most 2 different values."
+        protected(spec("units"), bucketed=False)
+        == "What is protected is one unit (u), counted in at most 2 different values."
     )
-    assert protected(OWN) == "What is protected is one unit (u), of whose values only the lowest counts."
+    assert protected(spec("one value")) == "What is protected is one unit (u), of whose values only the lowest counts."
 
 
 def test_what_is_not_promised() -> None:
-    assert not_promised(RECORD, None)[0].startswith("One record is protected, not one person: ")
-    assert not_promised(OWN, None)[0] == "Each unit (u) counts once, so counts are not counts of records."
+    assert not_promised(spec("records"), None)[0].startswith("One record is protected, not one person: ")
+    assert not_promised(spec("one value"), None)[0] == "Each unit (u) counts once, so counts are not counts of records."
     beyond = "what it had beyond that was not counted, so counts are not counts of records."
-    assert not_promised(UNIT, None)[0] == f"Each unit (u) counts in at most 2 buckets; {beyond}"
-    assert not_promised(UNIT_CELLS, None)[0] == f"Each unit (u) counts in at most 1 cell; {beyond}"
+    assert not_promised(spec("units"), None)[0] == f"Each unit (u) counts in at most 2 buckets; {beyond}"
+    assert not_promised(spec("points of units"), None)[0] == f"Each unit (u) counts in at most 1 cell; {beyond}"
     assert (
-        not_promised(UNIT, None, bucketed=False)[0] == f"Each unit (u) counts in at most 2 different values; {beyond}"
+        not_promised(spec("units"), None, bucketed=False)[0]
+        == f"Each unit (u) counts in at most 2 different values; {beyond}"
     )
-    assert not_promised(RECORD, None)[3].startswith("The number of records in the data is not published, ")
-    assert not_promised(RECORD, None, estimated=True)[3] == (
+    assert not_promised(spec("records"), None)[3].startswith("The number of records in the data is not published, ")
+    assert not_promised(spec("records"), None, estimated=True)[3] == (
         "The exact number of records is not published, only an estimate of it."
     )
     assert (
-        not_promised(RECORD, 1950)[3]
+        not_promised(spec("records"), 1950)[3]
         == "Of the number of records that count, only a bound is published: at most 1 950."
     )
-    assert not_promised(UNIT, 1950)[3].startswith("Of the number of counts of each unit (u), only a bound is published")
+    assert not_promised(spec("units"), 1950)[3].startswith(
+        "Of the number of counts of each unit (u), only a bound is published"
+    )
 
 
 def test_how_to_read_and_how_it_was_made() -> None:
-    plain, asked = how_to_read(RECORD, 1027), how_to_read(RECORD, 1027, asked=True)
+    plain, asked = how_to_read(spec("records"), 1027), how_to_read(spec("records"), 1027, asked=True)
     assert "The true one is the count shown or up to 1 027 more, never less." in plain[0]
     assert plain[1].endswith("What is not listed may still exist, in a bucket of at most 1 027 records.")
-    assert how_to_read(UNIT_CELLS, 27)[1].endswith("may still exist, in a cell of at most 27 units (u).")
+    assert how_to_read(spec("points of units"), 27)[1].endswith("may still exist, in a cell of at most 27 units (u).")
     assert "A maximum or minimum holds once a few records are left out." in plain[2]
     assert asked[2].startswith("An answer that was drawn separately is an estimate: ")
     estimates = "“About” marks an estimate: "
     assert any(line.startswith(estimates) for line in plain)
-    assert not any(line.startswith(estimates) for spec in (TEXT, CELLS) for line in how_to_read(spec, 27))
+    assert not any(line.startswith(estimates) for shape in ("texts", "points") for line in how_to_read(spec(shape), 27))
     lost = "that held any then lost a random number of them, from 0 to 1 027, and the rest is published."
-    assert how_it_was_made(RECORD, 1027, "9.9")[0] == (
+    assert how_it_was_made(spec("records"), 1027, "9.9")[0] == (
         f"Records were counted by bucket. Every bucket {lost} An empty bucket stays empty."
     )
-    assert how_it_was_made(UNIT_CELLS, 1027, "9.9")[0] == (
+    assert how_it_was_made(spec("points of units"), 1027, "9.9")[0] == (
         f"Units (u) were counted by cell. Every cell {lost} An empty cell stays empty."
     )
-    assert how_it_was_made(RECORD, 27, "9.9")[-1] == "Made with flexdp 9.9."
+    assert how_it_was_made(spec("records"), 27, "9.9")[-1] == "Made with flexdp 9.9."
 
 
 def test_captions() -> None:
-    words = Words(BY, 1027)
+    words = Words(spec("groups"), 1027)
     assert picture_caption(words, empty=True, coloured=True) == (
         "Nothing survived. At most 1 027 can have been in each bucket of each g."
     )
@@ -229,14 +244,13 @@ def test_captions() -> None:
 
 
 def test_notes_on_groups() -> None:
-    assert missing_groups(RECORD, 27) == ""
-    assert missing_groups(BY, 27) == (
+    assert missing_groups(spec("records"), 27) == ""
+    assert missing_groups(spec("groups"), 27) == (
         "A group (g) is certain to be listed if a bucket of it holds at least 28 records; others may be missing."
     )
-    cells = published({("A", 6, 7): 900}, ["x", "y"], width=5, by="g").spec
-    assert "listed if a cell of it holds at least 28 records" in missing_groups(cells, 27)
+    assert "listed if a cell of it holds at least 28 records" in missing_groups(spec("groups of points"), 27)
     grouped = published({("A", 6): 900, ("B", 7): 90}, width=5, by="g").by_group()
-    words = Words(BY, 27)
+    words = Words(spec("groups"), 27)
     extremes = [grouped["A"].max(), grouped["B"].min()]
     lost = "at most 27 records per bucket and g were left out; among the rest"
     assert group_note(words, extremes) == f"Each group by itself: {lost} this is exact."
