@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import flexdp
-from _support.published import FRAME
+from _support.published import frame
 from flexdp import Release
 from flexdp._release.asked import Outcomes, rebuilt
 
@@ -28,7 +28,7 @@ def drawn(
     **options: Any,
 ) -> Release:
     """Return a release in which asked answers came out so: quantiles by level, a mean by its ends and its two sums."""
-    found = flexdp.release(FRAME, column, **{"epsilon": 1, "delta": 0, **options}, ask=ask)
+    found = flexdp.release(frame(), column, **{"epsilon": 1, "delta": 0, **options}, ask=ask)
     asked = found.asked
     assert asked is not None
     one = 1 if asked.column.scale.integral else asked.column.scale.one

@@ -12,19 +12,22 @@ from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
 from flexdp.histogram import KeyedHistogram
 
-__all__ = ["published"]
+__all__ = ["frame", "published"]
 
-FRAME = pl.DataFrame(
-    {
-        "g": ["a"],
-        "x": [1.0],
-        "y": [1.0],
-        "i": [1],
-        "u": [1],
-        "day": [dt.date(2024, 1, 1)],
-        "seen": [dt.datetime(2024, 1, 1)],
-    }
-)
+
+def frame() -> pl.DataFrame:
+    """Return a table of one record, which has a column of every kind."""
+    return pl.DataFrame(
+        {
+            "g": ["a"],
+            "x": [1.0],
+            "y": [1.0],
+            "i": [1],
+            "u": [1],
+            "day": [dt.date(2024, 1, 1)],
+            "seen": [dt.datetime(2024, 1, 1)],
+        }
+    )
 
 
 def published(
@@ -39,7 +42,7 @@ def published(
 
     At ε = 1 a bucket has lost at most 27 records, and of 28 one is left for certain.
     """
-    spec = prepare(FRAME, column, **parameters).questions[0].spec
+    spec = prepare(frame(), column, **parameters).questions[0].spec
     parts = [list(part) for part in zip(*cells, strict=True)] or [[] for _ in (*spec.by, *spec.columns)]
     budget = Budget(epsilon, "1e-6", most=spec.max_buckets_per_unit)
     bars = KeyedHistogram(parts, list(cells.values()))
