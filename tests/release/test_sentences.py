@@ -12,6 +12,9 @@ import pytest
 from _support.published import published
 
 from flexdp import Release
+from flexdp._release.answers import Reading
+from flexdp._release.sentences import Words, short_name
+from flexdp.statistics import Range
 
 LOST = "At most 27 records per bucket were left out"
 REST = f"{LOST}; among the rest this is exact."
@@ -190,6 +193,14 @@ def test_dates() -> None:
             "max_at_least:60": f"Latest bucket of day with at least 60 records: 2024-01-01. {REST}",
         },
     )
+    hours = published({(0,): 900}, "seen", width="1 hour")
+    assert (str(hours.max())[:11], str(hours.min())[:13]) == ("Latest seen", "Earliest seen")
+    assert str(hours.max_at_least(60)).startswith("Latest bucket of seen with at least 60 records: ")
+    for which, word in (("max", "latest"), ("min", "earliest")):
+        one = published({(0,): 900}, "seen", width="1 hour", unit="u", per_unit=which)
+        assert str(one.max()).startswith(f"Latest value of the {word} seen per u: ")
+    public = published({(1,): 900}, "seen", width="1 day", bounds=("2024-01-01", "2024-01-04"))
+    assert str(public.max()).endswith(" of what was counted lies after it.")
     bounded = published({(1,): 900}, "day", width="1 day", bounds=("2024-01-01", "2024-01-03"))
     assert str(bounded.max()).endswith(" of what was counted lies after it.")
     assert str(bounded.min()).endswith(" of what was counted lies before it.")
@@ -231,8 +242,9 @@ def test_points() -> None:
 def test_filters() -> None:
     long = " OR ".join(f"y = {i}" for i in range(30))
     assert str(published(ONE, width=5, where="y > 1").max()) == f"Highest x (where y > 1): 30–35. {REST}"
-    shown = str(published(ONE, width=5, where=long).max())
-    assert shown.startswith("Highest x (where y = 0 OR y = 1 OR ") and "y = 29" not in shown
+    cut = published(ONE, width=5, where=long)
+    assert str(cut.max()).startswith("Highest x (where y = 0 OR y = 1 OR ") and "y = 29" not in str(cut.max())
+    assert cut.conditions == (f"Counted: readable values of x, in records where {long}.",)
 
 
 @pytest.mark.parametrize(
@@ -267,3 +279,40 @@ def test_long_lists_are_cut() -> None:
     eight: dict[Any, int] = {(i,): 1900 for i in range(8)}
     assert published(eight, width=5).support().text == ", ".join(buckets[:8])
     assert published({(0,): 1900, (1,): 50}, width=5).counts().text == "0–5: 1 900, 5–10: 50"
+
+
+def test_what_no_double_holds() -> None:
+    words = Words(published(ONE, width=5).spec, 27)
+    for said, marks in (("larger", {"too_large": True}), ("known to within more", {"too_wide": True})):
+        answer = words.answer(Reading(question=Range(), value=None, **marks))
+        assert answer.statement == f"Range of x: {said} than a double can hold."
+
+
+def test_one_record() -> None:
+    released = published(ONE, width=5)
+    accuracy = released.max().accuracy
+    assert accuracy is not None
+    one, none = Words(released.spec, 1), Words(released.spec, 0)
+    assert one.loss(accuracy) == "At most 1 record per bucket was left out; among the rest this is exact."
+    assert none.loss(accuracy) == "This is exact."
+
+
+def test_accuracies_name_what_counts_and_where_it_is_lost() -> None:
+    def told(released: Any) -> tuple[str, str]:
+        return released.max().accuracy.counted, released.max().accuracy.place
+
+    grouped = published({("A", 6): 900}, width=5, by="g")
+    assert told(published(ONE, width=5)) == ("record", "each bucket")
+    assert told(grouped) == ("record", "each bucket of each g") and told(grouped.by_group()["A"]) == told(
+        published(ONE, width=5)
+    )
+    assert told(published(ONE, width=5, unit="u", max_buckets_per_unit=1)) == ("unit", "each bucket")
+    assert told(published({(1, 2): 900}, ["x", "y"], width=5).marginal("x")) == ("record", "each cell")
+
+
+def test_names_and_views() -> None:
+    released = published({("A", 6): 900}, width=5, by="g")
+    assert released.counts().name == "counts" and released.quantile("0.99").name == "99th percentile"
+    assert repr(released.by_group()["A"]).startswith("<View of x (g A): ")
+    long = "x" * 70
+    assert short_name(long) == f"{'x' * 59}…" and short_name("a, b") == "'a, b'"

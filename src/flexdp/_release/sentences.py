@@ -203,7 +203,7 @@ class Words:
         if isinstance(question, IQR):
             return iqr_text(reading)
         most = _MOST_TOP if isinstance(question, Top) else _MOST_LISTED
-        ranges = bucket_texts(self.partition, reading.index[: most + 1])
+        ranges = bucket_texts(self.partition, reading.index[:most])
         if isinstance(question, Top):
             texts = [f"{each} ({thousands(count)})" for each, (_, count) in zip(ranges, value, strict=False)]
         elif isinstance(question, Counts):
