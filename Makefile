@@ -11,7 +11,7 @@ help:
 	@echo "make quick    run a few cases of each test that is fast and needs no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make verify   prove the privacy of every documented configuration, and attack it: the deep form of the privacy tests"
-	@echo "make fuzz     search for inputs that break something, a minute for each target (FUZZ_SECONDS=600, FUZZ=documents)"
+	@echo "make fuzz     search for inputs that break something, a minute for each target (FUZZ_SECONDS=600, FUZZ=documents, FUZZ_JOBS=2)"
 	@echo "make mutants  change the code of the rooms that privacy and truth rest on, one thing at a time, and see whether a test fails (MUTANTS=\"noise --sample 20\" chooses)"
 	@echo "make floors   run fast tests, and those of engines but Spark, with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
