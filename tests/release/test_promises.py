@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import pytest
+from _support.markup import read_html
 from _support.published import published
 
 from flexdp import Privacy
 from flexdp._release.promises import (
+    conditions,
     exact_parameters,
     group_note,
     how_it_was_made,
@@ -25,6 +28,7 @@ from flexdp._release.promises import (
 from flexdp._release.sentences import Words
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
+from flexdp.statistics import Max
 
 ONE, GROUPS, POINT = {(6,): 900}, {("A", 6): 900}, {(6, 7): 900}
 ALWAYS = [
@@ -68,7 +72,7 @@ def test_what_does_not_count(
 
 
 @pytest.mark.parametrize(
-    ("cells", "column", "options", "conditions"),
+    ("cells", "column", "options", "told"),
     [
         (ONE, "x", {"width": 5}, ["Counted: readable values of x."]),
         (ONE, "x", {"width": 5, "bounds": (0, 50)}, ["Counted: readable values of x limited to 0–50."]),
@@ -93,8 +97,8 @@ def test_what_does_not_count(
          ["Counted: readable values of x, in records with u.", "Each unit (u) counts once, with its mean x."]),
     ],
 )  # fmt: skip
-def test_what_counts(cells: dict[Any, int], column: Any, options: dict[str, Any], conditions: list[str]) -> None:
-    assert list(published(cells, column, **options).conditions) == conditions
+def test_what_counts(cells: dict[Any, int], column: Any, options: dict[str, Any], told: list[str]) -> None:
+    assert list(published(cells, column, **options).conditions) == told
 
 
 def test_certainties_are_those_of_the_buckets() -> None:
@@ -121,6 +125,7 @@ def test_a_divided_budget() -> None:
     assert share_of_budget(Budget(1, "1e-6", most=2)) == (
         "The budget is divided among 2 buckets with ε = 0.5, δ = 5.01e-07 each; each part is proved below."
     )
+    assert "among 3 buckets with ε = 0.333334, δ = 3.34e-07 each;" in share_of_budget(Budget(1, "1e-6", most=3))
     assert share_of_budget(Budget(1, "1e-6", certify="1/4")) == (
         "The budget is divided among 1 bucket with ε = 0.75, δ = 7.5e-07 and the total with ε = 0.25, δ = 2.5e-07; "
         "each part is proved below."
@@ -138,6 +143,28 @@ def test_proofs_are_named_where_there_are_several() -> None:
     shared = published(ONE, width=5, unit="u", max_buckets_per_unit=2).certificate().proof
     assert shared[0].startswith("The budget is divided among 2 buckets ")
     assert shared[1].startswith("Proof for each bucket: ") and len(shared) == 2
+    total = replace(published(ONE, width=5), budget=Budget(1, "1e-6", certify="1/4"), records_at_most=950)
+    assert total.certificate().proof[2].startswith("Proof for the total: ")
+
+
+def test_the_card_of_a_certificate() -> None:
+    certificate = published(ONE, width=5).certificate()
+    shown = " ".join(" ".join(read_html(certificate._repr_html_()).text).split())
+    assert "Certificate" in shown and "Proof of privacy" in shown
+    assert all(line in shown for line in (*certificate.promises, *certificate.proof))
+
+
+def test_rows_of_a_query() -> None:
+    rows = replace(published(ONE, width=5, where="y > 1").spec, of_query=True)
+    (told,) = conditions(rows)
+    assert told == "Counted: readable values of x, of the rows of the given query where y > 1."
+    assert Words(rows, 27).headline(Max()) == "Highest x (of the rows of the given query, where y > 1)"
+
+
+def test_times_are_read_in_a_zone() -> None:
+    times = replace(published(ONE, "seen", width="1 hour").spec, zone="Europe/Berlin")
+    assert conditions(times) == ("Counted: readable values of seen.", "Times are read in Europe/Berlin.")
+    assert Words(times, 27).headline(Max()) == "Latest seen (Europe/Berlin)"
 
 
 def test_exact_parameters() -> None:
@@ -183,7 +210,21 @@ def test_what_is_protected() -> None:
 
 
 def test_what_is_not_promised() -> None:
-    assert not_promised(spec("records"), None)[0].startswith("One record is protected, not one person: ")
+    _, further, everybody, _, time, right = not_promised(spec("records"), None)
+    assert further == "Further releases of the same data are not covered. Their ε and δ add to those of this one."
+    assert everybody == (
+        "What is true of everybody is not hidden: that most values are small says something about each of them."
+    )
+    assert time == "Running time is not protected: there is no defence against timing side channels."
+    assert right == "Whether the data were right, complete or fairly collected is not examined."
+    many = replace(spec("units"), max_buckets_per_unit=2000)
+    assert not_promised(many, None)[0].startswith("Each unit (u) counts in at most 2 000 buckets; ")
+    assert protected(many) == "What is protected is one unit (u), counted in at most 2 000 buckets."
+    assert conditions(many)[-1] == "Each unit (u) counts in at most 2 000 buckets."
+    assert not_promised(spec("records"), None)[0] == (
+        "One record is protected, not one person: somebody with several records is protected less, the more of them "
+        "there are."
+    )
     assert not_promised(spec("one value"), None)[0] == "Each unit (u) counts once, so counts are not counts of records."
     beyond = "what it had beyond that was not counted, so counts are not counts of records."
     assert not_promised(spec("units"), None)[0] == f"Each unit (u) counts in at most 2 buckets; {beyond}"
@@ -210,8 +251,16 @@ def test_how_to_read_and_how_it_was_made() -> None:
     assert "The true one is the count shown or up to 1 027 more, never less." in plain[0]
     assert plain[1].endswith("What is not listed may still exist, in a bucket of at most 1 027 records.")
     assert how_to_read(spec("points of units"), 27)[1].endswith("may still exist, in a cell of at most 27 units (u).")
-    assert "A maximum or minimum holds once a few records are left out." in plain[2]
-    assert asked[2].startswith("An answer that was drawn separately is an estimate: ")
+    assert plain[2] == (
+        "A maximum or minimum holds once a few records are left out. Single extreme cases are left out on purpose: "
+        "they are what identifies people."
+    )
+    assert "Quote ranges as they are printed, not their middles." in plain
+    assert plain[-1].startswith("Do not divide by the number of records, or subtract another release of the same data")
+    assert asked[2] == (
+        "An answer that was drawn separately is an estimate: it lies at random near the exact one, and need not occur "
+        "in the data. How many records it may be off by is said beside it."
+    )
     estimates = "“About” marks an estimate: "
     assert any(line.startswith(estimates) for line in plain)
     assert not any(line.startswith(estimates) for shape in ("texts", "points") for line in how_to_read(spec(shape), 27))

@@ -102,6 +102,8 @@ def test_a_paid_total() -> None:
     assert certified.certificate().promises[-1] == (
         "At most 50 records were left out in total (certified with part of the privacy budget)."
     )
+    nothing = published({(6,): 900}, width=5, records_at_most=900)  # is missing
+    check(nothing, {"median": "Median x: about 32.5. It lies in 30–35.", "max": "Highest x: 30–35. This is exact."})
     one = published({(6,): 900}, width=5, records_at_most=901).certificate().promises
     assert one[-1] == "At most 1 record was left out in total (certified with part of the privacy budget)."
 

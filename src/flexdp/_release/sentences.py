@@ -291,7 +291,7 @@ class Words:
         if isinstance(question, Count):
             return f"Number of {self.contents}"
         if isinstance(question, Range | Quantile):
-            return f"{'Range' if isinstance(question, Range) else _capital(label(question))} of {of}"
+            return f"{_capital(question.name)} of {of}"
         if isinstance(question, Counts):
             return f"Counts of {of}"
         if isinstance(question, Applied):
