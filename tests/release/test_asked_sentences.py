@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 from _support.drawn import drawn
 
 import flexdp
-from flexdp._release.asked_promises import RankPromise
+from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.asked_sentences import Telling
+from flexdp.buckets.parse import make_buckets
+from flexdp.histogram import KeyedHistogram
 
 SURE = "With 95% probability"
 
@@ -148,12 +151,13 @@ def test_listed_groups_have_at_least_what_was_left() -> None:
     (group,) = found.by_group().values()
     told = group.records_about
     assert (told.value, told.interval, told.text) == (500, (500, most), "at least 500 records")
+    assert told.name == "number of records"
     sure = f"The exact number is guaranteed to lie between 500 and {most}."
     assert told.statement == f"At least 500 records were counted. {sure}"
     for drawn_count, value in ((450, 500), (510, 510), (9999, most)):
         (group,) = drawn("i", ["max", "count"], records=drawn_count, **options).by_group().values()
         both = group.count()
-        assert both.value == value and both.interval[0] == 500
+        assert both.value == value and both.interval[0] == 500 and both.name == "number of records"
         assert both.statement.startswith(f"About {value} records were counted. {SURE} this is off by at most ")
         assert " The exact number is guaranteed to lie between 500 and " in both.statement
 
@@ -190,8 +194,65 @@ def test_means_and_sums() -> None:
         "Too few for the mean i: about 3 records were counted, and ε = 1 needs about 18. As many would need about "
         "ε = 6."
     )
+    found = answers("x", ["sum"], anchor=200, ends=(-50, 500), sums=(600_000, 6000))["sum"]
+    assert isinstance(found.promise, MeanPromise)
+    assert found.statement.endswith(
+        f" of the sum of the values limited to -50 to 500, and at most {found.promise.outside} records lie beyond each "
+        "end."
+    )
+    wide = answers("i", ["sum"], records=None, sums=(600_000, 300_000), bounds=(0, 1_000_007))["sum"]
+    assert wide.statement.endswith(" of the sum of the values limited to 0–1 000 007.")  # not a whole number of steps
     nothing = answers("i", ["sum"], records=None, sums=(0, 3), bounds=(0, 300))["sum"]
     assert nothing.statement == "Sum of i: about 0. No bound on its error is stated."
+
+
+def test_means_and_sums_are_rounded_to_a_hundredth_of_their_error() -> None:
+    """600 374 above 0 and 300 000 below 300 are 900 374/300 records; errors are 0.94 and 2 820."""
+    found = answers("i", ["mean", "sum"], records=None, sums=(600_374, 300_000), bounds=(0, 300))
+    assert found["sum"].text == "about 600 370" and found["sum"].value == 600_374
+    assert found["mean"].text == f"about {round(600_374 * 300 / 900_374, 3)}"
+    assert found["mean"].value == pytest.approx(600_374 * 300 / 900_374, rel=1e-15)
+
+
+def test_the_number_of_records_behind_a_bounded_mean() -> None:
+    """Both noises are at most z = ln(4/γ)/ε steps, and the number is the sum of both sums: 2z, and one for rounding."""
+    told = drawn("i", ["mean"], records=None, sums=(600_000, 300_000), bounds=(0, 300)).records_about
+    off = math.ceil(2 * math.log(4 * 20)) + 1
+    assert told.statement == f"About 3 000 records were counted. {SURE} this is off by at most {off}."
+
+
+def test_one_record_is_singular() -> None:
+    for epsilon in range(2, 60):
+        found = answers("i", ["median"], values={"1/2": 200}, epsilon=epsilon)["median"]
+        many = found.promise.between  # type: ignore[union-attr]
+        if many == 1:
+            assert f"{SURE} at most 1 record lies between it and " in found.statement
+            break
+    else:
+        raise AssertionError("no such epsilon")
+
+
+def test_open_ends_of_buckets_move_no_answer() -> None:
+    """Buckets below 0, from 0 to 9 and from 10 on: all records lie in the first, or in the last."""
+    found = drawn("i", FIVE, anchor=200, values=SPREAD, width=10, delta="1e-6")
+    spec = replace(found.spec, partitions=(make_buckets("integer", edges=[0, 10], open=True),))
+    last = replace(found, spec=spec, cells=KeyedHistogram([[2]], [70_000]))
+    assert last.quantile("0.99").value == 380 and last.quantile("0.99").interval == (10, math.inf)
+    first = replace(found, spec=spec, cells=KeyedHistogram([[0]], [70_000]))
+    assert first.quantile("0.01").value == -1 and first.quantile("0.01").interval == (-math.inf, -1)
+    below = drawn(
+        "i", FIVE, anchor=0, values=dict(zip(SPREAD, (-9, -7, -5, -3, -1), strict=True)), width=10, delta="1e-6"
+    )
+    assert replace(below, spec=spec, cells=first.cells).quantile("0.01").value == -7
+
+
+def test_buckets_correct_answers_only_where_they_count_the_same_values() -> None:
+    bounds: dict[str, Any] = {"width": 10, "bounds": (0, 400), "outside": "drop", "delta": "1e-6", "unit": "u"}
+    cells = KeyedHistogram([[34]], [70_000])
+    one = replace(drawn("i", ["median"], values={"1/2": 200}, per_unit="max", **bounds), cells=cells)
+    assert one.median().interval == (340, 349) and one.median().value == 340
+    any_value = replace(drawn("i", ["median"], values={"1/2": 200}, max_buckets_per_unit=1, **bounds), cells=cells)
+    assert any_value.median().interval is None and any_value.median().value == 200
 
 
 def test_what_can_be_answered() -> None:
@@ -207,7 +268,7 @@ def test_what_can_be_answered() -> None:
 def test_an_answer_that_buckets_move_inward_bounds_no_records_beyond_it(first: int) -> None:
     """The records of the buckets lie from ``first`` on below 350, and those that lie beyond 380 are not known."""
     bounds: dict[str, Any] = {"width": 10, "bounds": (0, 400), "outside": "drop", "delta": "1e-6"}
-    found = drawn("i", FIVE, anchor=200, values=SPREAD, **bounds)
+    found = drawn("i", FIVE, anchor=200, values={**SPREAD, "1": 900}, **bounds)
     values = [first + each % (350 - first) for each in range(70_000)]
     moved = replace(found, cells=flexdp.release(values, kind="integer", epsilon=1, **bounds).cells)
     high, low = moved.quantile("0.99"), moved.quantile("0.01")
@@ -216,6 +277,8 @@ def test_an_answer_that_buckets_move_inward_bounds_no_records_beyond_it(first: i
         "99th percentile of i (within 0–400): about 349. No bound on its rank is stated. The exact 99th percentile is "
         "guaranteed to lie between 340 and 349."
     )
+    assert moved.max().value == moved.max().interval[1] < 900  # beyond which there are none
+    assert " records are above " in str(moved.max())
     if first:
         assert low.value == low.interval[0] == first and ". No bound on its rank is stated. " in low.statement
     else:

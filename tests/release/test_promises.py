@@ -78,6 +78,8 @@ def test_what_does_not_count(
         (ONE, "x", {"width": 5, "bounds": (0, 50)}, ["Counted: readable values of x limited to 0–50."]),
         (ONE, "x", {"width": 5, "bounds": (0, 50), "outside": "drop"}, ["Counted: readable values of x within 0–50."]),
         (POINT, ["x", "y"], {"width": 5}, ["Counted: readable points (x, y)."]),
+        (POINT, ["x", "y"], {"width": 5, "bounds": [(0, 50), (0, 100)]},
+         ["Counted: readable points (x, y) limited to 0–50 × 0–100."]),
         (GROUPS, "x", {"width": 5, "by": "g"}, ["Counted: readable values of x, in records with g."]),
         (GROUPS, "x", {"width": 5, "by": "g", "groups": ["A"]},
          ["Counted: readable values of x, in records of the declared groups (g)."]),
@@ -150,6 +152,7 @@ def test_proofs_are_named_where_there_are_several() -> None:
 def test_the_card_of_a_certificate() -> None:
     certificate = published(ONE, width=5).certificate()
     shown = " ".join(" ".join(read_html(certificate._repr_html_()).text).split())
+    assert str(certificate).splitlines() == [*certificate.promises, *certificate.proof]
     assert "Certificate" in shown and "Proof of privacy" in shown
     assert all(line in shown for line in (*certificate.promises, *certificate.proof))
 

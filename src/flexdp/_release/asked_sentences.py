@@ -209,9 +209,7 @@ class Telling:
         upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
         limit = "it" if promise.step is None else value_words(self.value(promise.step))
-        told = (
-            f"{_SURE} at most {counted(spec, promise.beyond)} {'is' if promise.beyond == 1 else 'are'} {side} {limit}"
-        )
+        told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
         word = self.words.headline(statistic).partition(" (")[0]
@@ -229,8 +227,8 @@ class Telling:
     @property
     def _where(self) -> str:
         """Where values must be as a condition says: sorting mixes answers, and an anchor may be a median of its own."""
-        answers = () if self.result.levels is None else self.result.levels.answers
-        drawn = [each for each in answers if each.way == "exponential"]
+        assert self.result.levels is not None
+        drawn = [each for each in self.result.levels.answers if each.way == "exponential"]
         where = "there" if len(drawn) == 1 else "near all asked levels"
         return where if any(each.target is None for each in drawn) else f"{where} and near the median"
 
@@ -281,8 +279,7 @@ class Telling:
         told = f"{_SURE} it is within {error} of the {word} of the values {kept} {ends}"
         if promise.outside is None:
             return f"{told}."
-        lie = "lies" if promise.outside == 1 else "lie"
-        return f"{told}, and at most {counted(self.words.spec, promise.outside)} {lie} beyond each end."
+        return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
 
     def _too_few(self, statistic: Statistic, part: str, seen: int, few: int = RULES.few) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
