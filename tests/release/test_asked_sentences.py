@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ def test_extremes_have_records_beyond_them_and_a_value_that_is_reached() -> None
             f"{head} {SURE} at most {promise.beyond} records are {side} it; with 95% probability the "
             f"{head[: head.index(':')].lower()} itself is {side} {promise.reaches}."
         )
+    assert found["range"].text == "about 394"
     assert found["range"].value == 394 and found["range"].statement == (
         "Range of i: about 394. It is the difference of the answers for the lowest and the highest value, 1 and 395."
     )
@@ -134,7 +137,7 @@ def test_numbers_of_records() -> None:
     found = drawn("i", ["max"], anchor=200, values={"1": 395})
     assert str(found.records_about).startswith(f"About 6 000 records were counted. {SURE} this is off by at most ")
     one = drawn("i", ["max"], records=1).records_about
-    assert str(one).startswith("About 1 record was counted. ") and one.value == 1
+    assert str(one).startswith("About 1 record was counted. ") and (one.value, one.name) == (1, "number of records")
     assert drawn("i", ["max"], records=-3).records_about.value == 0
     units = drawn("i", ["count"], unit="u", max_buckets_per_unit=1).count()
     assert units.text == "about 6 000 units (u)"
@@ -212,6 +215,12 @@ def test_means_and_sums_are_rounded_to_a_hundredth_of_their_error() -> None:
     assert found["sum"].text == "about 600 370" and found["sum"].value == 600_374
     assert found["mean"].text == f"about {round(600_374 * 300 / 900_374, 3)}"
     assert found["mean"].value == pytest.approx(600_374 * 300 / 900_374, rel=1e-15)
+    for word, answer in found.items():
+        (said,) = re.findall(r" within ([0-9.]+) of the ", answer.statement)
+        bound = getattr(answer.promise, {"mean": "mean", "sum": "total"}[word])
+        shown = Fraction(answer.text.removeprefix("about ").replace("\N{NO-BREAK SPACE}", "").replace(" ", ""))
+        least = bound + abs(shown - Fraction(600_374) / (1 if word == "sum" else Fraction(900_374, 300)))
+        assert least <= Fraction(said) <= least * Fraction(101, 100), "rounded up, to three digits"
 
 
 def test_the_number_of_records_behind_a_bounded_mean() -> None:
@@ -268,7 +277,7 @@ def test_what_can_be_answered() -> None:
 def test_an_answer_that_buckets_move_inward_bounds_no_records_beyond_it(first: int) -> None:
     """The records of the buckets lie from ``first`` on below 350, and those that lie beyond 380 are not known."""
     bounds: dict[str, Any] = {"width": 10, "bounds": (0, 400), "outside": "drop", "delta": "1e-6"}
-    found = drawn("i", FIVE, anchor=200, values={**SPREAD, "1": 900}, **bounds)
+    found = drawn("i", FIVE, anchor=200, values={**SPREAD, "0": -50, "1": 900}, **bounds)
     values = [first + each % (350 - first) for each in range(70_000)]
     moved = replace(found, cells=flexdp.release(values, kind="integer", epsilon=1, **bounds).cells)
     high, low = moved.quantile("0.99"), moved.quantile("0.01")
@@ -278,7 +287,8 @@ def test_an_answer_that_buckets_move_inward_bounds_no_records_beyond_it(first: i
         "guaranteed to lie between 340 and 349."
     )
     assert moved.max().value == moved.max().interval[1] < 900  # beyond which there are none
-    assert " records are above " in str(moved.max())
+    assert moved.min().value == moved.min().interval[0] > -50
+    assert " records are above " in str(moved.max()) and " records are below " in str(moved.min())
     if first:
         assert low.value == low.interval[0] == first and ". No bound on its rank is stated. " in low.statement
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -161,6 +162,17 @@ def test_no_answers_beside_the_buckets_where_none_are_wanted(nothing: Any, bits:
     assert release.asked is None and auto_of(release).budget.epsilon == 1
     assert "Buckets were chosen privately with 22% of ε; 78% went into the counts." in release.conditions
     assert "or more" in release.max().text and release.max().accuracy is None
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", 1, 3])
+@pytest.mark.parametrize("ask", [[], ["max"]])
+def test_the_shares_that_are_told_add_up_to_all_of_epsilon(epsilon: Any, ask: Any, bits: Any) -> None:  # noqa: ARG001
+    release = checked(flexdp.release(delays(), epsilon=epsilon, delta="1e-6", ask=ask))
+    (told,) = [line for line in release.conditions if line.startswith("Buckets were chosen privately with ")]
+    shares = [float(share) for share in re.findall(r"([0-9.]+)%", told)]
+    assert len(shares) == 2 + len(ask) and sum(shares) == pytest.approx(100, abs=0.02)
+    auto = auto_of(release)
+    assert shares[0] == pytest.approx(float(100 * auto.share * auto.budget.epsilon / auto.budget.whole), rel=1e-3)
 
 
 def test_shares_of_buckets_and_ends_can_be_chosen(bits: Any) -> None:  # noqa: ARG001
