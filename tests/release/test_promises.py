@@ -224,6 +224,7 @@ def test_what_is_not_promised() -> None:
     assert not_promised(many, None)[0].startswith("Each unit (u) counts in at most 2 000 buckets; ")
     assert protected(many) == "What is protected is one unit (u), counted in at most 2 000 buckets."
     assert conditions(many)[-1] == "Each unit (u) counts in at most 2 000 buckets."
+    assert conditions(many, bucketed=False)[-1] == "Each unit (u) counts in at most 2 000 different values."
     assert not_promised(spec("records"), None)[0] == (
         "One record is protected, not one person: somebody with several records is protected less, the more of them "
         "there are."
