@@ -176,6 +176,21 @@ def test_the_shares_that_are_told_add_up_to_all_of_epsilon(epsilon: Any, ask: An
     assert shares[0] == pytest.approx(float(100 * auto.share * auto.budget.epsilon / auto.budget.whole), rel=1e-3)
 
 
+@pytest.mark.parametrize("epsilon", ["1/3", "7/3"])
+def test_the_account_of_what_chose_the_buckets_adds_up(epsilon: str, bits: Any) -> None:  # noqa: ARG001
+    release = checked(flexdp.release(delays(), epsilon=epsilon, delta="1e-6", ask=[]))
+    auto = auto_of(release)
+    (told,) = [line for line in release.certificate().proof if line.startswith("Choosing buckets: ")]
+    spent = [Fraction(each) for each in re.findall(r"ε = ([0-9]+(?:[./][0-9]+)?)", told)]
+    (levels,) = re.findall(r" ([0-9]+) levels of a tree ", told)
+    assert auto.shares is not None
+    exact = [auto.epsilons["records"], auto.shares.per_level, auto.shares.leaves]
+    for said, truly in zip(spent, exact, strict=False):
+        assert truly <= said <= truly * Fraction(100_002, 100_000), "rounded up, to six digits"
+    chosen = exact[0] + int(levels) * exact[1] + exact[2]
+    assert chosen == auto.share * Fraction(epsilon) == spent[3] and f" of {epsilon}, and the counts spend" in told
+
+
 def test_shares_of_buckets_and_ends_can_be_chosen(bits: Any) -> None:  # noqa: ARG001
     auto = auto_of(checked(flexdp.release(delays(), **SPEND, split=[4, 1])))
     assert (auto.budget.epsilon, auto.budget.answers) == (Fraction(4, 5), Fraction(1, 5))
