@@ -95,7 +95,9 @@ def test_too_few_for_buckets_leave_their_budget_to_the_answers(bits: Any) -> Non
     assert not auto.chosen and release.budget is None and asked is not None
     assert asked.budget.epsilon + auto.epsilons["records"] == 1 == release.privacy.epsilon
     assert [answer.name for answer in release.answers()] == ["maximum", "median"]
-    assert "the answers asked for got the rest of ε" in " ".join(release.conditions)
+    (told,) = [line for line in release.conditions if line.startswith("About ")]
+    assert ": too few for buckets at ε = 1 (about " in told
+    assert told.endswith("; the answers asked for got the rest of ε.")
     assert Release.from_json(release.to_json()) == release
     with pytest.raises(InputError, match="answers only what was asked for"):
         release.quantile("0.9")
