@@ -12,7 +12,7 @@ help:
 	@echo "make quick    run a few cases of each test that is fast and needs no server and no browser"
 	@echo "make check    check formatting, lint, types and doctests"
 	@echo "make verify   prove the privacy of every documented configuration, and attack it: the deep form of the privacy tests"
-	@echo "make fuzz     search for inputs that break something, a minute for each target (FUZZ_SECONDS=600, FUZZ=documents)"
+	@echo "make fuzz     search for inputs that break something, a minute for each target (FUZZ_SECONDS=600, FUZZ=documents, FUZZ_JOBS=2)"
 	@echo "make mutants  change the code of the rooms that privacy and truth rest on, one thing at a time, and see whether a test fails (MUTANTS=\"noise --sample 20\" chooses)"
 	@echo "make floors   run fast tests, and those of engines but Spark, with the lowest versions that pyproject.toml allows; TESTS=tests/cli chooses some"
 	@echo "make bench    run the benchmarks beside their peers"
@@ -51,11 +51,14 @@ verify: $(VENV)/test
 
 # Coverage-guided, with findings in build/fuzz/findings; what it found so far is replayed by the tests.
 FUZZ_SECONDS ?= 60
+FUZZ_JOBS ?= 1
 fuzz: $(VENV)/fuzz
-	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) --jobs $(FUZZ_JOBS) $(FUZZ)
 
+# Fails where the fuzzer cannot be installed: it is made for Linux.
 $(VENV)/fuzz: $(VENV)/test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[fuzz]"
+	$(BIN)/python -c "import atheris"
 	touch $@
 
 # Exit code 1 if a mutant survives that tools/mutants.toml does not explain. MUTANTS="--help" for options.

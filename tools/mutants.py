@@ -59,7 +59,8 @@ ROOMS = {
     ),
     "sharp": Room(
         tuple(
-            f"sharp/{name}.py" for name in ("count", "exponentials", "ladder", "promise", "quantile", "shares", "tails")
+            f"sharp/{name}.py"
+            for name in ("count", "exponentials", "ladder", "promise", "quantile", "ranks", "shares", "tails")
         ),
         ("sharp/test_sharp_[!c]*.py", "sharp/test_automatic_edges.py"),
     ),
@@ -72,7 +73,7 @@ ROOMS = {
         ("accounting/test_composition.py", "release/test_budgets.py"),
     ),
     "sql": Room(
-        tuple(f"tables/sql/{name}.py" for name in ("bucket_expressions", "query", "results")),
+        (*(f"tables/sql/{name}.py" for name in ("bucket_expressions", "query", "results")), "tables/where/sql.py"),
         (
             "engines/test_contract.py",
             "engines/test_ranks.py",
@@ -80,15 +81,28 @@ ROOMS = {
             "engines/test_where.py",
             "tables/test_which_bucket.py",
             "tables/test_far_dates.py",
+            "tables/test_where.py",
         ),
     ),
     "ranks": Room(
-        ("tables/sql/rank_query.py", "tables/sql/group_query.py"),
+        (
+            *("tables/sql/rank_query.py", "tables/sql/group_query.py"),
+            *(f"tables/{name}.py" for name in ("group_ranks", "ranks", "sorted_ranks")),
+        ),
         ("engines/test_ranks.py", "engines/test_listed_groups.py", "tables/test_ranks_of_files.py"),
     ),
     "sentences": Room(
-        ("_release/sentences.py", "_release/promises.py"),
-        ("release/test_same_words.py", "release/test_answers.py", "release/test_groups.py", "release/test_release.py"),
+        tuple(
+            f"_release/{name}.py"
+            for name in ("sentences", "promises", "asked_sentences", "automatic_words", "stat_words")
+        ),
+        tuple(
+            f"release/test_{name}.py"
+            for name in (
+                *("about", "answers", "asked_sentences", "automatic", "groups", "interpolation", "moments"),
+                *("promises", "release", "sentences", "times", "units"),
+            )
+        ),
     ),
 }
 

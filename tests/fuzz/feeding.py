@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import hashlib
 import random
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +18,8 @@ from fuzz.oracles import bounded, place_of
 from fuzz.targets import BROKE, target
 
 HANG = 600  # seconds after which libFuzzer ends a run that does not, on however busy a machine
-WARM = 10  # seconds of processor time before the search begins
+WARM = 10  # seconds of processor time before the search begins; in a short run a third of its time
+SHORT = 30  # seconds, below which a run begins with as many inputs as were tried before, others each time
 MOST_RESIDENT = 3000  # megabytes, beyond which it ends the process
 
 
@@ -28,15 +30,20 @@ def main() -> None:
     parser.add_argument("seconds", type=int)
     parser.add_argument("folder", type=Path)
     given = parser.parse_args()
-    corpus, faults = given.folder / "corpus" / given.name, given.folder / "findings" / given.name
+    short = given.seconds < SHORT
+    corpus, faults = (given.folder / kind / given.name for kind in ("short" if short else "corpus", "findings"))
+    if short:
+        shutil.rmtree(corpus, ignore_errors=True)
     for folder in (corpus, faults):
         folder.mkdir(parents=True, exist_ok=True)
     with atheris.instrument_imports(include=["flexdp"], enable_loader_override=False):
         found = target(given.name)
         first = [*(path.read_bytes() for path in sorted((BROKE / given.name).glob("*"))), *found.seeds()]
-        for data in first:
+        if short:
+            random.shuffle(first)
+        tried = _warm_up(found.run, first, min(WARM, given.seconds / 3))
+        for data in first[:tried] if short else first:
             _keep(corpus, data)
-        _warm_up(found.run, first)
         words = given.folder / f"{given.name}.dict"
         words.write_text("".join(f'"{_escaped(word)}"\n' for word in found.words))
         seen: set[str] = set()
@@ -69,14 +76,18 @@ def main() -> None:
         atheris.Fuzz()
 
 
-def _warm_up(run: Callable[[bytes], None], inputs: list[bytes]) -> None:
-    """Load and instrument what inputs need, which would else count as their time; faults are met again later."""
+def _warm_up(run: Callable[[bytes], None], inputs: list[bytes], seconds: float) -> int:
+    """Load and instrument what inputs need, which would else count as their time; faults are met again later.
+
+    Returns how many inputs were tried.
+    """
     started = time.process_time()
-    for data in inputs:
+    for number, data in enumerate(inputs, 1):
         with contextlib.suppress(Exception):
             run(data)
-        if time.process_time() - started > WARM:
-            break
+        if time.process_time() - started > seconds:
+            return number
+    return len(inputs)
 
 
 def _keep(folder: Path, data: bytes) -> Path:

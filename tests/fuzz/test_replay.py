@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from flexdp.errors import InputError
+from fuzz import __main__ as runner
 from fuzz import filters, texts
 from fuzz.oracles import Finding, bounded, outcome_of, place_of
 from fuzz.targets import BROKE, NAMES, target
@@ -115,3 +117,29 @@ def test_a_record_that_decides_how_a_release_ends_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(texts.flexdp, "release", release)
     with pytest.raises(Finding, match="a record decides"):
         texts.run(data)
+
+
+# ---- the runner, whose exit code decides in CI
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "failed"),
+    [
+        ("INITED\nDone 9 runs in 3 second(s)", 0, False),
+        ("FOUND KeyError at a.py:1: 5f\nDone 9 runs in 3 second(s)", 0, True),
+        ("==7== ERROR: libFuzzer: timeout\nTest unit written to x", 77, True),
+        ("Done 9 runs in 3 second(s)", 1, True),
+        ("No module named atheris", 1, True),
+        ("Done 0 runs in 3 second(s)", 0, True),
+        ("", 0, True),
+    ],
+)
+def test_the_runner_fails_unless_a_search_ended_without_findings(
+    told: str, code: int, failed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    feeding = f"import sys; name = sys.argv[1]; name == 'ledgers' and (sys.stderr.write({told!r}), sys.exit({code}))"
+    sound = "sys.stderr.write('Done 5 runs in 1 second(s)')"
+    monkeypatch.setattr(runner, "FEEDING", (sys.executable, "-c", f"{feeding}; {sound}"))
+    assert runner.main(["--seconds", "3", "--jobs", "2", "ledgers", "grammars"]) == failed
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("ledgers: ") and last == "grammars: 5 executions, 5 a second; 0 findings"

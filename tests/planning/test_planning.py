@@ -7,13 +7,14 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, InputError, Privacy
 from flexdp.guarantees import AddRemove
-from flexdp.noise import LARGEST_REACH, DropNoise, smallest_reach
+from flexdp.noise import LARGEST_REACH, DropNoise, continuous, smallest_reach
 from flexdp.planning import (
     REGIMES,
     Plan,
@@ -373,3 +374,26 @@ def test_the_most_buckets_per_unit_are_solved_for() -> None:
         solve(epsilon=1, delta="1e-6", buckets=10, records_at_least=10**6, buckets_per_unit=None)
     with pytest.raises(InputError, match="too small"):
         most_buckets_per_unit(1, "1e-6", 27)
+
+
+def test_a_share_of_delta_is_never_smaller_than_any_noise_takes() -> None:
+    """δ = 1e-28 leaves each of 50 buckets 2e-30; the least that noise takes is 1e-30, and a half of it is kept back."""
+    assert most_buckets_per_unit(100, "1e-28", 100) == 50
+    for q in range(130, 142):
+        found = smallest_delta(3, q, buckets_per_unit=3)
+        assert found >= Fraction(3, 10**30) and smallest_reach(1, per_bucket(3, found, 3).delta, at_most=q) is not None
+    with pytest.raises(InputError, match="got q=2 and delta=1e-06"):
+        smallest_epsilon(2, "1e-6")
+
+
+@pytest.mark.parametrize(("byte", "place"), [(b"\0", 2.0**-53), (b"\xff", 1 - 2.0**-53)])
+def test_doubles_of_the_study_lie_strictly_within_their_ends(
+    byte: bytes, place: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(continuous, "system_bytes", lambda size: byte * size)
+    assert continuous._uniform(3).tolist() == [place] * 3
+    assert np.isfinite(continuous.laplace(3, scale=2.0)).all()
+    drawn = continuous.shifted_truncated_laplace(3, reach=1.0, epsilon=1.0)
+    assert (drawn != 0).all() and (drawn >= -1).all() and (drawn <= 0).all()
+    far = continuous.truncated_laplace_quantile(np.array([0.0, place]), reach=1000.0, epsilon=1.0)
+    assert np.isfinite(far).all() and (far >= -1000).all() and (far <= 0).all()

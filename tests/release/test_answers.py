@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from _support.published import published
 
 import flexdp
 from flexdp import Histogram, Release
@@ -22,15 +23,6 @@ from flexdp.histogram import KeyedHistogram
 from flexdp.noise import DropNoise
 
 LEVELS = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
-
-
-def published(cells: dict[tuple[Any, ...], int], epsilon: Any = 20, **parameters: Any) -> Release:
-    """A release of given bars: by group where ``by`` is given, of x (and y), of numbers."""
-    frame = pl.DataFrame({"g": ["a"], "x": [1.0], "y": [1.0]})
-    columns = ["x", "y"] if parameters.pop("points", False) else "x"
-    spec = prepare(frame, columns, **parameters).questions[0].spec
-    parts = [list(part) for part in zip(*cells, strict=True)]
-    return Release(spec=spec, budget=Budget(epsilon, "1e-6"), cells=KeyedHistogram(parts, list(cells.values())))
 
 
 def quantile(counts: list[int], level: Fraction) -> int:
@@ -51,7 +43,7 @@ def test_the_interval_of_summed_groups_is_the_hull_of_all_their_quantiles(
     cells: dict[Any, int], level: Fraction
 ) -> None:
     """Two declared groups, three buckets: each of the six bars may have lost 0, …, D of its own."""
-    released = published(cells, by="g", groups=["a", "b"], width=1, bounds=(0, 3))
+    released = published(cells, epsilon=20, by="g", groups=["a", "b"], width=1, bounds=(0, 3))
     drop = released.max_drop
     assert drop >= 1
     found = set()
@@ -65,7 +57,7 @@ def test_the_interval_of_summed_groups_is_the_hull_of_all_their_quantiles(
 @pytest.mark.parametrize("y", [(0, 0, 5, 0), (0, 2, 0, 3), (1, 0, 0, 0), (0, 0, 0, 1), (4, 4, 4, 4)])
 def test_the_interval_of_one_group_is_the_hull_of_all_its_quantiles(y: tuple[int, ...], level: Fraction) -> None:
     """At level 0, the minimum, too: with nothing released in the lowest bucket it is not sure to be there."""
-    released = published({(i,): n for i, n in enumerate(y) if n}, width=1, bounds=(0, 4))
+    released = published({(i,): n for i, n in enumerate(y) if n}, epsilon=20, width=1, bounds=(0, 4))
     lost = product(range(released.max_drop + 1), repeat=4)
     found = {quantile([n + more for n, more in zip(y, extra, strict=True)], level) for extra in lost}
     assert released.quantile(level).interval == (min(found), max(found) + 1)
@@ -73,7 +65,7 @@ def test_the_interval_of_one_group_is_the_hull_of_all_its_quantiles(y: tuple[int
 
 def test_intervals_of_very_many_records_do_not_overflow() -> None:
     """Three bars of 2^62 records: their sum exceeds 64 bits, and the losses are nothing beside it."""
-    released = published({(i,): 2**62 for i in range(3)}, width=1, bounds=(0, 3))
+    released = published({(i,): 2**62 for i in range(3)}, epsilon=20, width=1, bounds=(0, 3))
     assert released.median().interval == (1, 2)
     assert released.quantile("0.9").interval == (2, 3)
     assert released.quantile("0.1").interval == (0, 1)
@@ -83,7 +75,7 @@ def test_printed_intervals_contain_the_interval() -> None:
     """The lower end is rounded down, the upper one up, from the exact edges of the one bucket that holds records."""
     third = Fraction(1, 3)
     for low in (-2 - third, Fraction(0), 123 + third):
-        released = published({(1,): 500}, width=third, bounds=(low, low + 1))
+        released = published({(1,): 500}, epsilon=20, width=third, bounds=(low, low + 1))
         said = re.search(r"guaranteed to lie between (\S+) and (\S+)\.$", str(released.median()))
         assert said is not None
         assert low + third - Fraction(1, 10**12) <= Fraction(said[1]) <= low + third
@@ -108,7 +100,7 @@ def test_a_count_is_too_low_by_what_all_of_its_bars_can_have_lost(
     parameters: dict[str, Any], cells: dict[Any, int], bars: int
 ) -> None:
     """The most that is lost in all is the sum of the most of each: every bar has a loss of its own."""
-    released = published(cells, epsilon=1, **parameters)
+    released = published(cells, **parameters)
     most = sum(max(j for j, weight in enumerate(released.noise.weights) if weight) for _ in range(bars))
     assert number_in(r"at most (\d+) too low", str(released.counts())) == most
     assert number_in(r"Each count is at most (\d+) too low", "\n".join(released.certificate().promises)) == most
@@ -117,8 +109,8 @@ def test_a_count_is_too_low_by_what_all_of_its_bars_can_have_lost(
 def test_a_marginal_is_too_low_by_the_losses_of_all_cells_and_groups_in_it() -> None:
     """Of x: 4 buckets of y in each of 2 groups make 8 cells; above the one that is there lie 2 buckets of x."""
     released = published(
-        {("a", 0, 0): 90, ("b", 0, 3): 60},
-        epsilon=1, points=True, by="g", groups=["a", "b"], width=1, bounds=[(0, 3), (0, 4)],
+        {("a", 0, 0): 90, ("b", 0, 3): 60}, ["x", "y"],
+        by="g", groups=["a", "b"], width=1, bounds=[(0, 3), (0, 4)],
     )  # fmt: skip
     marginal = released.marginal("x")
     assert number_in(r"at most (\d+) too low", str(marginal.counts())) == 8 * 27
@@ -149,7 +141,7 @@ def test_a_bar_is_said_to_be_present_from_the_first_height_that_surely_is(epsilo
 def test_the_error_of_the_support_is_that_of_the_widest_bucket_there(there: list[int], beta: float) -> None:
     """The furthest that any data in these buckets can have its support from the centres, tried at the edges."""
     edges = [0, 10, 100, 1000]
-    released = published({(i,): 100 for i in there}, epsilon=1, edges=edges)
+    released = published({(i,): 100 for i in there}, edges=edges)
     furthest = 0.0
     for places in product((0.0, 1.0), repeat=len(there)):
         values = [edges[i] + place * (edges[i + 1] - edges[i]) for i, place in zip(there, places, strict=True)]
@@ -163,7 +155,7 @@ def test_the_error_of_a_quantile_reaches_to_the_ends_of_the_bucket_among_the_res
 
     There the density at the edge is a quarter of the one before, 113.5/90/4, and e^−2.232 of it at the end gives 113.5.
     """
-    released = published({(0,): 100, (1,): 100, (2,): 100}, epsilon=1, edges=[0, 10, 100, 1000])
+    released = published({(0,): 100, (1,): 100, (2,): 100}, edges=[0, 10, 100, 1000])
     levels = ("0.1", "0.5", "0.9")
     assert [released.quantile(level).value for level in levels] == [3, 55, 495]
     assert [released.quantile(level).accuracy.beta for level in levels] == [7, 45, 505]
@@ -172,7 +164,7 @@ def test_the_error_of_a_quantile_reaches_to_the_ends_of_the_bucket_among_the_res
 def test_a_paid_bound_and_the_buckets_bound_what_was_lost_and_the_better_one_counts() -> None:
     """10 public buckets can have lost 27 each; a bound of 30 missing records is better, one of 3000 worse."""
     for at_most, lost in ((930, 30), (3900, 270)):
-        made = published({(0,): 900}, epsilon=1, width=1, bounds=(0, 10))
+        made = published({(0,): 900}, width=1, bounds=(0, 10))
         noise = DropNoise(1, "1e-6")
         assert made.max_drop == noise.max_drop == 27
         released = replace(made, records_at_most=at_most)
@@ -184,7 +176,7 @@ def test_a_paid_bound_and_the_buckets_bound_what_was_lost_and_the_better_one_cou
 
 def test_the_range_counts_what_both_ends_can_have_hidden() -> None:
     """Of ten buckets the third is there: two below and seven above can have lost 27 records each."""
-    released = published({(2,): 900}, epsilon=1, width=1, bounds=(0, 10))
+    released = published({(2,): 900}, width=1, bounds=(0, 10))
     for answer, buckets in ((released.min(), 2), (released.max(), 7), (released.range(), 9), (released.mode(), 10)):
         assert answer.accuracy is not None
         assert answer.accuracy.alpha == pytest.approx(27 * buckets / (900 + 27 * buckets), rel=1e-15)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -93,7 +95,9 @@ def test_too_few_for_buckets_leave_their_budget_to_the_answers(bits: Any) -> Non
     assert not auto.chosen and release.budget is None and asked is not None
     assert asked.budget.epsilon + auto.epsilons["records"] == 1 == release.privacy.epsilon
     assert [answer.name for answer in release.answers()] == ["maximum", "median"]
-    assert "the answers asked for got the rest of ε" in " ".join(release.conditions)
+    (told,) = [line for line in release.conditions if line.startswith("About ")]
+    assert ": too few for buckets at ε = 1 (about " in told
+    assert told.endswith("; the answers asked for got the rest of ε.")
     assert Release.from_json(release.to_json()) == release
     with pytest.raises(InputError, match="answers only what was asked for"):
         release.quantile("0.9")
@@ -161,6 +165,32 @@ def test_no_answers_beside_the_buckets_where_none_are_wanted(nothing: Any, bits:
     assert release.asked is None and auto_of(release).budget.epsilon == 1
     assert "Buckets were chosen privately with 22% of ε; 78% went into the counts." in release.conditions
     assert "or more" in release.max().text and release.max().accuracy is None
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", 1, 3])
+@pytest.mark.parametrize("ask", [[], ["max"]])
+def test_the_shares_that_are_told_add_up_to_all_of_epsilon(epsilon: Any, ask: Any, bits: Any) -> None:  # noqa: ARG001
+    release = checked(flexdp.release(delays(), epsilon=epsilon, delta="1e-6", ask=ask))
+    (told,) = [line for line in release.conditions if line.startswith("Buckets were chosen privately with ")]
+    shares = [float(share) for share in re.findall(r"([0-9.]+)%", told)]
+    assert len(shares) == 2 + len(ask) and sum(shares) == pytest.approx(100, abs=0.02)
+    auto = auto_of(release)
+    assert shares[0] == pytest.approx(float(100 * auto.share * auto.budget.epsilon / auto.budget.whole), rel=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", ["1/3", "7/3"])
+def test_the_account_of_what_chose_the_buckets_adds_up(epsilon: str, bits: Any) -> None:  # noqa: ARG001
+    release = checked(flexdp.release(delays(), epsilon=epsilon, delta="1e-6", ask=[]))
+    auto = auto_of(release)
+    (told,) = [line for line in release.certificate().proof if line.startswith("Choosing buckets: ")]
+    spent = [Fraction(each) for each in re.findall(r"ε = ([0-9]+(?:[./][0-9]+)?)", told)]
+    (levels,) = re.findall(r" ([0-9]+) levels of a tree ", told)
+    assert auto.shares is not None
+    exact = [auto.epsilons["records"], auto.shares.per_level, auto.shares.leaves]
+    for said, truly in zip(spent, exact, strict=False):
+        assert truly <= said <= truly * Fraction(100_002, 100_000), "rounded up, to six digits"
+    chosen = exact[0] + int(levels) * exact[1] + exact[2]
+    assert chosen == auto.share * Fraction(epsilon) == spent[3] and f" of {epsilon}, and the counts spend" in told
 
 
 def test_shares_of_buckets_and_ends_can_be_chosen(bits: Any) -> None:  # noqa: ARG001
@@ -271,7 +301,12 @@ def test_too_few_for_buckets_are_five_answers(bits: Any) -> None:  # noqa: ARG00
         "minimum", "25th percentile", "median", "75th percentile", "maximum",
     ]  # fmt: skip
     (told,) = [line for line in release.conditions if line.startswith("About")]
-    assert "too few for buckets at ε = 1 (about 600 are needed" in told and told.endswith("five answers instead.")
+    up = Context(prec=2, rounding=ROUND_CEILING)
+    enough = up.divide(Decimal(600), Decimal(auto_of(release).seen))
+    assert told == (
+        f"About {auto_of(release).seen} records: too few for buckets at ε = 1 (about 600 are needed, or about "
+        f"ε = {enough} for so many); five answers instead."
+    )
     assert release.asked.results[()].levels.records_about == auto_of(release).seen  # type: ignore[union-attr]
     assert release.asked.budget.epsilon == 1
     with pytest.raises(InputError, match="answers only what was asked for"):
@@ -294,7 +329,7 @@ def test_too_few_for_buckets_by_group_is_a_refusal(groups: Any, bits: Any) -> No
     release = checked(flexdp.release(frame, "x", by="g", groups=groups, **SPEND))
     assert not release.survived and release.groups == [] and release.answers() == []
     assert any("too few for buckets by g at ε = 1" in line for line in release.conditions)
-    with pytest.raises(InputError, match="too few for buckets by g"):
+    with pytest.raises(InputError, match=r"\babout [0-9]+ records: too few for buckets by g"):
         release.max()
     assert release.columns_of_bars()["count"] == []
 
@@ -333,7 +368,8 @@ def test_several_buckets_a_unit_divide_the_budget(bits: Any) -> None:  # noqa: A
     assert auto.budget.five == Fraction(1, 2) and abs(auto.records_about - 8000) < 800
     assert auto.shares is not None and auto.shares.reach == release.noise.q
     assert release.bars.size <= 8000
-    assert "for each of 2 records of a unit" in "\n".join(release.certificate().proof)
+    (told,) = [line for line in release.certificate().proof if line.startswith("Choosing buckets: ")]
+    assert told.endswith(" of 1/3 for each of 2 records of a unit, and the counts spend the rest.")
 
 
 def test_a_certified_total(bits: Any) -> None:  # noqa: ARG001

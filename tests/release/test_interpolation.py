@@ -313,6 +313,9 @@ def test_sentences_of_open_ends_promise_no_end() -> None:
     assert nobody.text == "none" and "among the rest this is exact." in str(nobody)
     days = released({0: 60, 1: 900, 2: 80}, kind="date", edges=["2024-01-01", "2024-03-01"], open=True)
     assert str(days.max()) == "Latest x: 2024-03-01 or later. This is certain; no latest value is promised."
+    assert str(days.min()) == "Earliest x: before 2024-01-01. This is certain; no earliest value is promised."
+    times = released({0: 60, 1: 900, 2: 80}, kind="datetime", edges=["2024-01-01", "2024-03-01"], open=True)
+    assert str(times.max()).endswith(" This is certain; no latest value is promised.")
     assert days.quantile("0.999").value > dt.date(2024, 3, 1)
 
 

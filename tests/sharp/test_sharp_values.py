@@ -18,7 +18,7 @@ from flexdp.noise.bits import Bits
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Bands, Listed, Mixture, Prior, anchored, around, between, universal
-from flexdp.sharp.ranks import Near, Request, Span
+from flexdp.sharp.ranks import Near, Request, Span, Tally
 from flexdp.sharp.rungs import _decade, _far, _roundest, fine_steps, ladder_rungs, single_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
@@ -128,6 +128,48 @@ def test_windows_are_those_of_brute_force(
         assert found == [(v * unit, below, upto) for v, below, upto in rows]
         assert window.total == total
         assert len(window) <= 2 * reach + 3
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=25), st.sampled_from(GOALS), st.integers(0, 6))
+def test_wanted_ranks_are_those_of_all_values_whose_loss_is_small(data: list[int], goal: Goal, reach: int) -> None:
+    """A value has the ranks #{x < v} + 1 to #{x ≤ v}; its loss is its distance from the goal, in 1/B records."""
+    target, (lowest, highest) = goal.target(len(data)), Near(goal=goal, reach=reach).ranks(len(data))
+    for value in range(-6, 7):
+        below, upto = sum(x < value for x in data), sum(x <= value for x in data)
+        if goal.loss(below, upto, target) <= goal.units * reach:
+            assert upto >= lowest and below <= highest
+    assert highest - lowest == 2 * reach + (target % goal.units > 0)
+    assert goal.units * (lowest + reach) <= target <= goal.units * (highest - reach)
+
+
+@given(
+    st.lists(st.integers(-5, 5), min_size=1, max_size=25),
+    st.sampled_from(GOALS),
+    st.lists(st.integers(1, 40), min_size=1, max_size=3),
+)
+def test_losses_begin_and_end_at_the_records_that_are_named(data: list[int], goal: Goal, losses: list[int]) -> None:
+    target, ranked = goal.target(len(data)), sorted(data)
+    firsts, lasts = Near(goal=goal, reach=0, losses=tuple(losses)).ends(len(data))
+    for loss, first, last in zip(losses, firsts, lasts, strict=True):
+        for value in range(-7, 8):
+            below, upto = sum(x < value for x in data), sum(x <= value for x in data)
+            after_first = first <= 0 or (first <= len(data) and value >= ranked[first - 1])
+            assert (target - goal.units * upto < loss) == after_first
+            after_last = last <= 0 or (last <= len(data) and value > ranked[last - 1])
+            assert (goal.units * below - target >= loss) == after_last
+
+
+@given(st.lists(st.integers(-5, 5), max_size=25))
+def test_what_a_draw_looks_at_in_a_window(data: list[int]) -> None:
+    """A window that reaches over all records knows the value of every rank, and the ranks of every candidate."""
+    everything = Near(goal=GOALS[0], reach=len(data) + 1)
+    column = Column.from_values(data or np.zeros(0, dtype=np.int64))
+    window = column.fetch(Request(windows=(everything,))).windows[0].listed()
+    assert [window.at(rank) for rank in range(1, len(data) + 1)] == sorted(data)
+    for value in range(-7, 8):
+        counts = sum(x < value for x in data), sum(x <= value for x in data)
+        assert window.counts(value) == counts and window.within(value) == (counts, counts)
+    assert Tally(low=-3, step=4, cells=5).high == 17
 
 
 @given(st.lists(st.integers(-(2**70), 2**70), max_size=12), st.lists(st.integers(-(2**70), 2**70), max_size=8))

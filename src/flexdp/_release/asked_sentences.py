@@ -114,7 +114,8 @@ class Telling:
             mean = self.result.mean
             assert mean is not None
             off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
-        statement = f"{_capital(text)} were counted. {_SURE} this is off by at most {thousands(off)}."
+        told = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted."
+        statement = f"{told} {_SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
 
     def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
@@ -125,7 +126,7 @@ class Telling:
         sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
         if self.result.count is None or epsilon is None:
             text = f"at least {counted(spec, left)}"
-            statement = f"{_capital(text)} were counted. {sure}"
+            statement = f"{_capital(text)} {'was' if left == 1 else 'were'} counted. {sure}"
             return Answer(
                 name="number of records",
                 value=left,
@@ -137,7 +138,7 @@ class Telling:
         seen = min(max(self.result.count, left), most)
         text = f"about {counted(spec, seen)}"
         off = f"{_SURE} this is off by at most {thousands(count_promise(epsilon))}."
-        statement = f"{_capital(text)} were counted. {off} {sure}"
+        statement = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted. {off} {sure}"
         return Answer(
             name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
         )
@@ -200,8 +201,8 @@ class Telling:
         timed = spec.kinds[0] in ("date", "datetime")
         if promise.between is not None:
             return (
-                f"{_SURE} at most {counted(spec, promise.between)} lie between it and the exact "
-                f"{label(statistic)}{self._condition(promise)}."
+                f"{_SURE} at most {counted(spec, promise.between)} {'lies' if promise.between == 1 else 'lie'} between "
+                f"it and the exact {label(statistic)}{self._condition(promise)}."
             )
         if promise.beyond is None:
             return "No bound on its rank is stated."
@@ -226,8 +227,8 @@ class Telling:
     @property
     def _where(self) -> str:
         """Where values must be as a condition says: sorting mixes answers, and an anchor may be a median of its own."""
-        answers = () if self.result.levels is None else self.result.levels.answers
-        drawn = [each for each in answers if each.way == "exponential"]
+        assert self.result.levels is not None
+        drawn = [each for each in self.result.levels.answers if each.way == "exponential"]
         where = "there" if len(drawn) == 1 else "near all asked levels"
         return where if any(each.target is None for each in drawn) else f"{where} and near the median"
 
@@ -238,7 +239,8 @@ class Telling:
         number = scale.value(high - low)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
         text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
-        names = ("lowest and the highest value", "25th and the 75th percentile")[word == "iqr"]
+        outer = "earliest and the latest" if isinstance(first, dt.date) else "lowest and the highest"
+        names = "25th and the 75th percentile" if word == "iqr" else f"{outer} value"
         ends = f"{value_words(first)} and {value_words(second)}"
         statement = (
             f"{self.words.headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
@@ -286,8 +288,9 @@ class Telling:
         needed = math.ceil(few / share)
         headline = self.words.headline(statistic)
         told = (
-            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} were "
-            f"counted, and ε = {number_text(budget.epsilon)} needs about {thousands(needed)}."
+            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} "
+            f"{'was' if seen == 1 else 'were'} counted, and ε = {number_text(budget.epsilon)} needs about "
+            f"{thousands(needed)}."
         )
         if seen > 0:
             told += f" As many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."

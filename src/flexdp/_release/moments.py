@@ -73,7 +73,7 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
         name=question.name,
         value=round(value) if isinstance(question, Count) else to_double(value),
         accuracy=None,
-        statement=f"{words.headline(question)}: {text}. {_known(reader, question, found)}",
+        statement=f"{words.headline(question)}: {text}. {_known(reader, words, question, found)}",
         text=text,
         interval=None if found is None else (_outer(found[0], up=False), _outer(found[1], up=True)),
     )
@@ -197,7 +197,7 @@ def _mean(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float
     return sign * total / records
 
 
-def _known(reader: Reader, question: Moment, found: tuple[Any, Any] | None) -> str:
+def _known(reader: Reader, words: Words, question: Moment, found: tuple[Any, Any] | None) -> str:
     """What is certain of an estimate, and what to ask for where nothing is."""
     better = ""
     if type(question) in _WORDS:
@@ -207,12 +207,11 @@ def _known(reader: Reader, question: Moment, found: tuple[Any, Any] | None) -> s
     if found is None:
         off = "the released values" if isinstance(reader.partition, Exact) else "the middles of buckets"
         return f"It is read off {off}, and no error is promised.{better}"
+    name = f"number of {words.contents}" if isinstance(question, Count) else question.name
     low = outward(found[0], _DIGITS + 1, up=False)
     if found[1] == math.inf:
-        return f"The exact {question.name} is guaranteed to be at least {low}."
-    return (
-        f"The exact {question.name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}."
-    )
+        return f"The exact {name} is guaranteed to be at least {low}."
+    return f"The exact {name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}."
 
 
 def _opened(reader: Reader) -> bool:

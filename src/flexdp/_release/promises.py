@@ -130,9 +130,8 @@ def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
         many = plural(spec.max_buckets_per_unit, spot, thousands)
         out.append(f"Each unit{unit_id(spec)} counts in at most {many}{together}.")
     if spec.per_unit is not None:
-        noun = "value" if spec.columns[0] is None else short_name(spec.columns[0])
         where = ", in the group that has it" if spec.by else ""
-        out.append(f"Each unit{unit_id(spec)} counts once, with its {of_unit(spec)} {noun}{where}.")
+        out.append(f"Each unit{unit_id(spec)} counts once, with its {of_unit(spec)} {names[0]}{where}.")
     if spec.zone is not None:
         out.append(f"Times are read in {spec.zone}.")
     return tuple(out)

@@ -155,7 +155,7 @@ class Words:
                 f"A {self.spot} is certain to be published only if it holds at least {least}."
             )
         if isinstance(question, Counts):
-            where = plural(len(reading.value), self.spot, thousands)
+            where = plural(len(reading.value), self.spot if self.part.column is None else "bucket", thousands)
             return f"{self.headline(question)} in {where}{self._added(question)}"
         head = f"{self.headline(question)}: {text}."
         if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
@@ -203,7 +203,7 @@ class Words:
         if isinstance(question, IQR):
             return iqr_text(reading)
         most = _MOST_TOP if isinstance(question, Top) else _MOST_LISTED
-        ranges = bucket_texts(self.partition, reading.index[: most + 1])
+        ranges = bucket_texts(self.partition, reading.index[:most])
         if isinstance(question, Top):
             texts = [f"{each} ({thousands(count)})" for each, (_, count) in zip(ranges, value, strict=False)]
         elif isinstance(question, Counts):
@@ -289,9 +289,9 @@ class Words:
         if isinstance(question, Median | Mean):
             return f"{_capital(question.name)} {noun}" if noun else f"{_capital(question.name)} of {of}"
         if isinstance(question, Count):
-            return f"Number of {self._contents}"
+            return f"Number of {self.contents}"
         if isinstance(question, Range | Quantile):
-            return f"{'Range' if isinstance(question, Range) else _capital(label(question))} of {of}"
+            return f"{_capital(question.name)} of {of}"
         if isinstance(question, Counts):
             return f"Counts of {of}"
         if isinstance(question, Applied):
@@ -308,9 +308,10 @@ class Words:
         if isinstance(question, Mode):
             return f"{'Fullest' if bucketed else 'Most frequent'} {spot} of {of}"
         if isinstance(question, MaxAtLeast):
-            return f"Highest {spot} of {of} with at least {record_count(self.spec, question.count)}"
+            word = "Latest" if self.partition.kind in ("date", "datetime") else "Highest"
+            return f"{word} {spot} of {of} with at least {record_count(self.spec, question.count)}"
         if isinstance(question, Support):
-            return f"{_capital(spot)}s of {of} that {'hold ' + self._contents if bucketed else 'occur'}"
+            return f"{_capital(spot)}s of {of} that {'hold ' + self.contents if bucketed else 'occur'}"
         if isinstance(question, Top):
             number = "" if question.count == 1 else f"{thousands(question.count)} "
             word = f"{number}{'fullest' if bucketed else 'most frequent'} {spot}{'' if question.count == 1 else 's'}"
@@ -318,7 +319,8 @@ class Words:
         return f"{_capital(question.name)} of {of}"
 
     @property
-    def _contents(self) -> str:
+    def contents(self) -> str:
+        """What buckets hold: "records", "units"."""
         return "records" if self.spec.unit is None else "units"
 
     @property
