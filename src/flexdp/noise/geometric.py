@@ -89,7 +89,7 @@ def _byte(exponent: int, place: int) -> int:
     precision = wanted + exponent.bit_length() + 64
     while True:
         inverse = _inverse_of_e(precision)
-        low, high = (part**exponent >> precision * exponent - wanted for part in (inverse, inverse + 1))
+        low, high = (int(part**exponent) >> precision * exponent - wanted for part in (inverse, inverse + 1))
         if low == high:  # and e^−m, which no fraction equals, lies between
             return low & 255
         precision *= 2
@@ -102,7 +102,7 @@ def _inverse_of_e(precision: int) -> int:
     k, before = 0, None
     while True:
         k += 1
-        numerator, denominator = numerator * k + (-1) ** k, denominator * k
+        numerator, denominator = numerator * k + (-1 if k % 2 else 1), denominator * k
         found = (numerator << precision) // denominator
         if found == before:
             return found
