@@ -154,6 +154,15 @@ def test_a_uniform_number_is_compared_byte_by_byte(exponent: int) -> None:
                 assert not left
 
 
+def test_large_exponents_are_drawn_in_parts() -> None:
+    seen: list[int] = []
+    ones = Bits(lambda size: seen.append(size) or b"\x00" * size)  # type: ignore[func-returns-value]
+    assert bernoulli_exp_of(2 * 10**4, 2, ones)  # zeros lie below every exponential
+    parts = -(-(10**4) // geometric_module._LONGEST)
+    assert len(seen) >= parts
+    assert not bernoulli_exp_of(10**30, 1, Bits(lambda size: b"\xff" * size))
+
+
 @pytest.fixture
 def _coins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bernoulli draws, enumerated above, as one choice of two, so that longer procedures can be enumerated."""

@@ -16,6 +16,8 @@ from flexdp.noise.bits import Bits
 
 __all__ = ["bernoulli_exp", "bernoulli_exp_of", "geometric", "two_sided_geometric"]
 
+_LONGEST = 256  # the largest whole exponent at once: the powers behind its bytes stay short
+
 
 def bernoulli_exp(exponent: Fraction, bits: Bits) -> bool:
     """Return True with probability e^−exponent, exactly.
@@ -68,8 +70,11 @@ def bernoulli_exp_of(numerator: int, denominator: int, bits: Bits) -> bool:
     True
     """
     whole, rest = divmod(numerator, denominator)
-    if whole and not _whole(whole, bits):
-        return False
+    while whole:
+        part = min(whole, _LONGEST)
+        if not _whole(part, bits):
+            return False
+        whole -= part
     common = math.gcd(rest, denominator)
     return _up_to_one(rest // common, denominator // common, bits)
 
