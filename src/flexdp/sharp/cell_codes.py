@@ -16,7 +16,6 @@ _CELL_BITS = 18  # of the number of cells
 _OCTAVES = 32  # below the greatest magnitude; smaller ones share a cell
 _SAMPLE, _RARELY = 4096, 512  # records whose magnitudes are looked at, and the part of them that may share a cell
 _CHUNK = 1 << 15  # records that are looked at together, so that they stay in the cache
-_COUNTED = 1 << 20  # records whose cells are counted together
 _MAGNITUDE = np.int64(2**63 - 1)
 
 
@@ -59,18 +58,6 @@ class Cells:
         keys = self._keys(values)
         np.right_shift(keys, self._shift, out=keys)
         return np.subtract(keys, self._first, out=keys)
-
-    def counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the number of values in each cell."""
-        found = np.zeros(self.number, dtype=np.int64)
-        codes = np.empty(min(_COUNTED, len(values)), dtype=np.int64)
-        for start in range(0, len(values), _COUNTED):
-            size = min(_COUNTED, len(values) - start)
-            for place in range(0, size, _CHUNK):
-                part = values[start + place : start + min(place + _CHUNK, size)]
-                codes[place : place + len(part)] = self.codes(part)
-            found += np.bincount(codes[:size], minlength=self.number)
-        return found
 
     def select(self, values: NDArray[Any], marked: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the values in marked cells, in no order."""

@@ -26,7 +26,6 @@ __all__ = ["CellColumn", "ColumnInMemory", "column_of"]
 _FEW = 1 << 18  # records that are sorted at once
 _CLOSE = 1 << 21  # integers that are counted one by one
 _COUNTED = 1 << 18  # records of them that are counted together
-_PASSES = 2  # over all values, before they are put into groups; "often" means at once
 _ENOUGH = 3  # once one record in so many would be sorted, all are
 _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
@@ -42,17 +41,13 @@ class ColumnInMemory(Protocol):
         """Answer one request."""
 
 
-def column_of(
-    values: Iterable[Any] | NDArray[Any], *, often: bool = False, own: bool = False, few: int = _FEW
-) -> ColumnInMemory:
+def column_of(values: Iterable[Any] | NDArray[Any], *, own: bool = False, few: int = _FEW) -> ColumnInMemory:
     """Return a column of single records, in the way that answers requests soonest.
 
     Parameters
     ----------
     values : array or iterable
         As for :meth:`flexdp.sharp.column.Column.from_values`.
-    often : bool, optional
-        Windows around many quantiles will be asked for, one after the other.
     own : bool, optional
         The array is nobody else's, and need not be copied.
     few : int, optional
@@ -75,7 +70,7 @@ def column_of(
         given = _finite(given)
     elif (counted := _each_integer(given)) is not None:
         return counted
-    return CellColumn(scale, given, often=often) if len(given) else Column.from_values(given)
+    return CellColumn(scale, given) if len(given) else Column.from_values(given)
 
 
 class CellColumn:
@@ -86,9 +81,7 @@ class CellColumn:
     scale : Scale
         The scale of the column.
     values : array
-        Finite doubles up to 10^39, or 64-bit integers; at least one. They may be rearranged.
-    often : bool, optional
-        Windows around many quantiles will be asked for, one after the other.
+        Finite doubles up to 10^39, or 64-bit integers; at least one. They are rearranged.
 
     Examples
     --------
@@ -105,18 +98,17 @@ class CellColumn:
         "_held_before",
         "_held_cells",
         "_hot",
-        "_passes",
         "_scale",
         "_sizes",
         "_sorted",
         "_values",
     )
 
-    def __init__(self, scale: Scale, values: NDArray[Any], *, often: bool = False) -> None:
-        self._scale, self._values, self._passes = scale, values, _PASSES
+    def __init__(self, scale: Scale, values: NDArray[Any]) -> None:
+        self._scale, self._values = scale, values
         self._cells = Cells.of(scale, values)
-        self._groups = Groups(self._cells, values) if often else None
-        self._sizes = self._cells.counts(values) if self._groups is None else self._groups.sizes
+        self._groups: Groups | None = Groups(self._cells, values)
+        self._sizes = self._groups.sizes
         self._base = np.concatenate(([0], np.cumsum(self._sizes)))
         self._hot = np.zeros(self._cells.number, dtype=bool)
         self._held = values[:0]
@@ -275,22 +267,14 @@ class CellColumn:
             return
         marked = np.zeros(len(self._hot), dtype=bool)
         marked[cells] = True
-        found = np.sort(self._select(marked))
+        assert self._groups is not None  # until all are sorted
+        found = np.sort(self._groups.select(marked))
         if self._scale is NUMBERS:
             found[np.searchsorted(found, -1e-30, side="right") : np.searchsorted(found, 1e-30, side="left")] = 0.0
         self._hot[cells] = True
         self._held = np.insert(self._held, np.searchsorted(self._held, found), found) if len(self._held) else found
         self._held_cells = np.sort(np.concatenate((self._held_cells, cells)))
         self._held_before = np.concatenate(([0], np.cumsum(self._sizes[self._held_cells])))
-
-    def _select(self, marked: NDArray[np.bool_]) -> NDArray[Any]:
-        """The values in marked cells, in no order."""
-        if self._groups is None:
-            if self._passes:
-                self._passes -= 1
-                return self._cells.select(self._values, marked)
-            self._groups = Groups(self._cells, self._values)
-        return self._groups.select(marked)
 
     def _cells_at(self, places: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The cells of the records of some places."""

@@ -59,8 +59,8 @@ class GroupedRanks(Protocol):
 class Sortable(Protocol):
     """A table in memory; one of its columns alone is sorted here."""
 
-    def sorted_column(self, counting: Counting, *, often: bool = False) -> ColumnInMemory:
-        """Return the readable values of a column; ``often`` if many requests will be made."""
+    def sorted_column(self, counting: Counting) -> ColumnInMemory:
+        """Return the readable values of a column."""
 
 
 @runtime_checkable

@@ -103,12 +103,12 @@ def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iter
     check_ranks(table, counting)
     exact = exactly(counting)
     if isinstance(table, Sortable) and exact.plain:
-        yield _Sorted(run(lambda: table.sorted_column(exact, often=often), lambda: None))
+        yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
         return
     if not isinstance(table, Copyable):
         raise TypeError("a table that can neither be sorted nor copied")
     with _entered(table.workspace(exact)) as workspace:
-        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1), often=often)
+        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1))
 
 
 @contextmanager
@@ -124,9 +124,7 @@ def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
     safely(lambda: manager.__exit__(None, None, None))
 
 
-def _copied(
-    table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int, *, often: bool
-) -> GroupedRanks:
+def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int) -> GroupedRanks:
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
     alone = workspace.arrays is not None and not counting.groups and not query.wide and sorted_at_most > 0
     direct = alone and workspace.rereads
@@ -136,7 +134,7 @@ def _copied(
     if alone and not direct:
         few = read_whole(query, workspace, workspace.rows, sorted_at_most)
     if few is not None:
-        return _Copied(query, workspace, SortedCopy(query, workspace, (), few, often=often))
+        return _Copied(query, workspace, SortedCopy(query, workspace, (), few))
     small = False
     if workspace.arrays is not None:
         small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= sorted_at_most

@@ -61,11 +61,9 @@ class SortedCopy:
         workspace: Workspace,
         group: tuple[Any, ...],
         few: Few | None = None,
-        *,
-        often: bool = False,
     ) -> None:
         self._query, self._workspace, self._group = query, workspace, group
-        self._few, self._often = few, often
+        self._few = few
         self._column: ColumnInMemory | None = None
 
     @property
@@ -78,7 +76,7 @@ class SortedCopy:
             self._few = Few(np.ma.getdata(self._workspace.arrays(self._query.values(self._group))["v"]))
         few = self._few
         if self._column is None:
-            self._column = safely(lambda: _column_of(self._query, few, often=self._often))
+            self._column = safely(lambda: _column_of(self._query, few))
         column = self._column
         reply = safely(lambda: column.fetch(replace(request, tallies=())))
         return replace(reply, tallies=[self._tallied(few, tally) for tally in request.tallies])
@@ -173,7 +171,7 @@ def _split(found: dict[str, Any], groups: int) -> tuple[NDArray[Any], list[int]]
     return np.ma.getdata(found["v"])[order], starts
 
 
-def _column_of(query: RankQuery, few: Few, *, often: bool = False) -> ColumnInMemory:
+def _column_of(query: RankQuery, few: Few) -> ColumnInMemory:
     values, counts = few
     if not len(values):
         return Column(query.scale, np.zeros(0, dtype=np.float64 if query.scale is NUMBERS else np.int64))
@@ -181,7 +179,7 @@ def _column_of(query: RankQuery, few: Few, *, often: bool = False) -> ColumnInMe
         return Column.from_values([int(value) for value in values])
     if counts is not None:
         return Column.from_counts(values, counts)
-    return column_of(values if query.scale is NUMBERS else values.astype(np.int64, copy=False), often=often, own=True)
+    return column_of(values if query.scale is NUMBERS else values.astype(np.int64, copy=False), own=True)
 
 
 def _tally_in_memory(query: RankQuery, few: Few, tally: Tally) -> int | None:

@@ -104,7 +104,7 @@ class ArrayTable:
         """Return the statements about ranks over a table ``source`` with one column ``value``, which is sorted here."""
         return ranked("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind), rows, cells)
 
-    def sorted_column(self, counting: Counting, *, often: bool = False) -> ColumnInMemory:
+    def sorted_column(self, counting: Counting) -> ColumnInMemory:
         """Return the readable values, to answer requests from."""
         axis = counting.values[0]
         values, present = self._readable(axis.kind)
@@ -120,7 +120,7 @@ class ArrayTable:
                 values = values[np.isfinite(values)]
         else:
             values = _whole(values)
-        return column_of(values if axis.buckets.bounds is None else axis.buckets.locate(values), often=often)
+        return column_of(values if axis.buckets.bounds is None else axis.buckets.locate(values))
 
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""

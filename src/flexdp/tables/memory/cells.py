@@ -111,7 +111,7 @@ class CellTable:
             "source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind), rows, cells
         )
 
-    def sorted_column(self, counting: Counting, *, often: bool = False) -> Sorted:  # noqa: ARG002
+    def sorted_column(self, counting: Counting) -> Sorted:
         """Return the readable values, sorted."""
         axis = counting.values[0]
         values = self.values_of(axis.kind)

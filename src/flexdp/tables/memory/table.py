@@ -119,9 +119,9 @@ class MemoryTable:
             finally:
                 con.unregister("source")
 
-    def sorted_column(self, counting: Counting, *, often: bool = False) -> ColumnInMemory:
+    def sorted_column(self, counting: Counting) -> ColumnInMemory:
         """Return the readable values of one column alone."""
-        return self._part(counting.values[0].column).sorted_column(counting, often=often)
+        return self._part(counting.values[0].column).sorted_column(counting)
 
     def _part(self, column: Column) -> ArrayTable | CellTable:
         return next(part for part in self.parts if part.declared == column)
