@@ -110,8 +110,7 @@ class Work:
 
     @property
     def key(self) -> list[str | int]:
-        chosen = () if self.peers == PEERS else self.peers
-        return [self.name, self.size, *map(" ".join, self.asked), *self._how, *chosen]
+        return [self.name, self.size, *map(" ".join, self.asked), *self._how, *self.peers]
 
     @property
     def _how(self) -> tuple[int, ...]:
@@ -247,7 +246,7 @@ def main() -> None:
     parser.add_argument("--columns", nargs="+", help="only these columns")
     parser.add_argument("--share", type=Fraction, default=Fraction(1), help="the part of the cells, such as 1/2")
     parser.add_argument("--skip", type=Fraction, default=Fraction(0), help="the part of them that another run did")
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="only these methods of peers")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="only these peer methods")
     parser.add_argument("--hugging", action="store_true", help="give peers twice the range of the very records")
     parser.add_argument("--tuning", action="store_true", help="the seeds on which constants may be tuned")
     parser.add_argument("--workers", type=int, default=1, help="processes at once")

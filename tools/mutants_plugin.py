@@ -30,7 +30,7 @@ _EXAMPLES = 12  # random cases of a test
 _MOST = 2.0  # seconds of processor time after which a test is given up
 _PATIENCE = (4.0, 5.0)  # processor time of a test before it counts as endless: so many seconds, and times its own
 _HANGS = 120.0  # seconds that a mutant may take by the clock, for those that wait instead of computing
-_POOL = "tokio-rt-worker"  # a thread of polars
+_POLARS_THREAD = "tokio-rt-worker"  # a thread of polars
 _MEMORY = 3 << 30  # bytes beyond those of the process that forks
 
 KILLED, SURVIVED, TIMEOUT, UNREACHED, BROKEN = "killed", "survived", "timed out", "not reached", "broken"
@@ -77,8 +77,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     """Run every test once, then the mutants that ``order.json`` lists; write their fates to ``fates.jsonl``."""
     if session.testsfailed:
         raise session.Interrupted("tests could not be collected")
-    if any(path.read_text().strip() == _POOL for path in Path("/proc/self/task").glob("*/comm")):
-        raise session.Interrupted("a test module computes with polars when imported, whose threads no fork has")
+    if any(path.read_text().strip() == _POLARS_THREAD for path in Path("/proc/self/task").glob("*/comm")):
+        raise session.Interrupted("a test module uses polars on import; its threads do not survive a fork")
     order = json.loads(Path("order.json").read_text())
     took, reached = _recorded(session)
     items = {item.nodeid: item for item in session.items}

@@ -27,7 +27,7 @@ def drawn(
     listed: int | None = None,
     **options: Any,
 ) -> Release:
-    """Return a release in which asked answers came out so: quantiles by level, a mean by its ends and its two sums."""
+    """Return a release with the given outcomes: quantiles by level, a mean by its ends and its two sums."""
     found = flexdp.release(frame(), column, **{"epsilon": 1, "delta": 0, **options}, ask=ask)
     asked = found.asked
     assert asked is not None

@@ -1,4 +1,4 @@
-"""SQLite databases in memory, each closed after the test that opened it: from Python 3.13 on, others are a warning."""
+"""SQLite databases in memory, closed after the test that opened them: Python 3.13 and later warn about open ones."""
 
 from __future__ import annotations
 

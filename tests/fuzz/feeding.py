@@ -19,7 +19,7 @@ from fuzz.targets import BROKE, target
 
 HANG = 600  # seconds after which libFuzzer ends a run that does not, on however busy a machine
 WARM = 10  # seconds of processor time before the search begins; in a short run a third of its time
-SHORT = 30  # seconds, below which a run begins with as many inputs as were tried before, others each time
+SHORT = 30  # seconds; a shorter run starts only from the inputs that the warm-up reached, in random order
 MOST_RESIDENT = 3000  # megabytes, beyond which it ends the process
 
 

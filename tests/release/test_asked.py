@@ -639,7 +639,7 @@ def test_too_few_records_say_what_epsilon_would_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(asked_checks, "Bits", seeded(1))
     found = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max"])
     about = found.records_about.value
-    assert 0 < about < 100 and f"As many would need about ε = {-(-1000 // about) / 10:.1f}." in str(found.max())
+    assert 0 < about < 100 and f"This many would need about ε = {-(-1000 // about) / 10:.1f}." in str(found.max())
 
 
 def test_extreme_columns() -> None:

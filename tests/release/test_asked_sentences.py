@@ -171,11 +171,11 @@ def test_too_few() -> None:
     for answer, subject in zip(found.values(), ("highest i", "mean i"), strict=True):
         assert answer.value is None and answer.text == "too few records"
         assert answer.statement == (
-            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about 200. As many would need "
+            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about 200. This many would need "
             "about ε = 29."
         )
     one = answers("i", ["max"], records=1, epsilon="1/4")["maximum"]
-    assert ": about 1 record was counted, and ε = 0.25 needs about 400. As many would need about ε = 100." in str(one)
+    assert ": about 1 record was counted, and ε = 0.25 needs about 400. This many would need about ε = 100." in str(one)
     none = answers("i", ["max"], records=-3)["maximum"]
     assert none.statement.endswith(": about 0 records were counted, and ε = 1 needs about 100.")
 
@@ -194,7 +194,7 @@ def test_means_and_sums() -> None:
     assert cut.statement.endswith(" of the sum of the values within -10 to 290.")
     few = answers("i", ["mean", "sum"], records=None, sums=(1000, 12), bounds=(0, 300))
     assert few["mean"].statement == (
-        "Too few for the mean i: about 3 records were counted, and ε = 1 needs about 18. As many would need about "
+        "Too few for the mean i: about 3 records were counted, and ε = 1 needs about 18. This many would need about "
         "ε = 6."
     )
     found = answers("x", ["sum"], anchor=200, ends=(-50, 500), sums=(600_000, 6000))["sum"]

@@ -19,6 +19,10 @@ import pyarrow.parquet as pq
 import pytest
 from _support.private import private_counts
 
+from flexdp._release.api import prepare
+from flexdp.sharp.ranks import Request
+from flexdp.tables import ranks
+
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 START = dt.datetime(1970, 1, 1)
 FIRST, LAST = -62135596800, 253402300799  # the first and the last second of the years 1 and 9999
@@ -195,3 +199,25 @@ def test_far_times_of_duckdb(word: str) -> None:
         con.execute(f"INSERT INTO t VALUES (CAST('{text}' AS {word}))")
     said = {"zone": "UTC"} if word == "TIMESTAMPTZ" else {}
     assert private_counts(con.table("t"), "t", kind="date", **said) == {dt.date(2024, 5, 5): 1}
+
+
+@pytest.mark.parametrize("where", [None, "k = 1 OR k = 2"])
+def test_ranks_leave_far_days_out(tmp_path: Path, where: str | None) -> None:
+    """Days outside the years that are read, infinite ones and missing ones, where ranks read a file."""
+    path = tmp_path / "days.parquet"
+    days = ["-infinity", "infinity", "0001-01-01", "9999-12-31", "1970-01-01", "2024-02-29", "2024-02-29"]
+    listed = ", ".join(f"DATE '{day}'" for day in days)
+    far = "DATE '0001-01-01' - 1, DATE '9999-12-31' + 1, DATE '9999-12-31' + 1000000, NULL"
+    duckdb.sql(f"SELECT unnest([{listed}, {far}]) AS d, unnest(range({len(days) + 4})) % 2 + 1 AS k").write_parquet(
+        str(path)
+    )
+    (question,) = prepare(str(path), "d", where=where).questions
+    found = [FIRST // 86400, 0, 19782, 19782, LAST // 86400]
+    cuts = tuple(sorted({cut for day in found for cut in (day, day + 1)}))
+    for most in (ranks.SORTED_AT_MOST, 0):  # in memory, and on the engine
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(ranks, "SORTED_AT_MOST", most)
+            with ranks.open_ranks(question.table, question.counting) as opened:
+                reply = opened.fetch(Request(cuts=cuts))
+        assert reply.total == len(found)
+        assert list(reply.before) == [sum(day < cut for day in found) for cut in cuts]

@@ -35,10 +35,10 @@ _swept: set[Path] = set()  # places where this process has removed stale folders
 
 
 def followed(path: Path) -> Path:
-    """Return the file that a link points to. Links that lead in a circle are an OSError in every version of Python."""
-    with suppress(RuntimeError):  # until Python 3.12
+    """Resolve symbolic links. A loop raises OSError (ELOOP) on every Python version."""
+    with suppress(RuntimeError):  # a loop, up to Python 3.12
         target = path.resolve()
-        if not target.is_symlink():  # from Python 3.13 on
+        if not target.is_symlink():  # a loop stays unresolved from Python 3.13 on
             return target
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 

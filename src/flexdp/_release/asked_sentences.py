@@ -293,7 +293,7 @@ class Telling:
             f"{thousands(needed)}."
         )
         if seen > 0:
-            told += f" As many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
+            told += f" This many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
         return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
 
     def value(self, units: int) -> Any:

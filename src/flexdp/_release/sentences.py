@@ -320,7 +320,7 @@ class Words:
 
     @property
     def contents(self) -> str:
-        """What buckets hold: "records", "units"."""
+        """The noun for what is counted: "records" or "units"."""
         return "records" if self.spec.unit is None else "units"
 
     @property

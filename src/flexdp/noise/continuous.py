@@ -40,4 +40,4 @@ def truncated_laplace_quantile(uniform: NDArray[np.float64], *, reach: float, ep
 def _uniform(size: int) -> NDArray[np.float64]:
     """Draw doubles strictly between 0 and 1."""
     bits = np.frombuffer(system_bytes(8 * size), dtype="<u8") >> np.uint64(12)
-    return (bits.astype(np.float64) + 0.5) * 2.0**-52  # of 53 bits the largest would be rounded to 1
+    return (bits.astype(np.float64) + 0.5) * 2.0**-52  # with 53 bits the largest would round to 1

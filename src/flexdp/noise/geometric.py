@@ -1,8 +1,8 @@
 """Exact geometric noise: Bernoulli(e^−x), geometric and two-sided geometric draws from integers alone.
 
 The algorithms are those of Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
-section 5, but for Bernoulli(e^−m) of a whole number m: a uniform number is compared with e^−m, byte by byte, which one
-byte nearly always decides. Rates are rational, and no exponential is rounded: its bytes are exact.
+section 5, except Bernoulli(e^−m) for an integer m: a uniform number is compared with e^−m byte by byte, and the first
+byte nearly always decides. Rates are rational; the bytes of e^−m are exact, so nothing is rounded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flexdp.noise.bits import Bits
 
 __all__ = ["bernoulli_exp", "bernoulli_exp_of", "geometric", "two_sided_geometric"]
 
-_LONGEST = 256  # the largest whole exponent at once: the powers behind its bytes stay short
+_MOST_AT_ONCE = 256  # larger exponents are split, so that the powers stay short
 
 
 def bernoulli_exp(exponent: Fraction, bits: Bits) -> bool:
@@ -71,7 +71,7 @@ def bernoulli_exp_of(numerator: int, denominator: int, bits: Bits) -> bool:
     """
     whole, rest = divmod(numerator, denominator)
     while whole:
-        part = min(whole, _LONGEST)
+        part = min(whole, _MOST_AT_ONCE)
         if not _whole(part, bits):
             return False
         whole -= part
@@ -80,7 +80,7 @@ def bernoulli_exp_of(numerator: int, denominator: int, bits: Bits) -> bool:
 
 
 def _whole(exponent: int, bits: Bits) -> bool:
-    """Bernoulli(e^−m) for a whole number m ≥ 1: tell whether a uniform number lies below it."""
+    """Bernoulli(e^−exponent) for an integer exponent ≥ 1: compare a uniform number with it, byte by byte."""
     place = 0
     while (drawn := bits.below(256)) == (byte := _byte(exponent, place)):
         place += 1
@@ -89,20 +89,20 @@ def _whole(exponent: int, bits: Bits) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _byte(exponent: int, place: int) -> int:
-    """The byte of e^−m at a place after the point, the first being 0."""
+    """Return byte ``place``, from 0, of the binary fraction e^−exponent."""
     wanted = 8 * (place + 1)
     precision = wanted + exponent.bit_length() + 64
     while True:
         inverse = _inverse_of_e(precision)
         low, high = (int(part**exponent) >> precision * exponent - wanted for part in (inverse, inverse + 1))
-        if low == high:  # and e^−m, which no fraction equals, lies between
+        if low == high:  # e^−exponent lies between; it is irrational, so this happens at some precision
             return low & 255
         precision *= 2
 
 
 @lru_cache(maxsize=64)
 def _inverse_of_e(precision: int) -> int:
-    """⌊2^precision / e⌋, by the alternating series: 1/e lies between any two sums that follow each other."""
+    """Return ⌊2^precision / e⌋ by the alternating series: 1/e lies between any two consecutive partial sums."""
     numerator = denominator = 1
     k, before = 0, None
     while True:

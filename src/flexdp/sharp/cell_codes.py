@@ -84,6 +84,9 @@ class Cuts(NamedTuple):
     values: NDArray[Any]
     cells: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        return "<Cuts>"  # which of them lie beyond all values is private
+
     @classmethod
     def of(cls, cuts: Sequence[int], scale: Scale, cells: Cells) -> Cuts:
         least, most = cells.limits

@@ -1,6 +1,6 @@
-"""Groups of neighbouring cells: values are put into order by group, a part of the column at a time.
+"""Groups of neighbouring cells: each part of a column is ordered by group.
 
-Looking for a few cells among all values takes a pass over them. In order of groups it takes a slice of every part.
+Finding a few cells among all values takes a full pass; among ordered parts, one slice of each.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from flexdp.sharp.cell_codes import Cells
 
 __all__ = ["Groups"]
 
-_GROUPS = 256  # of about as many records each, unless one cell has more: a group is a byte
-_SAMPLE = 1 << 15  # records that tell where the groups begin
-_PART = 1 << 17  # records that are put into order together, so that they stay in the cache
+_GROUPS = 256  # about equally full, unless one cell holds more; a group number fits a byte
+_SAMPLE = 1 << 15  # records sampled to place the group boundaries
+_PART = 1 << 17  # records ordered together, few enough for the cache
 _COUNTED = 8 * _PART  # records whose cells are counted together
 
 
 class Groups:
-    """The values of a column, put into order by group in place, and the number of them in each cell.
+    """The values of a column, ordered by group in place, and the number of them in each cell.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Groups:
 
 
 def _groups_of_cells(cells: Cells, values: NDArray[Any]) -> NDArray[np.uint8]:
-    """The group of each cell, in the order of the cells: about as many values of a sample in each."""
+    """Return the group of each cell, ascending, with about equally many sampled values in each."""
     sample = cells.codes(values[:: max(1, len(values) // _SAMPLE)])
     before = np.cumsum(np.bincount(sample, minlength=cells.number))
     return (before * _GROUPS // (len(sample) + 1)).astype(np.uint8)

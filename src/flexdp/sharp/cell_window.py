@@ -17,7 +17,7 @@ _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 class Ordered(Protocol):
-    """A column that finds records by their places in order, and places by cuts."""
+    """A column that finds records by position and positions by cut."""
 
     @property
     def scale(self) -> Scale:
@@ -37,7 +37,7 @@ class Ordered(Protocol):
 
 
 class CellWindow:
-    """A window of such a column, of which only those values are sorted that are looked at.
+    """A window that sorts only the values a draw looks at.
 
     Parameters
     ----------

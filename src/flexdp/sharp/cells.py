@@ -2,8 +2,8 @@
 
 A request asks for counts before a few cuts and for the values near a few ranks. Values are told apart by the leading
 bits of their doubles, which are in the order of the values: a greater value has the same cell or a greater one. So the
-number of records in every cell tells which cells hold a cut or a wanted rank, and the rest need not be sorted. The
-replies are those of the sorted column, whatever the cells.
+number of records in every cell tells which cells hold a cut or a wanted rank, and the rest need not be sorted. Replies
+are those of the sorted column, except that a count before a cut may be approximate where ``Request.enough`` allows it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def column_of(values: Iterable[Any] | NDArray[Any], *, own: bool = False, few: i
     values : array or iterable
         As for :meth:`flexdp.sharp.column.Column.from_values`.
     own : bool, optional
-        The array is nobody else's, and need not be copied.
+        The array belongs to nobody else and may be rearranged in place.
     few : int, optional
         So many records are sorted at once.
 
@@ -112,7 +112,7 @@ class CellColumn:
         self._base = np.concatenate(([0], np.cumsum(self._sizes)))
         self._hot = np.zeros(self._cells.number, dtype=bool)
         self._held = values[:0]
-        self._held_cells, self._held_before = _NONE, np.zeros(1, dtype=np.int64)  # with its sum at the end
+        self._held_cells, self._held_before = _NONE, np.zeros(1, dtype=np.int64)  # running totals, with the final total
         self._sorted: Column | None = None
 
     @property
@@ -240,7 +240,7 @@ class CellColumn:
         return self._held[start + offset : stop + offset]
 
     def _roughly(self, request: Request) -> tuple[list[int], Sequence[int]]:
-        """How many records lie before each cut, by cells alone, and the places of the cuts where that will not do."""
+        """Return counts before cuts by cells alone, and the places of those that must be exact."""
         cuts, enough, total = request.cuts, request.enough, len(self._values)
         if enough is None or self._sorted is not None:
             return [0] * len(cuts), range(len(cuts))
@@ -291,7 +291,7 @@ class CellColumn:
         return self._base[cells] + np.searchsorted(self._held, wanted, side=side) - self._before_cells(cells)
 
     def _before_cells(self, cells: Any) -> Any:
-        """How many of the sorted values lie in cells before others."""
+        """Return how many held values lie in cells before the given ones."""
         return self._held_before[np.searchsorted(self._held_cells, cells)]
 
 

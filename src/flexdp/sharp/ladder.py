@@ -12,9 +12,9 @@ direction by E_k + 1 at most. Each shift by one costs e^(ε/2) and stays in the 
 by 0 or 1, which is all that the argument above needs, so the ladder is private as it is: the limited counts *are* its
 counts, in memory and on every engine, and :meth:`Ladder.law` is its exact law. An engine may therefore return any
 number from the limit on, and need not compare its records with the many rungs below the tail. Nor is anything lost:
-with 140/ε records more than the target, e^−x is drawn as 70 or more draws of e^−1 that must all succeed, limited or
-not. As long as one of them fails, the same bits give the same answer without a limit; the two laws differ by less than
-e^−70 a rung.
+with 140/ε records more than the target, a rung stops the climb with probability at most e^−70, limited or not, so the
+two laws differ by less than e^−70 a rung. The same bits give the same answer with and without a limit, unless the first
+twelve bytes drawn at a rung are all zero.
 """
 
 from __future__ import annotations

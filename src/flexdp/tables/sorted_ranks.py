@@ -29,8 +29,11 @@ _MOST_KEYS = 1 << 18  # different values that are counted one by one
 class Few(NamedTuple):
     """The values of a column in memory; with counts, each of them once."""
 
-    values: NDArray[Any]
+    values: NDArray[Any]  # in any order: columns in memory rearrange them
     counts: NDArray[np.int64] | None = None
+
+    def __repr__(self) -> str:
+        return "<Few>"  # its content is private
 
 
 def safely(work: Callable[[], _T]) -> _T:

@@ -83,7 +83,7 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         return Reading(text, kind == "integer")
     if kind == column.kind:
         if kind == "date":
-            return Reading(_days(cell), day=cell, apart=(_counted_days(cell), _within_years(cell)))
+            return Reading(_days(cell), day=cell, apart=(_days_since_1970(cell), _within_years(cell)))
         if kind == "number":
             decimal = _DECIMAL.fullmatch(column.type_name.upper())
             return Reading(_rounded(cell, int(decimal.group(2))) if decimal else f"CAST({cell} AS DOUBLE)")
@@ -116,14 +116,14 @@ def _rounded(cell: str, digits: int) -> str:
 
 
 def _days(date: str) -> str:
-    return f"CASE WHEN {_within_years(date)} THEN {_counted_days(date)} END"
+    return f"CASE WHEN {_within_years(date)} THEN {_days_since_1970(date)} END"
 
 
 def _within_years(date: str) -> str:
     return f"{date} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
 
 
-def _counted_days(date: str) -> str:
+def _days_since_1970(date: str) -> str:
     """Return the days since 1970-01-01; NULL for infinite dates."""
     return f"datediff('day', DATE '1970-01-01', {date})"
 

@@ -131,7 +131,7 @@ class Dialect:
         """Test that a double is neither missing, NaN nor infinite, whatever an optimiser believes about it."""
         return f"({expression}) BETWEEN {self.double(-LARGEST_DOUBLE)} AND {self.double(LARGEST_DOUBLE)}"
 
-    def nought(self, expression: str) -> str:
+    def zero_if_finite(self, expression: str) -> str:
         """Return zero for a finite double, NaN for NaN and infinities, whatever an optimiser believes about it."""
         return f"({expression}) - ({expression})"
 

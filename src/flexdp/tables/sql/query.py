@@ -54,7 +54,8 @@ class Reading(NamedTuple):
 
     Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
     64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one. ``apart`` is the value
-    without its test, which fails for no cell, and the test: a filter may cost less than a CASE.
+    without its range test, an expression that raises no error for any cell, and that test, which costs less as a filter
+    than in a CASE.
     """
 
     value: str
@@ -89,7 +90,7 @@ def _records(
 ) -> tuple[str, Sequence[Step]]:
     """Write the query of the keys of all records that count, with the unit of each if there are units.
 
-    If ``keys_may_be_nan``, some records that do not count may have such a key.
+    If ``keys_may_be_nan``, records that do not count may be kept, with NaN as a key.
     """
     units, d = counting.units, dialect
     read = with_derived(read, d)
@@ -107,14 +108,14 @@ def _records(
     value = counting.axes[-1].buckets
     if d.tests_in_key and units is None and len(counting.values) == 1 and isinstance(value, Width) and not value.whole:
         steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
-    finite = _left_to_key(counting, d) if keys_may_be_nan else ()
+    unchecked = _left_to_key(counting, d) if keys_may_be_nan else ()
     divided = [Leaf(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]  # their keys are NaN anyway
-    zeros = [d.nought(read(leaf.column, leaf.kind).value) for leaf in finite if leaf not in divided]
+    zeros = [d.zero_if_finite(read(leaf.column, leaf.kind).value) for leaf in unchecked if leaf not in divided]
     if zeros:
         cells.append(f"{' + '.join(zeros)} AS zero")
         place = next(i for i, axis in enumerate(counting.axes) if _is_divided(axis))
         steps[place] = replace(steps[place], key=f"{steps[place].key} + zero")
-    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read, finite)}"
+    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read, unchecked)}"
     others = ["u"] if units is not None else ["zero"] if zeros else []
     rows = _local(selected, counting.axes, d, others=others)
     tests = [step.where for step in steps if step.where]
@@ -172,18 +173,18 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell, finite: Collection[Leaf] = ()) -> str:
+def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell, unchecked: Collection[Leaf] = ()) -> str:
     """Return the source with the test of the records that count, before units are bounded.
 
-    Records in which one of the ``finite`` numbers is NaN or infinite may pass.
+    Records in which one of the ``unchecked`` numbers is NaN or infinite may pass.
     """
-    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read, finite)}"
+    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read, unchecked)}"
 
 
 def _left_to_key(counting: Counting, d: Dialect) -> tuple[Leaf, ...]:
-    """Return numbers that the filter need not test for NaN, because a key that is a double shows it.
+    """Return the numbers that the filter need not test, because NaN shows in a key.
 
-    Where comparing is not enough, since the engine trusts statistics, a test costs more than one more term of a key.
+    On an engine that trusts statistics, such a test costs more than another term in the key.
     """
     if counting.where is None or counting.units is not None or not d.trusts_statistics:
         return ()
@@ -212,7 +213,7 @@ def _cell(d: Dialect, axis: Axis, reading: Reading, *, per_row: bool) -> str:
 
 
 def _is_divided(axis: Axis) -> bool:
-    """Tell whether keys, unless they are final for every row, are doubles that are NaN where the number is."""
+    """Return True if the key is a floored quotient: NaN wherever the number is, unless keys are final for every row."""
     return axis.kind == "number" and isinstance(axis.buckets, Width)
 
 

@@ -65,12 +65,12 @@ class Readable(Protocol):
 _Read = Callable[[Column, Kind], Readable]
 
 
-def test_sql(test: Tested, d: Dialect, read: _Read, finite: Collection[Leaf] = ()) -> str:
+def test_sql(test: Tested, d: Dialect, read: _Read, unchecked: Collection[Leaf] = ()) -> str:
     """Write a test that is true for the records that count.
 
-    Of records in which one of the ``finite`` numbers is NaN or infinite, which are left out elsewhere, it may be true.
+    It may also be true of records in which an ``unchecked`` number is NaN or infinite; the caller leaves those out.
     """
-    return _Writer(d, read, finite).test(test)
+    return _Writer(d, read, unchecked).test(test)
 
 
 def derived_sql(value: Typed, kind: Kind, d: Dialect, read: _Read) -> tuple[str, bool]:
@@ -86,8 +86,8 @@ def derived_sql(value: Typed, kind: Kind, d: Dialect, read: _Read) -> tuple[str,
 
 
 class _Writer:
-    def __init__(self, d: Dialect, read: _Read, finite: Collection[Leaf] = ()) -> None:
-        self._d, self._read, self._finite = d, read, finite
+    def __init__(self, d: Dialect, read: _Read, unchecked: Collection[Leaf] = ()) -> None:
+        self._d, self._read, self._unchecked = d, read, unchecked
 
     # ---- values
 
@@ -148,7 +148,7 @@ class _Writer:
 
     def _tested(self, node: Typed, text: str, wide: bool) -> str:
         """Test what a comparison leaves open about a value; empty if nothing."""
-        return self._readable(node.kind, text, wide) if isinstance(node, Leaf) and node not in self._finite else ""
+        return self._readable(node.kind, text, wide) if isinstance(node, Leaf) and node not in self._unchecked else ""
 
     def _const(self, node: Const) -> str:
         if node.kind == "number":
@@ -224,7 +224,7 @@ class _Writer:
         return self._matches(node)
 
     def _comparable(self, node: Typed) -> str:
-        text = self._raw(node)[0] if isinstance(node, Leaf) and node in self._finite else self.value(node)[0]
+        text = self._raw(node)[0] if isinstance(node, Leaf) and node in self._unchecked else self.value(node)[0]
         if node.kind == "text":
             return self._d.compared(text)
         return f"({text})"

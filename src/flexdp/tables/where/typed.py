@@ -213,7 +213,7 @@ def _nodes(value: Any) -> Iterator[Any]:
 
 
 def needed_numbers(test: Tested) -> tuple[Leaf, ...]:
-    """Return columns of numbers that are finite in every record that passes, because the test compares them itself."""
+    """Return the number columns that must be finite for a record to pass: every way to pass compares them."""
     found: tuple[Typed, ...] = ()
     if isinstance(test, All | Some):
         parts = [needed_numbers(each) for each in test.tests]
