@@ -40,6 +40,7 @@ _REASONS = (
     (r"^EXPLODE\b|^UNPIVOT\b", "a step that makes several rows of one"), (r"^OPAQUE_PYTHON\b", "Python code"),
     (r"^ROW INDEX\b", "a row index"), (r"^PYTHON SCAN\b", "a source that is read by Python code"),
 )  # fmt: skip
+_KEY, _OLD_KEY = "inner", "Local"  # of a path in a serialised plan; the second one in polars 1.34
 
 
 def check_lazy(plan: str, serialised: Callable[[], str]) -> None:
@@ -84,6 +85,6 @@ def _paths(plan: Any) -> Iterator[str]:
     """Yield the paths of all scans, as they were given."""
     if isinstance(plan, dict):
         for path in plan["Paths"] if isinstance(plan.get("Paths"), list) else ():
-            yield str(path["inner"] if isinstance(path, dict) else path)
+            yield str(path[_KEY if _KEY in path else _OLD_KEY] if isinstance(path, dict) else path)
     for inner in plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ():
         yield from _paths(inner)
