@@ -240,13 +240,13 @@ class CellColumn:
         return self._held[start + offset : stop + offset]
 
     def _roughly(self, request: Request) -> tuple[list[int], Sequence[int]]:
-        """Return counts before cuts by cells alone, and the places of those that must be exact."""
+        """Return counts before cuts that may be approximate, and the places of the others, which must be exact."""
         cuts, enough, total = request.cuts, request.enough, len(self._values)
-        if enough is None or self._sorted is not None:
+        if enough is None or self._sorted is not None or total <= 2 * enough + 1:
             return [0] * len(cuts), range(len(cuts))
-        least, most = self.within(cuts)
-        bounds = zip(least, most, strict=True)
-        return least, [place for place, (low, high) in enumerate(bounds) if low < enough or total - high < enough]
+        # After the first of these records and up to the other, a cut has more than enough on both sides.
+        first, last = (self._scale.units(self.at(place)) for place in (enough, total - 1 - enough))
+        return [enough] * len(cuts), [place for place, cut in enumerate(cuts) if not first < cut <= last]
 
     def _window(self, near: Near, places: dict[int, int]) -> CellWindow:
         low, high = near.span.low, near.span.high
