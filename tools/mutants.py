@@ -64,6 +64,9 @@ ROOMS = {
         ),
         ("sharp/test_sharp_[!c]*.py", "sharp/test_automatic_edges.py"),
     ),
+    "cells": Room(
+        tuple(f"sharp/{name}.py" for name in ("cell_groups", "cell_window", "cells")), ("sharp/test_sharp_cells.py",)
+    ),
     "calculus": Room(
         tuple(f"calculus/{name}.py" for name in ("privacy", "loss", "accuracy")),
         ("calculus", "mechanisms/test_guarantees.py", "mechanisms/test_mechanisms.py"),
