@@ -152,17 +152,17 @@ def test_named_statistics_are_each_shown_once_and_no_more_than_fifty() -> None:
     assert stat_words(np.array(["max", "q0.9", "max"]), ["number"]) == ("max", "q0.9")
     assert stat_words(["max"] * 50, ["number"]) == ("max",)
     for wrong in (["max"] * 51, 7, None):
-        with pytest.raises(InputError, match="^stats must be a list of at most 50 names of statistics"):
+        with pytest.raises(InputError, match=r"^stats must be a list of at most 50 names of statistics"):
             stat_words(wrong, ["number"])
     content = json.loads(flexdp.release(VALUES, width=5, **SPEND).to_json())
     read = Release.from_json(json.dumps({**content, "about": {"title": "T", "stats": ["q0.9", "max"]}}))
     assert read.spec.about.stats == ("q0.9", "max") and read.spec.about.title == "T"
     assert about_in({"title": "T"}, ["number"]).stats == ()
     for wrong in ({"stats": []}, {"stats": "max"}, {"stats": ("max",)}):
-        with pytest.raises(UnfitError, match="^no list of statistics$"):
+        with pytest.raises(UnfitError, match=r"^no list of statistics$"):
             about_in(wrong, ["number"])
     for wrong in ({}, [], "title", ["title"], {"title": "T", "nope": 1}):
-        with pytest.raises(UnfitError, match="^no metadata that flexdp knows$"):
+        with pytest.raises(UnfitError, match=r"^no metadata that flexdp knows$"):
             about_in(wrong, ["number"])
 
 
