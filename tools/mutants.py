@@ -92,7 +92,10 @@ ROOMS = {
             *("tables/sql/rank_query.py", "tables/sql/group_query.py"),
             *(f"tables/{name}.py" for name in ("group_ranks", "ranks", "sorted_ranks")),
         ),
-        ("engines/test_ranks.py", "engines/test_listed_groups.py", "tables/test_ranks_of_files.py"),
+        (
+            *("engines/test_ranks.py", "engines/test_listed_groups.py"),
+            *("tables/test_group_query.py", "tables/test_ranks_of_files.py"),
+        ),
     ),
     "sentences": Room(
         tuple(
