@@ -84,7 +84,10 @@ ROOMS = {
             "engines/test_where.py",
             "tables/test_which_bucket.py",
             "tables/test_far_dates.py",
+            "tables/test_nan_in_filters.py",
+            "tables/test_nan_in_parquet.py",
             "tables/test_where.py",
+            "tables/test_where_sql.py",
         ),
     ),
     "ranks": Room(
