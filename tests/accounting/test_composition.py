@@ -9,6 +9,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from flexdp import Histogram, InputError, Privacy
 from flexdp.accounting import calibrate, calibration, compose, composition, privacy_curve
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.composition import losses_of
-from flexdp.accounting.lattice import MOST_STEPS, Lattice, sum_of, sum_on
+from flexdp.accounting.lattice import MOST_STEPS, Lattice, Sum, sum_of, sum_on
 from flexdp.accounting.losses import dominates, exp_minus, losses_of_budget, losses_of_noise, losses_of_privacy
 from flexdp.noise import DropNoise
 
@@ -394,3 +395,17 @@ def test_budgets_of_each_release_can_be_typed() -> None:
         assert each.delta == Fraction(f"{float(each.delta):.2e}") and each.epsilon == Fraction(
             f"{float(each.epsilon):.3e}"
         )
+
+
+def test_sums_of_losses_allow_for_every_rounding() -> None:
+    unit = 2.0**-53
+    one = Sum(low=1, masses=np.array([0.25, 0.75]), error=unit, finite=-0.5, cut=1e-9)
+    both = one + Sum(low=-4, masses=np.array([0.5, 0.0, 0.5]), error=2 * unit, finite=-0.25, cut=3e-9)
+    assert both.low == -3 and both.masses.tolist() == [0.125, 0.375, 0.125, 0.375] and both.finite == -0.75
+    assert both.error == (1 + 2 + 2 * 3) * unit  # of each, and twice a sum of at most three terms
+    assert 4e-9 < both.cut < 4e-9 * (1 + 2e-6)
+    nothing = Sum(low=1, masses=np.array([1.0]), error=0.0, finite=0.0)
+    assert nothing.delta(2.0, Fraction(1)) == 2e-290  # what may have underflowed, of finite and of infinite losses
+    half = Sum(low=1, masses=np.array([0.5]), error=0.0, finite=0.0)
+    exact = 0.5 * -math.expm1(-1.0)
+    assert exact * (1 + 16 * unit) < half.delta(0.0, Fraction(1)) < exact * (1 + 64 * unit)
