@@ -339,6 +339,12 @@ def test_places_of_a_column_are_those_of_its_sorted_values(often: bool) -> None:
     assert replies(column, asked) == replies(Column.from_values(SPREAD), asked)
 
 
+def test_sorted_integers_stay_integers() -> None:
+    column = CellColumn(INTEGERS, np.arange(100) ** 3)
+    assert column.between(0, 90).tolist() == [each**3 for each in range(90)]
+    assert column._sorted is not None and column.between(5, 5).dtype == np.int64
+
+
 def test_bounds_by_cells_are_the_numbers_of_records_in_lower_cells() -> None:
     column = CellColumn(NUMBERS, SPREAD.copy())
     codes, ordered = column._cells.codes(SPREAD), np.sort(SPREAD)
