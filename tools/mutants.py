@@ -64,6 +64,9 @@ ROOMS = {
         ),
         ("sharp/test_sharp_[!c]*.py", "sharp/test_automatic_edges.py"),
     ),
+    "cells": Room(
+        tuple(f"sharp/{name}.py" for name in ("cell_groups", "cell_window", "cells")), ("sharp/test_sharp_cells.py",)
+    ),
     "calculus": Room(
         tuple(f"calculus/{name}.py" for name in ("privacy", "loss", "accuracy")),
         ("calculus", "mechanisms/test_guarantees.py", "mechanisms/test_mechanisms.py"),
@@ -81,7 +84,10 @@ ROOMS = {
             "engines/test_where.py",
             "tables/test_which_bucket.py",
             "tables/test_far_dates.py",
+            "tables/test_nan_in_filters.py",
+            "tables/test_nan_in_parquet.py",
             "tables/test_where.py",
+            "tables/test_where_sql.py",
         ),
     ),
     "ranks": Room(
@@ -89,7 +95,10 @@ ROOMS = {
             *("tables/sql/rank_query.py", "tables/sql/group_query.py"),
             *(f"tables/{name}.py" for name in ("group_ranks", "ranks", "sorted_ranks")),
         ),
-        ("engines/test_ranks.py", "engines/test_listed_groups.py", "tables/test_ranks_of_files.py"),
+        (
+            *("engines/test_ranks.py", "engines/test_listed_groups.py"),
+            *("tables/test_group_query.py", "tables/test_ranks_of_files.py"),
+        ),
     ),
     "sentences": Room(
         tuple(

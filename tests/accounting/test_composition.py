@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import flexdp
 from flexdp import Histogram, InputError, Privacy
-from flexdp.accounting import calibrate, compose, composition, privacy_curve
+from flexdp.accounting import calibrate, calibration, compose, composition, privacy_curve
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.composition import losses_of
-from flexdp.accounting.lattice import MOST_STEPS, Lattice, sum_of, sum_on
+from flexdp.accounting.lattice import MOST_STEPS, Lattice, Sum, sum_of, sum_on
 from flexdp.accounting.losses import dominates, exp_minus, losses_of_budget, losses_of_noise, losses_of_privacy
 from flexdp.noise import DropNoise
 
@@ -38,6 +40,16 @@ def enumerated(tables: list[DropNoise], growth: Fraction) -> Fraction:
             joint = [(here * p, there * q) for here, there in joint for p, q in pairs if p]
         worst = max(worst, sum(max(0, bottom * here - top * there) for here, there in joint))
     return Fraction(worst, whole * bottom)
+
+
+class Given:
+    """A table of weights as they are given, which nothing has certified."""
+
+    def __init__(self, weights: tuple[int, ...], bits: int, epsilon: str) -> None:
+        self.weights, self.bits, self.epsilon = weights, bits, Fraction(epsilon)
+
+    def certify(self) -> None:
+        """Nothing is to be certified."""
 
 
 def exp_down(epsilon: Fraction) -> Fraction:
@@ -329,3 +341,71 @@ def test_buckets_that_were_chosen_are_known_by_their_guarantee_alone() -> None:
     both = flexdp.release([1.0] * 500, kind="number", width=5, epsilon=1, delta="1e-6", ask=["max"])
     bars = losses_of_budget(both.budget)
     assert losses_of(both)[1] == (*bars, (losses_of_privacy(Privacy(epsilon=Fraction(1, 2), delta=0)), 1))
+
+
+# ---------------------------------------------------------------- proofs, one inequality at a time
+
+
+def test_each_inequality_of_the_proof_is_needed() -> None:
+    """Losses that are too small at one point of the curve alone, and nowhere else."""
+    noise = DropNoise(1, "1e-6")
+    losses = losses_of_noise(noise)
+    assert losses.zero > 0.3 and losses.minus > 1e-3
+    high, x = float(exp_minus(noise.epsilon)[1]), 1e-8
+    small = {
+        "at e^-ε": {"zero": losses.zero - x, "minus": losses.minus + 2 * x},
+        "at 1": {"plus": losses.plus - x, "zero": losses.zero + 1.01 * (1 + high) * x},
+        "beyond e^ε": {"infinite": losses.infinite - x, "plus": losses.plus + 1.01 * x / (1 - high)},
+        "in all": {"minus": losses.minus - 1e-3},
+    }
+    for name, change in small.items():
+        assert not dominates(replace(losses, **change), noise), name
+        larger = {key: max(mass, getattr(losses, key)) for key, mass in change.items()}
+        assert dominates(replace(losses, **larger), noise), name
+    steep = Given((1, 14, 1), 4, "1")
+    assert not dominates(replace(losses, plus=0.0, zero=0.0, minus=0.0, infinite=1.0), steep)  # type: ignore[arg-type]
+
+
+def test_tables_whose_directions_differ_have_the_worst_losses() -> None:
+    worst = losses_of_privacy(Privacy(epsilon=1, delta="9/16"))
+    for weights in ((1, 6, 9), (9, 6, 1)):
+        assert losses_of_noise.__wrapped__(Given(weights, 4, "1")) == worst  # type: ignore[arg-type]
+    assert losses_of_noise.__wrapped__(Given((16,), 4, "1")).infinite == 1.0  # type: ignore[arg-type]
+    even = losses_of_noise.__wrapped__(Given((8, 8), 4, "1"))  # type: ignore[arg-type]
+    assert even.infinite == 0.5 and even.plus < 1e-30 and 0.5 <= even.zero < 0.5 + 1e-9
+    assert [copies for _, copies in losses_of_budget(Budget(1, "1e-6", certify="0.1"))] == [1, 1]
+
+
+def test_exponentials_are_enclosed() -> None:
+    with localcontext() as context:
+        context.prec = 120
+        for epsilon in (Fraction(1, 1000), Fraction(1), Fraction(7, 3), Fraction(90)):
+            exact = Fraction((Decimal(-epsilon.numerator) / Decimal(epsilon.denominator)).exp())
+            low, high = exp_minus(epsilon)
+            assert low < exact < high and high - low < Fraction(1, 10**49)
+    assert exp_minus(Fraction(2001)) == (0, Fraction(1, 10**50))
+
+
+def test_budgets_of_each_release_can_be_typed() -> None:
+    """δ has three digits and ε four, rounded down."""
+    assert calibration._digits_down(Fraction(2, 3), 3) == Fraction(666, 1000)
+    assert calibration._digits_down(Fraction(2, 30000), 4) == Fraction(6666, 10**8)
+    for releases in (20, 52):
+        each = calibrate(1, "1e-6", releases=releases).each
+        assert each.delta == Fraction(f"{float(each.delta):.2e}") and each.epsilon == Fraction(
+            f"{float(each.epsilon):.3e}"
+        )
+
+
+def test_sums_of_losses_allow_for_every_rounding() -> None:
+    unit = 2.0**-53
+    one = Sum(low=1, masses=np.array([0.25, 0.75]), error=unit, finite=-0.5, cut=1e-9)
+    both = one + Sum(low=-4, masses=np.array([0.5, 0.0, 0.5]), error=2 * unit, finite=-0.25, cut=3e-9)
+    assert both.low == -3 and both.masses.tolist() == [0.125, 0.375, 0.125, 0.375] and both.finite == -0.75
+    assert both.error == (1 + 2 + 2 * 3) * unit  # of each, and twice a sum of at most three terms
+    assert 4e-9 < both.cut < 4e-9 * (1 + 2e-6)
+    nothing = Sum(low=1, masses=np.array([1.0]), error=0.0, finite=0.0)
+    assert nothing.delta(2.0, Fraction(1)) == 2e-290  # what may have underflowed, of finite and of infinite losses
+    half = Sum(low=1, masses=np.array([0.5]), error=0.0, finite=0.0)
+    exact = 0.5 * -math.expm1(-1.0)
+    assert exact * (1 + 16 * unit) < half.delta(0.0, Fraction(1)) < exact * (1 + 64 * unit)

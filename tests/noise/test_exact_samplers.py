@@ -139,6 +139,26 @@ def test_the_bytes_of_whole_exponentials_are_exact(exponent: int) -> None:
     assert found == expected
 
 
+def test_bytes_are_exact_however_few_bits_are_computed_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bits that do not decide on a byte are never believed: more of them are computed."""
+    asked = [(exponent, place) for exponent in (*range(1, 60), 256) for place in range(16)]
+    exact = [geometric_module._byte(*each) for each in asked]
+    computed = []
+
+    def inverse(precision: int, plain: Callable[[int], int] = geometric_module._inverse_of_e) -> int:
+        computed.append(precision)
+        return plain(precision)
+
+    monkeypatch.setattr(geometric_module, "_inverse_of_e", inverse)
+    for guard in (0, 1):
+        monkeypatch.setattr(geometric_module, "_GUARD", guard)
+        geometric_module._byte.cache_clear()
+        computed.clear()
+        assert [geometric_module._byte(*each) for each in asked] == exact
+        assert len(computed) > len(asked)  # sometimes the first bits did not decide
+    geometric_module._byte.cache_clear()
+
+
 @pytest.mark.parametrize("exponent", [1, 3, 70])
 def test_a_uniform_number_is_compared_byte_by_byte(exponent: int) -> None:
     """At every boundary: all bytes up to a place are those of e^−m, and the next is one more or one less."""

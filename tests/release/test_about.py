@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import polars as pl
 import pytest
 from _support.command import flexdp as command
 
 import flexdp
 from flexdp import InputError, Release, Releases
+from flexdp._core.documents import UnfitError
+from flexdp._release.stat_words import about_in, stat_question, stat_words
+from flexdp.buckets.base import Kind
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 SCHEMA = json.loads((Path(__file__).parents[2] / "src" / "flexdp" / "data" / "release.schema.json").read_text())
@@ -89,6 +94,76 @@ def test_named_statistics_are_on_the_page_before_the_usual_ones(tmp_path: Path) 
     assert out.stdout == page, "the page holds what it was made from"
     with pytest.raises(InputError, match="invalid statistic 'q7'"):
         released.to_html(stats=["q7"])
+
+
+class Asked:
+    """Writes down the queries that are made of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given: (name, *given)
+
+
+@pytest.mark.parametrize(
+    ("word", "query"),
+    [
+        *((word, (word,)) for word in ("max", "min", "range", "median", "iqr", "mode", "support", "count", "sum")),
+        *((word, (word,)) for word in ("mean", "std", "counts")),
+        ("q0.9", ("quantile", Fraction(9, 10))),
+        ("p75", ("quantile", Fraction(3, 4))),
+        ("max_at_least:50", ("max_at_least", 50)),
+        ("top:3", ("top", 3)),
+    ],
+)
+def test_a_word_is_answered_by_the_query_of_its_name(word: str, query: tuple[Any, ...]) -> None:
+    kinds: tuple[set[Kind], ...] = ({"number"}, {"integer"})
+    for each in kinds:
+        assert stat_question(word, each, points=False)(Asked()) == query  # type: ignore[arg-type, comparison-overlap]
+
+
+def test_words_that_columns_do_not_have_are_refused_by_the_name_of_their_parameter() -> None:
+    """With the word, and with what can be asked for instead."""
+    refused: dict[tuple[str, Kind, bool], str] = {
+        ("max", "number", True): "{} max needs a single column. For points, ask for mode, support, top or counts.",
+        ("q0.9", "number", True): "{} q0.9 needs a single column. For points, ask for mode, support, top or counts.",
+        ("max", "text", False): "{}: the maximum needs a column of numbers or dates; this one is text. Ask for mode, "
+        "support, top or counts; or say kind='number' where texts hold numbers.",
+        **{
+            (word, kind, False): f"{{}} {word} needs numbers. For dates and times, ask for the median."
+            for word in ("mean", "sum", "std")
+            for kind in ("date", "datetime")
+        },
+        ("conts", "text", False): "{}: invalid statistic 'conts'. Did you mean counts?",
+    }
+    for (word, kind, points), message in refused.items():
+        with pytest.raises(InputError) as plain:
+            stat_question(word, {kind}, points=points)
+        assert str(plain.value) == message.format("stat")
+        with pytest.raises(InputError) as named:
+            stat_words([word], [kind] * (1 + points))
+        assert str(named.value) == message.format("stats")
+    for word in ("mode", "support", "top:2", "counts", "count"):
+        assert stat_words(word, ["text", "number"]) == (word,)
+        assert stat_question(word, {"text"}, points=True)
+    assert stat_words(["median", "max"], ["datetime"]) == ("median", "max")
+
+
+def test_named_statistics_are_each_shown_once_and_no_more_than_fifty() -> None:
+    assert stat_words("max", ["number"]) == ("max",)
+    assert stat_words(np.array(["max", "q0.9", "max"]), ["number"]) == ("max", "q0.9")
+    assert stat_words(["max"] * 50, ["number"]) == ("max",)
+    for wrong in (["max"] * 51, 7, None):
+        with pytest.raises(InputError, match=r"^stats must be a list of at most 50 names of statistics"):
+            stat_words(wrong, ["number"])
+    content = json.loads(flexdp.release(VALUES, width=5, **SPEND).to_json())
+    read = Release.from_json(json.dumps({**content, "about": {"title": "T", "stats": ["q0.9", "max"]}}))
+    assert read.spec.about.stats == ("q0.9", "max") and read.spec.about.title == "T"
+    assert about_in({"title": "T"}, ["number"]).stats == ()
+    for wrong in ({"stats": []}, {"stats": "max"}, {"stats": ("max",)}):
+        with pytest.raises(UnfitError, match=r"^no list of statistics$"):
+            about_in(wrong, ["number"])
+    for wrong in ({}, [], "title", ["title"], {"title": "T", "nope": 1}):
+        with pytest.raises(UnfitError, match=r"^no metadata that flexdp knows$"):
+            about_in(wrong, ["number"])
 
 
 def test_groups_have_a_column_for_each_named_statistic() -> None:

@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp.noise.bits import Bits
+from flexdp.sharp import cell_groups as groups_module
+from flexdp.sharp import cells as cells_module
 from flexdp.sharp.cell_codes import Cells
 from flexdp.sharp.cell_groups import Groups
+from flexdp.sharp.cell_window import CellWindow
 from flexdp.sharp.cells import CellColumn, column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
@@ -248,6 +251,210 @@ class Counted:
 
     def listed(self) -> Window:
         return self.window.listed()
+
+
+# ---------------------------------------------------------------- one function at a time
+
+
+SPREAD = np.exp(np.random.default_rng(3).normal(0, 3, 2000))
+
+
+def test_the_way_that_answers_soonest() -> None:
+    """Few values and those that no array holds are sorted at once; others lie in groups only if that was asked for."""
+    wide = column_of([2**70, 5, -(2**70)], few=0)
+    assert isinstance(wide, Column) and wide.fetch(Request(cuts=(5, 6))).before == [1, 2]
+    assert isinstance(column_of([1.5, 2.5], few=2), Column)
+    column = column_of([1.5, 2.5], few=1)
+    assert isinstance(column, CellColumn) and column._groups is None
+    assert CellColumn(NUMBERS, np.array([1.5, 2.5]))._groups is None
+    grouped = column_of([1.5, 2.5], few=1, often=True)
+    assert isinstance(grouped, CellColumn) and grouped._groups is not None
+    nothing = column_of([np.nan, np.inf], few=0)
+    assert isinstance(nothing, Column) and nothing.fetch(Request(cuts=(0,))).before == [0]
+
+
+def test_an_array_of_ones_own_is_not_copied() -> None:
+    for values, own, shared in (
+        (SPREAD.copy(), True, True),
+        (SPREAD.copy(), False, False),
+        (np.repeat(SPREAD, 2)[::2], True, False),
+    ):
+        column = column_of(values, few=0, own=own)
+        assert isinstance(column, CellColumn)
+        assert np.shares_memory(column._values, values) is shared and column._values.flags.c_contiguous
+    fixed = SPREAD.copy()
+    fixed.flags.writeable = False
+    column = column_of(fixed, few=0, own=True, often=True)  # which rearranges its values
+    np.testing.assert_array_equal(fixed, SPREAD)
+
+
+def test_what_is_left_out_and_what_is_limited() -> None:
+    near = np.array([-1e39, 3.0, 1e39])
+    assert cells_module._finite(near) is near
+    for some, left in (
+        ([1e300, 2.0], [1e39, 2.0]),
+        ([-1e300, 2.0], [-1e39, 2.0]),
+        ([np.inf, 2.0, -np.inf, np.nan], [2.0]),
+        ([np.nan, -1e39, 1e300, -1e300], [-1e39, 1e39, -1e39]),
+    ):
+        assert cells_module._finite(np.array(some)).tolist() == left
+    integers = np.array([2**62 + 1, 0, -3])
+    assert cells_module._readable(integers) is integers
+    tiny = np.array([1e-31, -1e-31, 1e-30, -1e-30, 0.5, 0.0, -7.0])
+    assert cells_module._readable(tiny).tolist() == [0.0, 0.0, 1e-30, -1e-30, 0.5, 0.0, -7.0]
+
+
+def test_tiny_values_are_zero_where_they_are_read() -> None:
+    tiny = [-1e-30, -1e-31, -5e-324, 0.0, 1e-31, 1e-30]
+    values = np.concatenate((-SPREAD, tiny, SPREAD))
+    column = CellColumn(NUMBERS, values.copy())
+    found = column.between(2000, 2006)
+    assert column._sorted is None
+    assert found.tolist() == [-1e-30, 0.0, 0.0, 0.0, 0.0, 1e-30]
+
+
+@pytest.mark.parametrize("often", [False, True])
+def test_places_of_a_column_are_those_of_its_sorted_values(often: bool) -> None:
+    ordered = np.sort(SPREAD)
+    for place in (0, 1, 700, 1998, 1999):
+        column = CellColumn(NUMBERS, SPREAD.copy(), often=often)
+        assert column.at(place) == ordered[place] and 0 < len(column._held) < 50
+        assert column.at(place) == ordered[place]
+    column = CellColumn(NUMBERS, SPREAD.copy(), often=often)
+    assert not any(len(column.between(place, place)) for place in range(300)) and not len(column._held)
+    for start, stop in ((900, 903), (10, 12), (1990, 2000), (0, 1), (899, 904)):
+        np.testing.assert_array_equal(column.between(start, stop), ordered[start:stop])
+    assert not len(column.between(7, 5)) and not len(column.between(900, 900)) and column._sorted is None
+    # Once all are sorted, nothing of the rest is kept, and places that were held before are found, too.
+    np.testing.assert_array_equal(column.between(0, 1500), ordered[:1500])
+    assert column._sorted is not None and column._groups is None
+    for kept in (column._values, column._held):
+        assert not len(kept) and kept.base is None and kept.dtype == np.float64
+    assert [column.at(place) for place in (900, 11, 1999)] == ordered[[900, 11, 1999]].tolist()
+    asked = [Request(windows=(Near(goal=Goal.quantile(Fraction(level, 9)), reach=4),)) for level in range(10)]
+    assert replies(column, asked) == replies(Column.from_values(SPREAD), asked)
+
+
+def test_sorted_integers_stay_integers() -> None:
+    column = CellColumn(INTEGERS, np.arange(100) ** 3)
+    assert column.between(0, 90).tolist() == [each**3 for each in range(90)]
+    assert column._sorted is not None and column.between(5, 5).dtype == np.int64
+
+
+def test_bounds_by_cells_are_the_numbers_of_records_in_lower_cells() -> None:
+    column = CellColumn(NUMBERS, SPREAD.copy())
+    codes, ordered = column._cells.codes(SPREAD), np.sort(SPREAD)
+    cuts = [NUMBERS.units(float(ordered[place])) for place in range(1, 2000, 37)]
+    own = column._cells.codes(np.array([NUMBERS.first_double(cut) for cut in cuts]))
+    bounds = [int((codes < code).sum()) for code in own], [int((codes <= code).sum()) for code in own]
+    assert column.within(cuts) == bounds and bounds[0] != bounds[1]
+    assert column.within([-5, 10**75]) == ([0, 2000], [0, 2000]) and not len(column._held)
+    # A count by cells will do exactly where there are surely enough records on both sides.
+    for cut, low, high in zip(cuts, *bounds, strict=True):
+        for enough in (low, low + 1, 2000 - high, 2000 - high + 1):
+            rough, needed = column._roughly(Request(cuts=(cut,), enough=enough))
+            assert rough == [low] and list(needed) == ([0] if enough > min(low, 2000 - high) else [])
+    column.between(0, 1500)
+    exact = [int((NUMBERS.first_double(cut) > SPREAD).sum()) for cut in cuts]
+    assert column.within(cuts) == (exact, exact)
+
+
+def test_values_are_put_into_groups_after_two_passes() -> None:
+    column, ordered = CellColumn(NUMBERS, SPREAD.copy()), np.sort(SPREAD)
+    gap = int(np.argmax(np.diff(ordered) / ordered[:-1]))
+    empty = NUMBERS.units(float(ordered[gap : gap + 2].mean()))
+    assert column.before([empty]) == [gap + 1] and not len(column._held) and column._passes == 2
+    for place, passes in ((100, 1), (500, 0)):
+        column.at(place)
+        assert column._passes == passes and column._groups is None
+        column.at(place)  # is held
+    column.at(900)
+    assert column._groups is not None and column._sorted is None
+
+
+def test_all_windows_of_a_request_are_looked_up_in_one_pass() -> None:
+    column = CellColumn(NUMBERS, SPREAD.copy())
+    nears = [Near(goal=Goal.quantile(Fraction(level, 4)), reach=40, losses=(4, 80)) for level in (1, 2, 3)]
+    windows = column.fetch(Request(windows=tuple(nears))).windows
+    held = len(column._held)
+    assert held and column._passes == 1
+    for near, window in zip(nears, windows, strict=True):
+        below, above = near.ends(2000)
+        assert [window.at(rank) for rank in (*below, *above)]
+    assert len(column._held) == held and column._passes == 1
+
+
+def test_integers_are_counted_one_by_one_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells_module, "_COUNTED", 16)
+    values = np.concatenate((np.arange(100), [3, 3, 99]))  # ascending: no part has all of them
+    column = column_of(values, few=0)
+    assert isinstance(column, Column)
+    assert column._upto is not None and column._upto.dtype == np.int64 and column._upto[-1] == 103
+    assert column.fetch(Request(cuts=(-1, 3, 4, 99, 100))).before == [0, 3, 6, 101, 103]
+    assert isinstance(column_of(np.array([0, 2, 1]), few=0), Column)
+    assert isinstance(column_of(np.array([0, 3, 1]), few=0), CellColumn)
+
+
+def test_parts_of_a_column_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts that are put into order, and counted, together: several of each, of values of which none has all."""
+    monkeypatch.setattr(groups_module, "_PART", 32)
+    monkeypatch.setattr(groups_module, "_COUNTED", 256)
+    for values in (np.sort(SPREAD), np.sort(SPREAD)[::-1], SPREAD):
+        cells, own = Cells.of(NUMBERS, values), values.copy()
+        groups = Groups(cells, own)
+        np.testing.assert_array_equal(groups.sizes, cells.counts(values))
+        for some in np.array_split(np.flatnonzero(groups.sizes), 40):
+            marked = np.zeros(cells.number, dtype=bool)
+            marked[some] = True
+            np.testing.assert_array_equal(np.sort(groups.select(marked)), np.sort(cells.select(values, marked)))
+        assert np.bincount(groups._group[cells.codes(values)]).max() < 40  # of 2000 in 256 groups
+
+
+class Told:
+    """A column of which a window is told what it asks for."""
+
+    scale = INTEGERS
+
+    def at(self, place: int) -> Any:
+        return place * 1000
+
+    def between(self, start: int, stop: int) -> Any:
+        return np.arange(start, stop)
+
+    def before(self, cuts: Any) -> list[int]:
+        return list(cuts)
+
+    def within(self, cuts: Any) -> tuple[list[int], list[int]]:
+        return [cut - 3 for cut in cuts], [cut + 3 for cut in cuts]
+
+
+def test_a_window_counts_from_the_beginning_of_its_span() -> None:
+    window = CellWindow(Told(), Near(goal=Goal.quantile(Fraction(1, 2)), reach=2), 10, 30)
+    assert window.total == 20 and window.at(1) == 10_000 and window.at(20) == 29_000
+    assert window.counts(17) == (7, 8)
+    assert window.within(17) == ((4, 5), (10, 11))
+    assert window.within(12) == ((0, 0), (5, 6)) and window.within(13) == ((0, 1), (6, 7))
+    assert window.within(27) == ((14, 15), (20, 20)) and window.within(26) == ((13, 14), (19, 20))
+    listed = window.listed()
+    assert listed.scale is INTEGERS and listed.total == 20
+    assert listed.values.tolist() == [17, 18, 19, 20, 21, 22]
+    assert listed.below.tolist() == [7, 8, 9, 10, 11, 12] and listed.upto.tolist() == [8, 9, 10, 11, 12, 13]
+    assert listed.below.dtype == listed.upto.dtype == np.int64
+    nothing = CellWindow(Told(), Near(goal=Goal.quantile(Fraction(1, 2)), reach=2), 10, 10).listed()
+    assert nothing.scale is INTEGERS and nothing.total == 0 and not len(nothing.values)
+
+
+def test_places_that_a_draw_looks_at_first() -> None:
+    goal = Goal.quantile(Fraction(1, 2))  # of 20 records: rank 10, in halves
+    for losses, places in (
+        ((4,), [10 + 8, 10 + 11]),
+        ((19,), [10 + 0, 10 + 19]),
+        ((20,), [10 + 0, 10 + 19]),
+        ((21,), []),
+        ((4, 30), [10 + 8, 10 + 11]),
+    ):
+        window = CellWindow(Told(), Near(goal=goal, reach=2, losses=losses), 10, 30)
+        assert window.looked_at() == places, losses
 
 
 # ---------------------------------------------------------------- blocks

@@ -17,6 +17,7 @@ from flexdp.noise.bits import Bits
 __all__ = ["bernoulli_exp", "bernoulli_exp_of", "geometric", "two_sided_geometric"]
 
 _MOST_AT_ONCE = 256  # larger exponents are split, so that the powers stay short
+_GUARD = 64  # bits computed beyond those of a byte; more if they do not decide
 
 
 def bernoulli_exp(exponent: Fraction, bits: Bits) -> bool:
@@ -91,7 +92,7 @@ def _whole(exponent: int, bits: Bits) -> bool:
 def _byte(exponent: int, place: int) -> int:
     """Return byte ``place``, from 0, of the binary fraction e^−exponent."""
     wanted = 8 * (place + 1)
-    precision = wanted + exponent.bit_length() + 64
+    precision = wanted + exponent.bit_length() + _GUARD
     while True:
         inverse = _inverse_of_e(precision)
         low, high = (int(part**exponent) >> precision * exponent - wanted for part in (inverse, inverse + 1))

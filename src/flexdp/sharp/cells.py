@@ -143,7 +143,7 @@ class CellColumn:
             before[place] = count
         places = dict(zip(ends, exact[len(needed) :], strict=True))
         windows = [self._window(near, places) for near in request.windows]
-        if windows and self._sorted is None:
+        if self._sorted is None:
             places_of = [place for window in windows for place in window.looked_at()]
             self._hold(self._cells_at(places_of))
         plain = self._sorted
@@ -262,7 +262,7 @@ class CellColumn:
         size = len(self._held) + int(self._sizes[cells].sum())
         if _ENOUGH * size > len(self._values):
             self._sorted = Column.from_values(self._values)
-            self._values = self._held = self._values[:0]
+            self._values = self._held = np.empty(0, dtype=self._values.dtype)  # no slice, which would keep them all
             self._groups = None
             return
         marked = np.zeros(len(self._hot), dtype=bool)
@@ -270,7 +270,7 @@ class CellColumn:
         assert self._groups is not None  # until all are sorted
         found = np.sort(self._groups.select(marked))
         if self._scale is NUMBERS:
-            found[np.searchsorted(found, -1e-30, side="right") : np.searchsorted(found, 1e-30, side="left")] = 0.0
+            found[np.searchsorted(found, -1e-30, side="right") : np.searchsorted(found, 1e-30)] = 0.0
         self._hot[cells] = True
         self._held = np.insert(self._held, np.searchsorted(self._held, found), found) if len(self._held) else found
         self._held_cells = np.sort(np.concatenate((self._held_cells, cells)))
@@ -278,17 +278,17 @@ class CellColumn:
 
     def _cells_at(self, places: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The cells of the records of some places."""
-        return np.asarray(np.searchsorted(self._base, np.asarray(places, dtype=np.int64), side="right") - 1)
+        return np.asarray(np.searchsorted(self._base, places, side="right") - 1)
 
     def _before(self, cuts: Cuts) -> list[int]:
         found = np.where(cuts.above, len(self._values), 0)
         if len(cuts.inside):
-            found[cuts.inside] = self._places(cuts.values, cuts.cells, "left")
+            found[cuts.inside] = self._places(cuts.values, cuts.cells)
         return [int(count) for count in found.tolist()]
 
-    def _places(self, wanted: Any, cells: Any, side: Any) -> Any:
-        """How many records of the column lie before values, or up to them, whose cells are held or empty."""
-        return self._base[cells] + np.searchsorted(self._held, wanted, side=side) - self._before_cells(cells)
+    def _places(self, wanted: Any, cells: Any) -> Any:
+        """How many records of the column lie before values whose cells are held or empty."""
+        return self._base[cells] + np.searchsorted(self._held, wanted) - self._before_cells(cells)
 
     def _before_cells(self, cells: Any) -> Any:
         """Return how many held values lie in cells before the given ones."""
@@ -296,8 +296,8 @@ class CellColumn:
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Leave out NaN and infinities; huge values are ±1e39."""
-    if not len(values) or (values.min() >= -1e39 and values.max() <= 1e39):
+    """Leave out NaN and infinities of at least one value; huge values are ±1e39."""
+    if values.min() >= -1e39 and values.max() <= 1e39:
         return values
     kept = values[np.isfinite(values)]
     return np.clip(kept, -1e39, 1e39, out=kept)
