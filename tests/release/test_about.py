@@ -143,7 +143,7 @@ def test_words_that_columns_do_not_have_are_refused_by_the_name_of_their_paramet
         assert str(named.value) == message.format("stats")
     for word in ("mode", "support", "top:2", "counts", "count"):
         assert stat_words(word, ["text", "number"]) == (word,)
-        assert stat_question(word, {"text"}, points=True)
+        assert callable(stat_question(word, {"text"}, points=True))
     assert stat_words(["median", "max"], ["datetime"]) == ("median", "max")
 
 

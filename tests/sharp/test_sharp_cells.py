@@ -260,15 +260,12 @@ SPREAD = np.exp(np.random.default_rng(3).normal(0, 3, 2000))
 
 
 def test_the_way_that_answers_soonest() -> None:
-    """Few values and those that no array holds are sorted at once; others lie in groups only if that was asked for."""
+    """Few values and those that no array holds are sorted at once; others lie in groups."""
     wide = column_of([2**70, 5, -(2**70)], few=0)
     assert isinstance(wide, Column) and wide.fetch(Request(cuts=(5, 6))).before == [1, 2]
     assert isinstance(column_of([1.5, 2.5], few=2), Column)
     column = column_of([1.5, 2.5], few=1)
-    assert isinstance(column, CellColumn) and column._groups is None
-    assert CellColumn(NUMBERS, np.array([1.5, 2.5]))._groups is None
-    grouped = column_of([1.5, 2.5], few=1, often=True)
-    assert isinstance(grouped, CellColumn) and grouped._groups is not None
+    assert isinstance(column, CellColumn) and column._groups is not None
     nothing = column_of([np.nan, np.inf], few=0)
     assert isinstance(nothing, Column) and nothing.fetch(Request(cuts=(0,))).before == [0]
 
@@ -284,7 +281,7 @@ def test_an_array_of_ones_own_is_not_copied() -> None:
         assert np.shares_memory(column._values, values) is shared and column._values.flags.c_contiguous
     fixed = SPREAD.copy()
     fixed.flags.writeable = False
-    column = column_of(fixed, few=0, own=True, often=True)  # which rearranges its values
+    column = column_of(fixed, few=0, own=True)  # which rearranges its values
     np.testing.assert_array_equal(fixed, SPREAD)
 
 
@@ -313,14 +310,13 @@ def test_tiny_values_are_zero_where_they_are_read() -> None:
     assert found.tolist() == [-1e-30, 0.0, 0.0, 0.0, 0.0, 1e-30]
 
 
-@pytest.mark.parametrize("often", [False, True])
-def test_places_of_a_column_are_those_of_its_sorted_values(often: bool) -> None:
+def test_places_of_a_column_are_those_of_its_sorted_values() -> None:
     ordered = np.sort(SPREAD)
     for place in (0, 1, 700, 1998, 1999):
-        column = CellColumn(NUMBERS, SPREAD.copy(), often=often)
+        column = CellColumn(NUMBERS, SPREAD.copy())
         assert column.at(place) == ordered[place] and 0 < len(column._held) < 50
         assert column.at(place) == ordered[place]
-    column = CellColumn(NUMBERS, SPREAD.copy(), often=often)
+    column = CellColumn(NUMBERS, SPREAD.copy())
     assert not any(len(column.between(place, place)) for place in range(300)) and not len(column._held)
     for start, stop in ((900, 903), (10, 12), (1990, 2000), (0, 1), (899, 904)):
         np.testing.assert_array_equal(column.between(start, stop), ordered[start:stop])
@@ -349,39 +345,44 @@ def test_bounds_by_cells_are_the_numbers_of_records_in_lower_cells() -> None:
     bounds = [int((codes < code).sum()) for code in own], [int((codes <= code).sum()) for code in own]
     assert column.within(cuts) == bounds and bounds[0] != bounds[1]
     assert column.within([-5, 10**75]) == ([0, 2000], [0, 2000]) and not len(column._held)
-    # A count by cells will do exactly where there are surely enough records on both sides.
-    for cut, low, high in zip(cuts, *bounds, strict=True):
-        for enough in (low, low + 1, 2000 - high, 2000 - high + 1):
-            rough, needed = column._roughly(Request(cuts=(cut,), enough=enough))
-            assert rough == [low] and list(needed) == ([0] if enough > min(low, 2000 - high) else [])
     column.between(0, 1500)
     exact = [int((NUMBERS.first_double(cut) > SPREAD).sum()) for cut in cuts]
     assert column.within(cuts) == (exact, exact)
 
 
-def test_values_are_put_into_groups_after_two_passes() -> None:
+def test_counts_may_be_approximate_where_enough_records_lie_on_both_sides() -> None:
+    ordered = np.sort(SPREAD)
+    for enough in (1, 30, 998, 999, 1000, 3000):
+        column = CellColumn(NUMBERS, SPREAD.copy())
+        cuts = tuple(NUMBERS.units(float(value)) for value in ordered)
+        rough, needed = column._roughly(Request(cuts=cuts, enough=enough))
+        # The cut at a record has as many before it as its place tells, and the rest from it on.
+        exact = [place for place in range(2000) if not enough < place < 2000 - enough]
+        assert list(needed) == exact and (len(exact) == 2000 or set(rough) == {enough})
+    column = CellColumn(NUMBERS, SPREAD.copy())
+    assert list(column._roughly(Request(cuts=cuts))[1]) == list(range(2000)) and not len(column._held)
+
+
+def test_cells_without_records_are_not_looked_for() -> None:
     column, ordered = CellColumn(NUMBERS, SPREAD.copy()), np.sort(SPREAD)
     gap = int(np.argmax(np.diff(ordered) / ordered[:-1]))
     empty = NUMBERS.units(float(ordered[gap : gap + 2].mean()))
-    assert column.before([empty]) == [gap + 1] and not len(column._held) and column._passes == 2
-    for place, passes in ((100, 1), (500, 0)):
-        column.at(place)
-        assert column._passes == passes and column._groups is None
-        column.at(place)  # is held
-    column.at(900)
-    assert column._groups is not None and column._sorted is None
+    assert column.before([empty]) == [gap + 1] and not len(column._held)
 
 
-def test_all_windows_of_a_request_are_looked_up_in_one_pass() -> None:
+def test_all_windows_of_a_request_are_looked_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[int] = []
+    select = Groups.select
+    monkeypatch.setattr(Groups, "select", lambda self, marked: passes.append(1) or select(self, marked))
     column = CellColumn(NUMBERS, SPREAD.copy())
     nears = [Near(goal=Goal.quantile(Fraction(level, 4)), reach=40, losses=(4, 80)) for level in (1, 2, 3)]
     windows = column.fetch(Request(windows=tuple(nears))).windows
     held = len(column._held)
-    assert held and column._passes == 1
+    assert held and len(passes) == 1
     for near, window in zip(nears, windows, strict=True):
         below, above = near.ends(2000)
         assert [window.at(rank) for rank in (*below, *above)]
-    assert len(column._held) == held and column._passes == 1
+    assert len(column._held) == held and len(passes) == 1
 
 
 def test_integers_are_counted_one_by_one_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,7 +403,7 @@ def test_parts_of_a_column_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     for values in (np.sort(SPREAD), np.sort(SPREAD)[::-1], SPREAD):
         cells, own = Cells.of(NUMBERS, values), values.copy()
         groups = Groups(cells, own)
-        np.testing.assert_array_equal(groups.sizes, cells.counts(values))
+        np.testing.assert_array_equal(groups.sizes, np.bincount(cells.codes(values), minlength=cells.number))
         for some in np.array_split(np.flatnonzero(groups.sizes), 40):
             marked = np.zeros(cells.number, dtype=bool)
             marked[some] = True
