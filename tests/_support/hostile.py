@@ -125,5 +125,5 @@ def elements() -> list[tuple[str, Row]]:
 
 
 def sheet_rows() -> list[tuple[str, Row]]:
-    """Rows of an Excel sheet with a strange number."""
-    return [(f"sheet {str(cell)[:20]!r}", {"t": "a", "x": cell, "g": "a", "u": 7}) for cell in corpus.SHEET_CELLS]
+    """Rows of an Excel sheet with a strange number, of a unit that has no other."""
+    return [(f"sheet {str(cell)[:20]!r}", {"t": "a", "x": cell, "g": "a", "u": 10**9}) for cell in corpus.SHEET_CELLS]
