@@ -296,7 +296,7 @@ class CellColumn:
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Leave out NaN and infinities of at least one value; huge values are ±1e39."""
+    """Leave out NaN and infinities, and limit huge values to ±1e39; there is at least one value."""
     if values.min() >= -1e39 and values.max() <= 1e39:
         return values
     kept = values[np.isfinite(values)]
