@@ -81,11 +81,12 @@ def edges_of(
     ends, inner = _join_empty_ends(leaves, seen)
     if not inner:
         return tuple(sorted({cut for cut in (leaves[0].high, leaves[-1].low) if cut is not None}))[:1]
+    profile = Profile(inner, ends.below, ends.above)
     for scale in _SCALES:
         target = math.floor(scale * max(Fraction(sum(seen), most), Fraction(3 * reach * RECORD, 2)))
         # 3q·√scale, to millionths
         floor = 3 * reach * RECORD * math.isqrt(math.floor(scale * 10**12)) // 10**6
-        plan = _Plan(inner, ends, target, min(floor, target), reach, most, steps)
+        plan = _Plan(profile, inner, ends, target, min(floor, target), reach, most, steps)
         found = plan.edges()
         if len(found) + 1 <= most:
             return found
@@ -132,9 +133,17 @@ class _Plan:
     """One attempt at edges, for one target of records a bucket."""
 
     def __init__(
-        self, leaves: Sequence[Leaf], ends: _Ends, target: int, floor: int, reach: int, most: int, steps: Steps
+        self,
+        profile: Profile,
+        leaves: Sequence[Leaf],
+        ends: _Ends,
+        target: int,
+        floor: int,
+        reach: int,
+        most: int,
+        steps: Steps,
     ) -> None:
-        self._profile = Profile(leaves, ends.below, ends.above)
+        self._profile = profile
         self._ends, self._target, self._floor = ends, target, floor
         self._reach, self._most, self._every = reach * RECORD, most, steps
         own = max(2 * self._reach, target // 2)

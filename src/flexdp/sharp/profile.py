@@ -9,7 +9,7 @@ rounds alike. All of it is a function of public numbers.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 
@@ -128,12 +128,12 @@ def _thinning(leaves: Sequence[Leaf], place: int, running: int, below: int, abov
         share, reach = leaf.count // len(sides), leaf.width // len(sides)
         outermost = (place == len(leaves) - 1 and side < 0) or (place == 0 and side > 0)
         beyond = (above if side < 0 else below) if outermost else 0
+        gained = _lomax(share, beyond, width, reach) if outermost else _fade(share, width)
         for distance in _distances(width, reach):
-            gained = _lomax(share, beyond, width, reach, distance) if outermost else _fade(share, width, distance)
             if side < 0:
-                knots.append((leaf.low + distance, running + gained))
+                knots.append((leaf.low + distance, running + gained(distance)))
             else:
-                knots.append((leaf.high - distance, running + leaf.count - gained))
+                knots.append((leaf.high - distance, running + leaf.count - gained(distance)))
     return knots
 
 
@@ -156,20 +156,28 @@ def _distances(width: int, reach: int) -> list[int]:
     return [distance for distance in found if 0 < distance < reach]
 
 
-def _lomax(count: int, beyond: int, width: int, reach: int, distance: int) -> int:
-    """(k + r)·(1 − (1 + d/w)^−a), a = ln((k + r)/r) / ln(1 + W/w): r records are left at the leaf's end."""
+def _lomax(count: int, beyond: int, width: int, reach: int) -> Callable[[int], int]:
+    """d ↦ (k + r)·(1 − (1 + d/w)^−a), a = ln((k + r)/r) / ln(1 + W/w): r records are left at the leaf's end."""
     rest = max(beyond, count // 20, 1)
     both = Decimal(count + rest)
     steep = _CONTEXT.divide(_CONTEXT.ln(_CONTEXT.divide(both, Decimal(rest))), _log_ratio(reach, width))
-    left = _CONTEXT.exp(-_CONTEXT.multiply(steep, _log_ratio(distance, width)))
-    return min(count, int(_CONTEXT.multiply(both, 1 - left)))
+
+    def gained(distance: int) -> int:
+        left = _CONTEXT.exp(-_CONTEXT.multiply(steep, _log_ratio(distance, width)))
+        return min(count, int(_CONTEXT.multiply(both, 1 - left)))
+
+    return gained
 
 
 def _log_ratio(distance: int, width: int) -> Decimal:
     return _CONTEXT.ln(_CONTEXT.divide(Decimal(width + distance), Decimal(width)))
 
 
-def _fade(count: int, width: int, distance: int) -> int:
-    """k·(1 − e^(−d/2w))."""
-    left = _CONTEXT.exp(-_CONTEXT.divide(Decimal(distance), Decimal(2 * width)))
-    return int(_CONTEXT.multiply(Decimal(count), 1 - left))
+def _fade(count: int, width: int) -> Callable[[int], int]:
+    """d ↦ k·(1 − e^(−d/2w))."""
+
+    def gained(distance: int) -> int:
+        left = _CONTEXT.exp(-_CONTEXT.divide(Decimal(distance), Decimal(2 * width)))
+        return int(_CONTEXT.multiply(Decimal(count), 1 - left))
+
+    return gained
