@@ -15,12 +15,20 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flexdp import CertificateError, InputError
 from flexdp.noise import exponential as exponential_module
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import LARGEST_DECAY, Decay, check_depth, decay, prove_decay
-from flexdp.noise.geometric import bernoulli_exp, bernoulli_exp_of, geometric, two_sided_geometric
+from flexdp.noise.geometric import (
+    bernoulli_exp,
+    bernoulli_exp_of,
+    first_bernoulli_exp_of,
+    geometric,
+    two_sided_geometric,
+)
 
 geometric_module = importlib.import_module("flexdp.noise.geometric")  # the room exports a function of that name
 
@@ -180,6 +188,73 @@ def test_large_exponents_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
         assert bernoulli_exp_of(2 * 10**4, 2, Bits())
     assert sum(parts) == 10**4 and max(parts) == geometric_module._MOST_AT_ONCE
     assert not bernoulli_exp_of(10**30, 1, Bits(lambda size: b"\xff" * size))
+
+
+def scripted(*blocks: bytes) -> tuple[Bits, list[bytes]]:
+    """Bits from blocks of bytes, each of which must be asked for as a whole."""
+    left = list(blocks)
+
+    def source(size: int) -> bytes:
+        block = left.pop(0)
+        assert len(block) == size
+        return block
+
+    return Bits(source), left
+
+
+@pytest.mark.parametrize("exponent", [6, 7, 11])
+def test_the_first_of_one_rare_success_is_a_rare_success(exponent: int) -> None:
+    """All pairs of bytes: success means that they are less than those of e^−m."""
+    own = [geometric_module._byte(exponent, place) for place in range(2)]
+    assert own[0] == 0
+    for byte in range(1, 256):
+        assert first_bernoulli_exp_of(exponent, 1, 1, scripted(bytes([byte]))[0]) is None
+    for byte in range(256):
+        if byte != own[1]:  # equal bytes ask for a third
+            bits, left = scripted(b"\0", bytes([byte]))
+            assert first_bernoulli_exp_of(exponent, 1, 1, bits) == (0 if byte < own[1] else None)
+            assert not left
+
+
+def test_the_first_of_several_rare_successes() -> None:
+    """Each draw has its own first byte, which decides unless it is 0; bytes that follow are drawn for it alone."""
+    second = geometric_module._byte(7, 1)
+    assert 0 < second < 255
+    less, more = bytes([second - 1]), bytes([second + 1])
+    for blocks, found in (
+        ([b"\1\2\3\xff"], None),
+        ([b"\0\2\3\xff", less], 0),
+        ([b"\1\0\0\xff", more, less], 2),
+        ([b"\1\0\0\0", more, more, more], None),
+        ([b"\1\2\3\0", bytes([second]), b"\0"], 3),
+        ([b"\1\2\3\0", bytes([second]), b"\xff"], None),
+    ):
+        bits, left = scripted(*blocks)
+        assert first_bernoulli_exp_of(14, 2, 4, bits) == found
+        assert not left
+
+
+@given(st.integers(0, 3000), st.integers(1, 40), st.integers(0, 6), st.integers(0, 2**32))
+def test_what_a_first_success_leaves_is_drawn_like_any_other(whole: int, unit: int, times: int, seed: int) -> None:
+    """Whatever the first byte leaves open is Bernoulli(e^−rest), and the parts add up to the exponent."""
+    numerator, drawn = whole * unit + seed % unit, random.Random(seed)
+    parts: list[tuple[Fraction, int]] = []
+
+    def succeeds(exponent: int, bits: Bits, place: int = 0) -> bool:
+        assert isinstance(bits, Bits)
+        parts.append((Fraction(exponent), place))
+        return True
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(geometric_module, "_whole", succeeds)
+        patched.setattr(geometric_module, "_up_to_one", lambda a, b, bits: succeeds(Fraction(a, b), bits))  # type: ignore[arg-type]
+        bits = Bits(lambda size: bytes(drawn.choice((0, 1)) for _ in range(size)))
+        found = first_bernoulli_exp_of(numerator, unit, times, bits)
+    assert (found is None) == (not parts)
+    if found is not None:
+        assert 0 <= found < times and sum(part for part, _ in parts) == Fraction(numerator, unit)
+        rare = whole > 0 and not geometric_module._byte(min(whole, 256), 0)
+        assert parts[0][1] == (1 if rare else 0) and not any(place for _, place in parts[1:])
 
 
 @pytest.fixture

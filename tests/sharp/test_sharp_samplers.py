@@ -157,11 +157,12 @@ def test_the_climb_has_the_law_of_the_ladder(
         return int(bits.next([(1 - r) * r**j for j in range(last)]))
 
     monkeypatch.setattr(ladder_module, "geometric", shift)
-    monkeypatch.setattr(
-        ladder_module,
-        "bernoulli_exp_of",
-        lambda a, b, bits: bool(bits.next([1 - exp_minus(x := Fraction(a, b)), exp_minus(x)])),
-    )
+
+    def first(a: int, b: int, times: int, bits: Any) -> int | None:
+        chances = [1 - exp_minus(Fraction(a, b)), exp_minus(Fraction(a, b))]
+        return next((place for place in range(times) if bits.next(chances)), None)
+
+    monkeypatch.setattr(ladder_module, "first_bernoulli_exp_of", first)
     ladder = Ladder(rungs=tuple(range(len(beyond))), side=1, target=target, epsilon=Fraction(1))
     found, claimed = law_of(lambda bits: ladder.draw(beyond, bits)), ladder.law(beyond)
     assert sum(claimed.values()) == 1

@@ -14,7 +14,7 @@ from functools import lru_cache
 from flexdp.errors import InputError
 from flexdp.noise.bits import Bits
 
-__all__ = ["bernoulli_exp", "bernoulli_exp_of", "geometric", "two_sided_geometric"]
+__all__ = ["bernoulli_exp", "bernoulli_exp_of", "first_bernoulli_exp_of", "geometric", "two_sided_geometric"]
 
 _MOST_AT_ONCE = 256  # larger exponents are split, so that the powers stay short
 _GUARD = 64  # bits computed beyond those of a byte; more if they do not decide
@@ -80,9 +80,47 @@ def bernoulli_exp_of(numerator: int, denominator: int, bits: Bits) -> bool:
     return _up_to_one(rest // common, denominator // common, bits)
 
 
-def _whole(exponent: int, bits: Bits) -> bool:
-    """Bernoulli(e^−exponent) for an integer exponent ≥ 1: compare a uniform number with it, byte by byte."""
-    place = 0
+def first_bernoulli_exp_of(numerator: int, denominator: int, times: int, bits: Bits) -> int | None:
+    """Return the place of the first success among so many draws of Bernoulli(e^−(numerator/denominator)).
+
+    Where success is rare, the first bytes of all draws are drawn together, and only a byte of 0 needs a closer look.
+
+    Parameters
+    ----------
+    numerator, denominator : int
+        As for :func:`bernoulli_exp_of`.
+    times : int
+        The number of draws.
+    bits : Bits
+        The source of randomness.
+
+    Returns
+    -------
+    int or None
+        From 0; None if all of them fail.
+
+    Examples
+    --------
+    >>> first_bernoulli_exp_of(0, 1, 3, Bits()), first_bernoulli_exp_of(2000, 1, 3, Bits())
+    (0, None)
+    """
+    part = min(numerator // denominator, _MOST_AT_ONCE)
+    if not part or _byte(part, 0):
+        return next((place for place in range(times) if bernoulli_exp_of(numerator, denominator, bits)), None)
+    first = bits.source(times)
+    place = first.find(0)
+    while place >= 0:
+        if _whole(part, bits, 1) and bernoulli_exp_of(numerator - part * denominator, denominator, bits):
+            return place
+        place = first.find(0, place + 1)
+    return None
+
+
+def _whole(exponent: int, bits: Bits, place: int = 0) -> bool:
+    """Bernoulli(e^−exponent) for an integer exponent ≥ 1: compare a uniform number with it, byte by byte.
+
+    With a ``place``, the bytes before it were drawn and are equal.
+    """
     while (drawn := bits.below(256)) == (byte := _byte(exponent, place)):
         place += 1
     return drawn < byte
