@@ -53,9 +53,9 @@ class Cells:
         small = float(np.partition(sample, rarely)[rarely]) if rarely else 0.0
         return cls(scale, values.min(), values.max(), small, min(_CELL_BITS, len(values).bit_length() + 2))
 
-    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the cell of each of a few values between the least and the greatest."""
-        keys = self._keys(values)
+    def codes(self, values: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Return the cell of each of a few values between the least and the greatest, in ``out`` if it is given."""
+        keys = self._keys(values, out)
         np.right_shift(keys, self._shift, out=keys)
         return np.subtract(keys, self._first, out=keys)
 
@@ -64,16 +64,17 @@ class Cells:
         parts = [values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK)]
         return np.concatenate([part.compress(marked[self.codes(part)]) for part in parts])
 
-    def _keys(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def _keys(self, values: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Whole numbers in the order of the values."""
-        bits = values.astype(np.float64).view(np.int64)  # a copy, rounded to the nearest: in order
+        bits = np.ascontiguousarray(values, dtype=np.float64).view(
+            np.int64
+        )  # integers rounded to the nearest: in order
         if not self._signed:  # −0.0 has negative bits
-            return np.maximum(bits, self._small, out=bits)
-        keys: NDArray[np.int64] = bits >> 63
+            return np.maximum(bits, self._small, out=out)
+        keys: NDArray[np.int64] = np.right_shift(bits, 63, out=out)
         np.bitwise_and(keys, _MAGNITUDE, out=keys)
         np.bitwise_xor(keys, bits, out=keys)  # negative doubles in their order
-        np.clip(keys, -self._small, self._small, out=bits)
-        return np.subtract(keys, bits, out=keys)
+        return np.subtract(keys, np.clip(keys, -self._small, self._small), out=keys)
 
 
 class Cuts(NamedTuple):

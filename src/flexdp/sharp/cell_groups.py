@@ -18,6 +18,7 @@ _GROUPS = 256  # about equally full, unless one cell holds more; a group number 
 _SAMPLE = 1 << 15  # records sampled to place the group boundaries
 _PART = 1 << 17  # records ordered together, few enough for the cache
 _COUNTED = 8 * _PART  # records whose cells are counted together
+_NUMBERS = np.arange(_GROUPS, dtype=np.uint8)
 
 
 class Groups:
@@ -54,14 +55,12 @@ class Groups:
             some = values[start : start + _COUNTED]
             for place in range(0, len(some), _PART):
                 part = some[place : place + _PART]
-                own = codes[place : place + len(part)]
-                own[...] = cells.codes(part)
-                groups = self._group[own]
-                part[...] = part[np.argsort(groups, kind="stable")]
-                ends = self._starts[(start + place) // _PART]
-                ends[0] = 0
-                np.cumsum(np.bincount(groups, minlength=_GROUPS), out=ends[1:])
-                ends += start + place
+                groups = self._group[cells.codes(part, out=codes[place : place + len(part)])]
+                order = np.argsort(groups, kind="stable")
+                part[...] = part[order]
+                starts = self._starts[(start + place) // _PART]
+                starts[:-1], starts[-1] = np.searchsorted(groups[order], _NUMBERS), len(part)
+                starts += start + place
             self.sizes += np.bincount(codes[: len(some)], minlength=cells.number)
 
     def select(self, marked: NDArray[np.bool_]) -> NDArray[Any]:
