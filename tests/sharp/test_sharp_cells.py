@@ -314,8 +314,9 @@ def test_places_of_a_column_are_those_of_its_sorted_values() -> None:
     ordered = np.sort(SPREAD)
     for place in (0, 1, 700, 1998, 1999):
         column = CellColumn(NUMBERS, SPREAD.copy())
-        assert column.at(place) == ordered[place] and 0 < len(column._held) < 50
-        assert column.at(place) == ordered[place]
+        assert column.at([place]) == [ordered[place]] and 0 < len(column._held) < 50
+        assert column.at([place]) == [ordered[place]]
+        assert column.at([1500, place, 300, place]) == ordered[[1500, place, 300, place]].tolist()
     column = CellColumn(NUMBERS, SPREAD.copy())
     assert not any(len(column.between(place, place)) for place in range(300)) and not len(column._held)
     for start, stop in ((900, 903), (10, 12), (1990, 2000), (0, 1), (899, 904)):
@@ -326,7 +327,7 @@ def test_places_of_a_column_are_those_of_its_sorted_values() -> None:
     assert column._sorted is not None and column._groups is None
     for kept in (column._values, column._held):
         assert not len(kept) and kept.base is None and kept.dtype == np.float64
-    assert [column.at(place) for place in (900, 11, 1999)] == ordered[[900, 11, 1999]].tolist()
+    assert column.at((900, 11, 1999)) == ordered[[900, 11, 1999]].tolist()
     asked = [Request(windows=(Near(goal=Goal.quantile(Fraction(level, 9)), reach=4),)) for level in range(10)]
     assert replies(column, asked) == replies(Column.from_values(SPREAD), asked)
 
@@ -374,14 +375,14 @@ def test_all_windows_of_a_request_are_looked_up_at_once(monkeypatch: pytest.Monk
     passes: list[int] = []
     select = Groups.select
     monkeypatch.setattr(Groups, "select", lambda self, marked: passes.append(1) or select(self, marked))
-    column = CellColumn(NUMBERS, SPREAD.copy())
+    column, ordered = CellColumn(NUMBERS, SPREAD.copy()), np.sort(SPREAD)
     nears = [Near(goal=Goal.quantile(Fraction(level, 4)), reach=40, losses=(4, 80)) for level in (1, 2, 3)]
     windows = column.fetch(Request(windows=tuple(nears))).windows
     held = len(column._held)
     assert held and len(passes) == 1
     for near, window in zip(nears, windows, strict=True):
         below, above = near.ends(2000)
-        assert [window.at(rank) for rank in (*below, *above)]
+        assert window.at([*below, *above]) == [NUMBERS.units(ordered[rank - 1]) for rank in (*below, *above)]
     assert len(column._held) == held and len(passes) == 1
 
 
@@ -416,8 +417,8 @@ class Told:
 
     scale = INTEGERS
 
-    def at(self, place: int) -> Any:
-        return place * 1000
+    def at(self, places: Any) -> list[Any]:
+        return [place * 1000 for place in places]
 
     def between(self, start: int, stop: int) -> Any:
         return np.arange(start, stop)
@@ -431,7 +432,7 @@ class Told:
 
 def test_a_window_counts_from_the_beginning_of_its_span() -> None:
     window = CellWindow(Told(), Near(goal=Goal.quantile(Fraction(1, 2)), reach=2), 10, 30)
-    assert window.total == 20 and window.at(1) == 10_000 and window.at(20) == 29_000
+    assert window.total == 20 and window.at([1, 20]) == [10_000, 29_000] and window.at([]) == []
     assert window.counts(17) == (7, 8)
     assert window.within(17) == ((4, 5), (10, 11))
     assert window.within(12) == ((0, 0), (5, 6)) and window.within(13) == ((0, 1), (6, 7))

@@ -178,23 +178,25 @@ class CellColumn:
             return list(self._sorted.fetch(Request(cuts=tuple(cuts))).before)
         return self._before(inside)
 
-    def at(self, place: int) -> Any:
-        """Return the record of a place among all of them, the first being 0.
+    def at(self, places: Sequence[int]) -> list[Any]:
+        """Return the records of some places among all of them, the first being 0.
 
         Parameters
         ----------
-        place : int
-            The place.
+        places : sequence of int
+            The places.
 
         Returns
         -------
-        number
+        list of numbers
         """
         if self._sorted is None:
-            cell = int(self._base.searchsorted(place, side="right")) - 1
-            if self._hot[cell]:
-                return self._held[self._before_cells(cell) + place - self._base[cell]]
-        return self.between(place, place + 1)[0]
+            cells = self._cells_at(places)
+            self._hold(cells)
+        if self._sorted is not None:
+            return self._sorted.at(places)
+        found: list[Any] = self._held[self._before_cells(cells) + places - self._base[cells]].tolist()
+        return found
 
     def within(self, cuts: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return lower and upper bounds of the number of records before each cut, by their cells alone.
@@ -245,7 +247,7 @@ class CellColumn:
         if enough is None or self._sorted is not None or total <= 2 * enough + 1:
             return [0] * len(cuts), range(len(cuts))
         # After the first of these records and up to the other, a cut has more than enough on both sides.
-        first, last = (self._scale.units(self.at(place)) for place in (enough, total - 1 - enough))
+        first, last = (self._scale.units(value) for value in self.at((enough, total - 1 - enough)))
         return [enough] * len(cuts), [place for place, cut in enumerate(cuts) if not first < cut <= last]
 
     def _window(self, near: Near, places: dict[int, int]) -> CellWindow:

@@ -130,6 +130,21 @@ class Column:
             tallies=[self._tally(wanted) for wanted in request.tallies],
         )
 
+    def at(self, places: Sequence[int]) -> list[Any]:
+        """Return the records of some places, the first being 0; of a column of single records.
+
+        Parameters
+        ----------
+        places : sequence of int
+            The places.
+
+        Returns
+        -------
+        list of numbers
+        """
+        found: list[Any] = self._values[np.asarray(places, dtype=np.int64)].tolist()
+        return found
+
     def between(self, start: int, stop: int) -> NDArray[Any]:
         """Return the records from one place up to, not including, another; of a column of single records.
 
@@ -160,12 +175,8 @@ class Column:
         if not size:
             return places
         least, most = (self._scale.units(value) for value in (self._values[0], self._values[-1]))
-        inside = []
-        for place, cut in enumerate(cuts):
-            if cut > most:
-                places[place] = size
-            elif cut > least:
-                inside.append(place)
+        places[[place for place, cut in enumerate(cuts) if cut > most]] = size
+        inside = [place for place, cut in enumerate(cuts) if least < cut <= most]
         # Between two stored values a cut is one that the array's type can hold.
         within = [cuts[place] for place in inside]
         if self._scale is NUMBERS:
@@ -179,7 +190,8 @@ class Column:
         places = self._places(cuts)
         if self._upto is None:
             return [int(place) for place in places.tolist()]
-        return [int(self._upto[place - 1]) if place else 0 for place in places.tolist()]
+        found: list[int] = np.concatenate((self._upto[:0], [0], self._upto))[places].tolist()
+        return found
 
     def _window(self, wanted: Near) -> Window:
         low, high = wanted.span.low, wanted.span.high

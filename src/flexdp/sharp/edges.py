@@ -194,14 +194,16 @@ class _Plan:
     def _planned(self, low: int, high: int) -> int:
         return self._profile.upto(high) - self._profile.upto(low)
 
-    def _limit(self, low: int, high: int) -> int:
-        """The planned size of a bucket: the target, and in the tails 40% of what lies beyond, but never under 3q."""
+    def _sizes(self, low: int, high: int) -> tuple[int, int]:
+        """Planned size of a bucket, and its limit: the target, or in the tails 40% of what lies beyond; at least 3q."""
         profile = self._profile
-        beyond = min(profile.upto(high), profile.total - profile.upto(low))
-        return max(self._floor, min(self._target, _TAIL[0] * beyond // _TAIL[1]))
+        before, upto = profile.upto(low), profile.upto(high)
+        beyond = min(upto, profile.total - before)
+        return upto - before, max(self._floor, min(self._target, _TAIL[0] * beyond // _TAIL[1]))
 
     def _fits(self, low: int, high: int, hundredths: int) -> bool:
-        return _PER_LIMIT * self._planned(low, high) <= hundredths * self._limit(low, high)
+        planned, limit = self._sizes(low, high)
+        return _PER_LIMIT * planned <= hundredths * limit
 
     def _walk(self) -> list[int]:
         """Upwards from point to point, one bucket after another."""
@@ -232,9 +234,10 @@ class _Plan:
         high, cut = self._before_gap(low, high)
         if cut:
             step = None
-        rest = _PER_LIMIT * self._planned(high, stop) < _THIN_REST * self._limit(high, stop)
-        if high < stop and rest and stop not in self._forced and self._fits(low, stop, _WIDEST):
-            high = stop
+        if high < stop and stop not in self._forced:
+            rest, limit = self._sizes(high, stop)
+            if _PER_LIMIT * rest < _THIN_REST * limit and self._fits(low, stop, _WIDEST):
+                high = stop
         return high, step
 
     def _keeps(self, low: int, stop: int, step: Step) -> bool:
@@ -242,8 +245,8 @@ class _Plan:
         high = step.after(low)
         if not step.holds(low) or high >= stop:
             return False
-        enough = _PER_LIMIT * self._planned(low, high) >= _NARROWEST * self._limit(low, high)
-        return enough and self._fits(low, high, _WIDEST)
+        planned, limit = self._sizes(low, high)
+        return _NARROWEST * limit <= _PER_LIMIT * planned <= _WIDEST * limit
 
     def _largest(self, low: int, stop: int, step: Step | None, *, first: bool) -> tuple[int, Step | None]:
         """The next value of the largest step that fits; coarser than the last one only where that is aligned."""
@@ -255,7 +258,8 @@ class _Plan:
             if step is not None and larger.length > step.length and not first and not larger.holds(low):
                 if step.meets(larger):
                     continue  # at the next value of both
-                if _PER_LIMIT * self._planned(low, high) < _NARROWEST * self._limit(low, high):
+                planned, limit = self._sizes(low, high)
+                if _PER_LIMIT * planned < _NARROWEST * limit:
                     continue
             if self._fits(low, high, _CAP):
                 return high, larger
@@ -263,9 +267,10 @@ class _Plan:
 
     def _before_gap(self, low: int, high: int) -> tuple[int, bool]:
         """End a bucket soon after its last records if they all lie in its first twelfth."""
-        if _PER_LIMIT * self._planned(low, high) <= _THIN_START * self._limit(low, high):
+        planned, limit = self._sizes(low, high)
+        if _PER_LIMIT * planned <= _THIN_START * limit:
             return high, False
-        almost_all = self._profile.upto(high) - _LAST_PART * self._limit(low, high) // _PER_LIMIT
+        almost_all = self._profile.upto(high) - _LAST_PART * limit // _PER_LIMIT
         last = self._profile.reached(almost_all)
         if last <= low or _GAP_PART * (last - low) >= high - low:
             return high, False
@@ -277,8 +282,8 @@ class _Plan:
     def _merge_thin_start(self, edges: list[int]) -> list[int]:
         """Drop an unaligned first bucket that is planned too small."""
         if len(edges) > 2 and edges[1] not in self._forced:
-            thin = _PER_LIMIT * self._planned(edges[0], edges[1]) < _THIN_START * self._limit(edges[0], edges[1])
-            if thin:
+            planned, limit = self._sizes(edges[0], edges[1])
+            if _PER_LIMIT * planned < _THIN_START * limit:
                 return [edges[0], *edges[2:]]
         return edges
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from operator import sub
 from typing import NamedTuple, Protocol
 
 from flexdp.noise.bits import Bits
@@ -43,17 +44,29 @@ class Prior(Protocol):
 
 
 class _Band(NamedTuple):
-    """Candidates from ``start`` up to ``end``: for each level its grain and its weight."""
+    """Candidates at distances from ``start`` up to ``end`` from an anchor: for each level its grain and its weight."""
 
     start: int
     end: int
     levels: tuple[tuple[int, int], ...]
 
-    def before(self, cut: int) -> int:
-        start, edge = -self.start, -min(cut, self.end)
+    def before(self, anchor: int, cut: int) -> int:
+        start, edge = -anchor - self.start, -min(cut, anchor + self.end)
         if edge >= start:
             return 0
         return sum([weight * (start // grain - edge // grain) for grain, weight in self.levels])
+
+
+class _Side(NamedTuple):
+    """Bands in order, where each starts, and the mass before each of them and after the last."""
+
+    bands: tuple[_Band, ...]
+    starts: tuple[int, ...]
+    before: tuple[int, ...]
+
+    @classmethod
+    def of(cls, bands: Sequence[_Band], masses: Iterable[int]) -> _Side:
+        return cls(tuple(bands), tuple(band.start for band in bands), (0, *accumulate(masses)))
 
 
 class Bands:
@@ -83,36 +96,22 @@ class Bands:
     (True, True)
     """
 
-    __slots__ = ("_atoms", "_atoms_before", "_bands", "_before", "_starts", "_total")
+    __slots__ = ("_anchor", "_atoms", "_atoms_before", "_side", "_total")
 
     def __init__(
         self, scale: Scale, anchor: int, *, first: int, last: int, low: int, high: int, levels: int, side: int = 0
     ) -> None:
-        common, plan = _plan(scale, first, last, max(low, scale.low_decade), min(high, TOP_DECADE), levels)
+        common, found = _plan(scale, first, last, max(low, scale.low_decade), min(high, TOP_DECADE), levels, side)
         limit = scale.limit
-        sides: list[tuple[int, int, tuple[tuple[int, int], ...], int]] = []
-        if side <= 0:
-            sides += [(anchor - far + 1, anchor - near + 1, grains, mass) for near, far, grains, mass in plan[::-1]]
-        if side >= 0:
-            sides += [(anchor + near, anchor + far, grains, mass) for near, far, grains, mass in plan]
-        self._bands: list[_Band] = []
-        masses = []
-        for begin, end, grains, mass in sides:
-            if -limit <= begin and end <= limit + 1:
-                self._bands.append(_Band(begin, end, grains))
-                masses.append(mass)
-            elif begin <= limit and end > -limit:
-                cut = _Band(max(begin, -limit), min(end, limit + 1), grains)
-                self._bands.append(cut)
-                masses.append(cut.before(cut.end))
-        self._starts = [band.start for band in self._bands]
-        self._before = [0, *accumulate(masses)]
+        if anchor + found.bands[0].start < -limit or anchor + found.bands[-1].end > limit + 1:
+            found = _within(found, anchor, limit)
+        self._anchor, self._side = anchor, found
         atoms = {anchor: common * 3 // 10}
         if not anchor and not side:
             atoms[scale.limit] = atoms[-scale.limit] = common // 100
         self._atoms = sorted(atoms.items())
         self._atoms_before = [0, *accumulate(weight for _, weight in self._atoms)]
-        self._total = self._before[-1] + self._atoms_before[-1]
+        self._total = found.before[-1] + self._atoms_before[-1]
 
     @property
     def total(self) -> int:
@@ -132,10 +131,11 @@ class Bands:
         int
         """
         atoms = self._atoms_before[bisect_left(self._atoms, (cut, 0))]
-        place = bisect_right(self._starts, cut) - 1
+        bands, starts, before = self._side
+        place = bisect_right(starts, cut - self._anchor) - 1
         if place < 0:
             return atoms
-        return atoms + self._before[place] + self._bands[place].before(cut)
+        return atoms + before[place] + bands[place].before(self._anchor, cut)
 
     def draw(self, low: int | None, high: int | None, bits: Bits) -> int:
         """Draw a candidate between two cuts: first a level of a band, then a multiple of its grain.
@@ -157,12 +157,14 @@ class Bands:
 
     def _parts(self, low: int | None, high: int | None) -> Iterator[tuple[int, int, int, int]]:
         """Weight, grain, first multiple and number of multiples of each level between two cuts."""
-        begin = 0 if low is None else max(0, bisect_right(self._starts, low) - 1)
-        for band in self._bands[begin:]:
-            if high is not None and band.start >= high:
+        anchor, (bands, starts, _) = self._anchor, self._side
+        begin = 0 if low is None else max(0, bisect_right(starts, low - anchor) - 1)
+        for band in bands[begin:]:
+            start, end = anchor + band.start, anchor + band.end
+            if high is not None and start >= high:
                 break
-            start = band.start if low is None else max(low, band.start)
-            end = band.end if high is None else min(high, band.end)
+            start = start if low is None else max(low, start)
+            end = end if high is None else min(high, end)
             for grain, weight in band.levels:
                 first = -(-start // grain)
                 count = -(-end // grain) - first
@@ -173,11 +175,23 @@ class Bands:
                 yield (weight, value, 1, 1) if value else (weight, 1, 0, 1)
 
 
+def _within(side: _Side, anchor: int, limit: int) -> _Side:
+    """The bands around an anchor as far as they lie within ±limit."""
+    bands, masses = [], []
+    for band, mass in zip(side.bands, map(sub, side.before[1:], side.before), strict=True):
+        kept = _Band(max(band.start, -limit - anchor), min(band.end, limit + 1 - anchor), band.levels)
+        if kept == band:
+            bands.append(band)
+            masses.append(mass)
+        elif kept.start < kept.end:
+            bands.append(kept)
+            masses.append(kept.before(anchor, anchor + kept.end))
+    return _Side.of(bands, masses)
+
+
 @lru_cache(maxsize=256)
-def _plan(
-    scale: Scale, first: int, last: int, low: int, high: int, levels: int
-) -> tuple[int, tuple[tuple[int, int, tuple[tuple[int, int], ...], int], ...]]:
-    """The bands at either side of any anchor: a common denominator; distances, grains and weights of each, its mass.
+def _plan(scale: Scale, first: int, last: int, low: int, high: int, levels: int, side: int) -> tuple[int, _Side]:
+    """A common denominator, and the bands around any anchor.
 
     As many multiples of a grain lie in a band as the grain is contained in its width, wherever the band begins.
     """
@@ -187,16 +201,15 @@ def _plan(
         for start, stop in _PARTS
     ]
     common = math.lcm(100, *{weight for *_, weight in parts})
-    # A level's weight is share/weight; the smallest of them is a multiple of 1/weight.
-    return common, tuple(
-        (
-            start * scale.ten(k),
-            stop * scale.ten(k),
-            tuple((scale.ten(k - j), common // weight * share) for j, share in shares),
-            sum((stop - start) * 10**j * (common // weight * share) for j, share in shares),
-        )
-        for k, start, stop, shares, weight in parts
-    )
+    above, below = [], []
+    for k, start, stop, shares, weight in parts:  # a level's weight is share/weight
+        near, far = start * scale.ten(k), stop * scale.ten(k)
+        grains = tuple((scale.ten(k - j), common // weight * share) for j, share in shares)
+        mass = sum((stop - start) * 10**j * (common // weight * share) for j, share in shares)
+        above.append((_Band(near, far, grains), mass))
+        below.append((_Band(1 - far, 1 - near, grains), mass))
+    listed = [*(below[::-1] if side <= 0 else ()), *(above if side >= 0 else ())]
+    return common, _Side.of([band for band, _ in listed], (mass for _, mass in listed))
 
 
 def _shares(

@@ -32,7 +32,7 @@ from flexdp.sharp.ranks import EVERYTHING, Looked, Near, Ranks, Request, Span, W
 
 __all__ = ["ExponentialQuantile", "Segment"]
 
-_NEAR = (0, 1, 2, 3, 5, 8, 12, 16, 20, 24)  # where blocks begin, in losses over which g falls by a factor of two
+_NEAR = (0, 1, 2, 3, 6, 12, 24)  # where blocks begin, in losses over which g falls by a factor of two
 _FAR = 4  # the length of all others
 
 
@@ -175,8 +175,7 @@ class ExponentialQuantile:
         table, short = self.table, self._short(window)
         limits = self._limits(table.depth, every=every)
         below, above = Near(goal=self.goal, reach=0, losses=tuple(limits[1:])).ends(window.total)
-        cuts = [self.span.low, *(self._at(window, rank, -1) for rank in reversed(below))]
-        cuts += [*(self._at(window, rank, 1) for rank in above), self.span.high]
+        cuts = self._cuts(window, below[::-1], above)
         masses: list[int] = []
         for place, cut in enumerate(cuts):
             if cut is None:
@@ -222,11 +221,14 @@ class ExponentialQuantile:
             most,
         )
 
-    def _at(self, window: Looked, rank: int, side: int) -> int | None:
-        """Where a block ends, at the record of a rank: below the goal before it, above the goal after it."""
-        if side < 0:
-            return window.at(rank) if rank > 0 else self.span.low
-        return window.at(rank) + 1 if rank <= window.total else self.span.high
+    def _cuts(self, window: Looked, below: list[int], above: list[int]) -> list[int | None]:
+        """Where blocks begin and end, at the records of some ranks: below the goal before them, above it after them."""
+        low, high = self.span.low, self.span.high
+        there = [rank for rank in below if rank > 0], [rank for rank in above if rank <= window.total]
+        found = window.at([*there[0], *there[1]])
+        before, after = found[: len(there[0])], [value + 1 for value in found[len(there[0]) :]]
+        missing = len(below) - len(before), len(above) - len(after)
+        return [low] * (1 + missing[0]) + before + after + [high] * (missing[1] + 1)
 
     def segments(self, window: Looked) -> list[Segment]:
         """Return the exact law: runs of candidates with their common factor g, in order.

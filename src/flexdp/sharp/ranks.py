@@ -109,9 +109,9 @@ class Window:
         """Return one of the values in units."""
         return self.scale.units(self.values[place])
 
-    def at(self, rank: int) -> int:
-        """Return the value in units of the record of a rank, the first being 1; the rank must lie in the window."""
-        return self.value(int(np.searchsorted(self.upto, rank)))
+    def at(self, ranks: Sequence[int]) -> list[int]:
+        """Return the values in units of the records of some ranks, the first being 1; they must lie in the window."""
+        return [self.scale.units(value) for value in self.values[np.searchsorted(self.upto, ranks)].tolist()]
 
     def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return lower and upper bounds of :meth:`counts`, which here are known."""
@@ -141,8 +141,8 @@ class Looked(Protocol):
     def total(self) -> int:
         """The number of records in the span."""
 
-    def at(self, rank: int) -> int:
-        """Return the value in units of the record of a rank, the first being 1; the rank must lie in the window."""
+    def at(self, ranks: Sequence[int]) -> list[int]:
+        """Return the values in units of the records of some ranks, the first being 1; they must lie in the window."""
 
     def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return lower and upper bounds of :meth:`counts`."""
