@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flexdp._release.asked import Asked, Column, Result, answer
@@ -24,47 +27,70 @@ from flexdp.sharp.ranks import Ranks
 
 if TYPE_CHECKING:
     from flexdp.tables import Counting
+    from flexdp.tables.ranked import GroupedRanks
 
 __all__ = ["automatic_query", "released_automatically"]
 
 
-def released_automatically(question: Prepared, budget: AutoBudget) -> Release:
+def released_automatically(pairs: Sequence[tuple[Prepared, AutoBudget]]) -> Generator[Release, None, None]:
     """Choose buckets, count in them and thin; or give five answers, or none, where there are too few records.
 
     Answers that are asked for as well are drawn from the same records. Where there are too few records for buckets,
     they get what is left of the budget, or five answers where nothing was asked.
 
     The records that count are read once; only units that may count in several buckets are counted by a second
-    statement, with the same salt.
+    statement, with the same salt. Where the source allows it, the records of the next release are read meanwhile.
 
     Parameters
     ----------
-    question
-        The table and what is to be counted in it.
-    budget
-        (ε, δ) of the whole.
+    pairs
+        For each release the table and what is to be counted in it, and (ε, δ) of the whole.
 
-    Returns
-    -------
+    Yields
+    ------
     Release
-        What may be published.
+        What may be published, in their order.
 
     Raises
     ------
     DataError
         If anything goes wrong once records are read.
     """
-    units = question.counting.units
-    salted = None if units is None else replace(units, salt=fresh_salt())  # one salt for all statements
-    counting = replace(question.counting, units=salted)
-    found: list[tuple[Automatic, Release]] = []
-    try:
-        found.append(_read(question, counting, budget))
-    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        found.clear()
-    if not found:
-        raise DataError
-    return found[0][1]
+    countings = [_salted(question.counting) for question, _ in pairs]
+    with closing(_opened([question for question, _ in pairs], countings)) as opened:
+        for (question, budget), counting, manager in zip(pairs, countings, opened, strict=True):
+            found: list[Release] = []
+            try:
+                found.append(_read(question, counting, budget, manager))
+            except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
+                found.clear()
+            if not found:
+                raise DataError
+            yield found[0]
+
+
+def _salted(counting: Counting) -> Counting:
+    """One salt for all statements."""
+    units = counting.units
+    return replace(counting, units=None if units is None else replace(units, salt=fresh_salt()))
+
+
+def _opened(
+    questions: Sequence[Prepared], countings: Sequence[Counting]
+) -> Generator[AbstractContextManager[GroupedRanks], None, None]:
+    """The records of each question, to be opened in turn; the next ones ahead of time if the table can."""
+    from flexdp.tables.ahead import opened_ahead
+    from flexdp.tables.ranks import open_ranks
+
+    tables = [question.table for question in questions]
+    openings = [
+        partial(open_ranks, table, counting, often=True) for table, counting in zip(tables, countings, strict=True)
+    ]
+    if len(openings) > 1 and all(getattr(table, "reads_ahead", False) for table in tables):
+        yield from opened_ahead(openings)
+        return
+    for opening in openings:
+        yield opening()
 
 
 def automatic_query(question: Prepared, dialect: str | None) -> str:
@@ -88,11 +114,11 @@ def _in_buckets(counting: Counting, partition: OpenEdges) -> Counting:
     return replace(counting, values=(replace(counting.values[0], buckets=partition),))
 
 
-def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[Automatic, Release]:
-    from flexdp.tables.ranks import open_ranks
-
+def _read(
+    question: Prepared, counting: Counting, budget: AutoBudget, opened: AbstractContextManager[GroupedRanks]
+) -> Release:
     spec, column = question.spec, asked_column(question.spec)
-    with open_ranks(question.table, counting, often=True) as ranks:
+    with opened as ranks:
         program = choose_buckets(
             budget.each,
             budget.delta,
@@ -114,9 +140,9 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
         )
         asked = _asked(question, auto, whole)
         if not auto.chosen and asked is None:
-            return chosen, _without_buckets(question, auto, chosen, column)
+            return _without_buckets(question, auto, chosen, column)
         if not auto.chosen:
-            return chosen, Release(spec=spec, budget=None, cells=_nothing(spec), asked=asked, auto=auto)
+            return Release(spec=spec, budget=None, cells=_nothing(spec), asked=asked, auto=auto)
         partition = auto.partition(spec.partitions[0].bounds, spec.partitions[0].outside)
         private = ranks.bars(partition) if budget.most == 1 else None
     if private is None:
@@ -124,7 +150,7 @@ def _read(question: Prepared, counting: Counting, budget: AutoBudget) -> tuple[A
     own = budget.bars(auto.share)
     left: Thinned = own.dropping(spec.unit or "record").thin(private)
     public = replace(spec, partitions=(partition,))
-    return chosen, Release(
+    return Release(
         spec=public, budget=own, cells=left.cells, records_at_most=left.records_at_most, asked=asked, auto=auto
     )
 

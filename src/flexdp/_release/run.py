@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -130,10 +131,9 @@ class Request:
     def _released(self) -> Release | Releases:
         pairs = list(zip(self.questions, self.budgets, strict=True))
         counted = iter(_bars([(each, budget) for each, budget in pairs if isinstance(budget, Budget)]))
-        released = [
-            released_automatically(each, budget) if isinstance(budget, AutoBudget) else next(counted)
-            for each, budget in pairs
-        ]
+        chosen = released_automatically([(each, budget) for each, budget in pairs if isinstance(budget, AutoBudget)])
+        with closing(chosen):
+            released = [next(chosen if isinstance(budget, AutoBudget) else counted) for budget in self.budgets]
         return Releases(released) if self.separately else released[0]
 
     def repeated(self) -> tuple[Callable[[], Release | Releases], bool]:

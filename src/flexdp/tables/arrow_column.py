@@ -37,7 +37,7 @@ _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def one_column(relation: Any, most: int) -> NDArray[Any] | None:
+def one_column(relation: Any, most: int, room: NDArray[np.int64] | None = None) -> NDArray[Any] | None:
     """Return the only column of a relation, without its NULLs, in no order.
 
     Parameters
@@ -46,6 +46,8 @@ def one_column(relation: Any, most: int) -> NDArray[Any] | None:
         A relation with one column of doubles or of 64-bit integers. No other query may run on its connection.
     most
         The most records that are read.
+    room
+        Memory for so many, to be written over; new memory unless given.
 
     Returns
     -------
@@ -62,7 +64,8 @@ def one_column(relation: Any, most: int) -> NDArray[Any] | None:
     capsule = relation.__arrow_c_stream__()  # releases the stream when it goes
     address = _pointer_of(capsule, b"arrow_array_stream")
     stream = _Stream.from_address(address)
-    found = np.empty(most, dtype=_dtype_of(stream, address))  # pages that are never written take no memory
+    dtype = _dtype_of(stream, address)
+    found = np.empty(most, dtype) if room is None else room.view(dtype)  # pages that are never written take no memory
     size = read = 0
     array = ArrowArray()
     while True:

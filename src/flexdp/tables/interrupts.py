@@ -8,16 +8,18 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TypeVar
 
 from flexdp._core.forks import check_fork, inside_release
 from flexdp.errors import DataError
 
-__all__ = ["run", "run_here", "signals_held", "silenced"]
+__all__ = ["POLL_SECONDS", "run", "run_here", "signals_held", "silenced", "stoppable"]
 
 _T = TypeVar("_T")
-_POLL_SECONDS = 0.1
+POLL_SECONDS = 0.1
 _GRACE_SECONDS = 1.5
+_STOPPED: ContextVar[threading.Event | None] = ContextVar("_STOPPED", default=None)
 
 
 def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
@@ -38,10 +40,12 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
         finally:
             done.set()
 
+    stopped = _STOPPED.get()
     try:
         threading.Thread(target=target, name="flexdp-count", daemon=True).start()
-        while not done.wait(_POLL_SECONDS):
-            pass
+        while not done.wait(POLL_SECONDS):
+            if stopped is not None and stopped.is_set():
+                raise DataError
     except BaseException:
         threading.Thread(target=_insist, args=(interrupt, done), name="flexdp-stop", daemon=True).start()
         done.wait(_GRACE_SECONDS)
@@ -49,6 +53,16 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     if not outcome:
         raise DataError
     return outcome[0]
+
+
+@contextmanager
+def stoppable(stopped: threading.Event) -> Iterator[None]:
+    """Let an event stop what :func:`run` does in the block, as Ctrl-C does in the main thread, where it arrives."""
+    token = _STOPPED.set(stopped)
+    try:
+        yield
+    finally:
+        _STOPPED.reset(token)
 
 
 @contextmanager
@@ -70,7 +84,7 @@ def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
     while not stopped:
         with suppress(Exception):  # a connection that was closed in the meantime has nothing left to stop
             interrupt()
-        stopped = done.wait(_POLL_SECONDS)
+        stopped = done.wait(POLL_SECONDS)
 
 
 def run_here(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:

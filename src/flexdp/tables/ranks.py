@@ -7,7 +7,7 @@ are copies of few records in DuckDB, which lives in this process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -64,7 +64,9 @@ def check_ranks(table: Table, counting: Counting) -> None:
 
 
 @contextmanager
-def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iterator[GroupedRanks]:
+def open_ranks(
+    table: Table, counting: Counting, *, often: bool = False, alone: Callable[[], None] = lambda: None
+) -> Iterator[GroupedRanks]:
     """Read the records that count, once, and answer requests about their ranks until closed.
 
     Parameters
@@ -76,6 +78,8 @@ def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iter
         the declared ones; units, with the salt of the release.
     often
         Many requests will be made, so that sorting a larger copy is worth it.
+    alone
+        Called before an engine makes a copy: waits until no other one is in use.
 
     Yields
     ------
@@ -108,7 +112,7 @@ def open_ranks(table: Table, counting: Counting, *, often: bool = False) -> Iter
     if not isinstance(table, Copyable):
         raise TypeError("a table that can neither be sorted nor copied")
     with _entered(table.workspace(exact)) as workspace:
-        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1))
+        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1), alone)
 
 
 @contextmanager
@@ -124,12 +128,15 @@ def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
     safely(lambda: manager.__exit__(None, None, None))
 
 
-def _copied(table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int) -> GroupedRanks:
+def _copied(
+    table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int, on_its_own: Callable[[], None]
+) -> GroupedRanks:
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
     alone = workspace.arrays is not None and not counting.groups and not query.wide and sorted_at_most > 0
     direct = alone and workspace.rereads
     few = read_whole(query, workspace, f"({records}) AS r", sorted_at_most) if direct else None
     if few is None:
+        on_its_own()
         workspace.keep(workspace.rows, records)
     if alone and not direct:
         few = read_whole(query, workspace, workspace.rows, sorted_at_most)

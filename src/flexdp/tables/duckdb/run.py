@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.files import private_folder
@@ -69,10 +70,11 @@ def _turn_on(ask: Callable[[str], Any], setting: str) -> None:
 
 
 class _Kept(NamedTuple):
-    """Engines that stay open, by their limit on memory, and what closes them."""
+    """Engines that stay open, by their limit on memory, what closes them, and memory for columns, by its size."""
 
     engines: dict[str, Any]
     stack: ExitStack
+    rooms: dict[int, list[NDArray[np.int64]]]
 
 
 _KEPT: ContextVar[_Kept | None] = ContextVar("_KEPT", default=None)
@@ -80,9 +82,12 @@ _KEPT: ContextVar[_Kept | None] = ContextVar("_KEPT", default=None)
 
 @contextmanager
 def engines_kept() -> Iterator[None]:
-    """Let connections of the block that are opened one after the other share an engine, whose start costs more."""
+    """Let connections of the block that are opened one after the other share an engine, whose start costs more.
+
+    The memory that columns are read into is shared, too: new pages cost as much as reading what is written to them.
+    """
     with ExitStack() as stack:
-        token = _KEPT.set(_Kept({}, stack))
+        token = _KEPT.set(_Kept({}, stack, {}))
         try:
             yield
         finally:
@@ -166,8 +171,11 @@ def _check_memory(memory: str) -> None:
         )
 
 
-def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:
-    """Return a workspace on a private connection, with which its copies vanish."""
+@contextmanager
+def workspace_on(con: Any, interrupt: Callable[[], None], *, rereads: bool = False) -> Iterator[Workspace]:
+    """Open a workspace on a private connection, with which its copies vanish; its numbers are to be used before."""
+    kept = _KEPT.get()
+    taken: list[NDArray[np.int64]] = []
 
     def ask(statement: str) -> Any:
         return run(lambda: con.execute(statement).fetchall(), interrupt)
@@ -176,9 +184,17 @@ def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:
         return run(lambda: dict(con.execute(statement).fetchnumpy()), interrupt)
 
     def numbers(statement: str, most: int) -> NDArray[Any] | None:
-        return run(lambda: one_column(con.sql(statement), most), interrupt)
+        spare = [] if kept is None else kept.rooms.setdefault(most, [])
+        taken.append(spare.pop() if spare else np.empty(most, dtype=np.int64))
+        return run(lambda: one_column(con.sql(statement), most, taken[-1]), interrupt)
 
-    return Workspace(DUCKDB, ask, lambda name, query: ask(f"CREATE TEMP TABLE {name} AS {query}"), arrays, numbers)
+    def keep(name: str, query: str) -> None:
+        ask(f"CREATE TEMP TABLE {name} AS {query}")
+
+    yield Workspace(DUCKDB, ask, keep, arrays, numbers, rereads=rereads)
+    if kept is not None:  # and nothing failed: a statement that was given up may still write
+        for room in taken:
+            kept.rooms[len(room)].append(room)
 
 
 @contextmanager

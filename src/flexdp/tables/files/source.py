@@ -224,8 +224,16 @@ class FileTable:
     @contextmanager
     def workspace(self, counting: Counting) -> Iterator[Workspace]:
         """Open a session that can make and read private copies."""
-        with self._reading(counting.columns, memory=FOR_COPIES) as (con, interrupt):
-            yield replace(workspace_on(con, interrupt), rereads=self.format == "parquet")
+        with (
+            self._reading(counting.columns, memory=FOR_COPIES) as (con, interrupt),
+            workspace_on(con, interrupt, rereads=self.reads_ahead) as workspace,
+        ):
+            yield workspace
+
+    @property
+    def reads_ahead(self) -> bool:
+        """True if the next column may be read while one is used."""
+        return self.format == "parquet"
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Run several counts in one pass; with units, in passes over a copy that only this user can read."""

@@ -63,8 +63,12 @@ def registered(
 
     @contextmanager
     def opened(columns: Sequence[str]) -> Iterator[Workspace]:
-        with connection(memory=FOR_COPIES) as con, _as_source(con, select(list(columns))) as interrupt:
-            yield workspace_on(con, interrupt)
+        with (
+            connection(memory=FOR_COPIES) as con,
+            _as_source(con, select(list(columns))) as interrupt,
+            workspace_on(con, interrupt) as workspace,
+        ):
+            yield workspace
 
     return EngineTable((single,) if single else tuple(names), type_of, execute, opened, single=single is not None)
 

@@ -115,7 +115,8 @@ class MemoryTable:
         with connection(memory=FOR_COPIES) as con:
             con.register("source", self._arrays(self._places(counting)))
             try:
-                yield workspace_on(con, con.interrupt)
+                with workspace_on(con, con.interrupt) as workspace:
+                    yield workspace
             finally:
                 con.unregister("source")
 
