@@ -263,12 +263,15 @@ def release(
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """
+    from flexdp.tables.duckdb.run import engines_kept
+
     payer = payer_of(ledger, dataset, fresh)
-    request = prepare(source, column, separately=separately, **options)
-    request = request.with_budget(epsilon, delta, certify=certify, split=split)
-    if options.get("kind") is None:
-        warn_of_reading(request)
-    return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
+    with engines_kept():
+        request = prepare(source, column, separately=separately, **options)
+        request = request.with_budget(epsilon, delta, certify=certify, split=split)
+        if options.get("kind") is None:
+            warn_of_reading(request)
+        return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 
 @spelled_out

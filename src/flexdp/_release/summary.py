@@ -89,11 +89,14 @@ def summary(
     >>> list(published), published.privacy.epsilon
     (['ward', 'open'], Fraction(1, 1))
     """
+    from flexdp.tables.duckdb.run import engines_kept
+
     payer = payer_of(ledger, dataset, fresh)
-    request = prepare_summary(source, columns, skip=skip, **options)
-    shares = shares_of(request, split)
-    request = request.with_budget(epsilon, delta, split=shares)
-    made = run_paid(request, payer, epsilon=epsilon, delta=delta, split=shares)
+    with engines_kept():
+        request = prepare_summary(source, columns, skip=skip, **options)
+        shares = shares_of(request, split)
+        request = request.with_budget(epsilon, delta, split=shares)
+        made = run_paid(request, payer, epsilon=epsilon, delta=delta, split=shares)
     return made if isinstance(made, Releases) else paid_by(Releases([made]), made.payment)
 
 

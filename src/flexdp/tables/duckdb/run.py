@@ -86,6 +86,9 @@ def engines_kept() -> Iterator[None]:
 
     The memory that columns are read into is shared, too: new pages cost as much as reading what is written to them.
     """
+    if _KEPT.get() is not None:  # by a block around this one
+        yield
+        return
     with ExitStack() as stack:
         token = _KEPT.set(_Kept({}, stack, {}))
         try:

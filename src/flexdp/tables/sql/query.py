@@ -64,6 +64,16 @@ class Reading(NamedTuple):
     apart: tuple[str, str] | None = None
 
 
+class _Keyed(NamedTuple):
+    """The keys of all records that count, and what they are selected from."""
+
+    keys: str
+    inner: str
+
+    def __str__(self) -> str:
+        return f"SELECT {self.keys}\n  FROM {self.inner}"
+
+
 ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 
@@ -76,7 +86,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
 def records_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of the records, or units, that count: columns ``b0, b1, …``, one row for each."""
     keyed, steps = _records(source, counting, dialect, read)
-    return keyed if counting.units is None else _bounded(keyed, steps, counting, counting.units, dialect)
+    return str(keyed) if counting.units is None else _bounded(str(keyed), steps, counting, counting.units, dialect)
 
 
 def wide_values(counting: Counting, read: ReadCell) -> bool:
@@ -87,7 +97,7 @@ def wide_values(counting: Counting, read: ReadCell) -> bool:
 
 def _records(
     source: str, counting: Counting, dialect: Dialect, read: ReadCell, *, keys_may_be_nan: bool = False
-) -> tuple[str, Sequence[Step]]:
+) -> tuple[_Keyed, Sequence[Step]]:
     """Write the query of the keys of all records that count, with the unit of each if there are units.
 
     If ``keys_may_be_nan``, records that do not count may be kept, with NaN as a key.
@@ -110,13 +120,15 @@ def _records(
         steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
     unchecked = _left_to_key(counting, d) if keys_may_be_nan else ()
     divided = [Leaf(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]  # their keys are NaN anyway
-    zeros = [d.zero_if_finite(read(leaf.column, leaf.kind).value) for leaf in unchecked if leaf not in divided]
-    if zeros:
-        cells.append(f"{' + '.join(zeros)} AS zero")
+    tested = {f"f{i}": leaf for i, leaf in enumerate(leaf for leaf in unchecked if leaf not in divided)}
+    if tested:
+        cells += [f"{read(leaf.column, leaf.kind).value} AS {name}" for name, leaf in tested.items()]
         place = next(i for i, axis in enumerate(counting.axes) if _is_divided(axis))
-        steps[place] = replace(steps[place], key=f"{steps[place].key} + zero")
+        steps[place] = replace(
+            steps[place], key=" + ".join([steps[place].key, *(f"({d.zero_if_finite(name)})" for name in tested)])
+        )
     selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read, unchecked)}"
-    others = ["u"] if units is not None else ["zero"] if zeros else []
+    others = ["u"] if units is not None else list(tested)
     rows = _local(selected, counting.axes, d, others=others)
     tests = [step.where for step in steps if step.where]
     if units is not None:
@@ -242,25 +254,29 @@ def _shown(d: Dialect, i: int, axis: Axis) -> str:
     return f"CASE WHEN v{i} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {shown} END"
 
 
-def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *, with_units: bool) -> str:
+def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *, with_units: bool) -> _Keyed:
     inner = f"({rows}) AS t" + (f"\n  WHERE {' AND '.join(tests)}" if tests else "")
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
         inner = f"(SELECT *, {added} FROM {inner}{d.fence}) AS t{join}"
     keys = [f"{step.key} AS b{i}" for i, step in enumerate(steps)] + (["u"] if with_units else [])
-    return f"SELECT {', '.join(keys)}\n  FROM {inner}"
+    return _Keyed(", ".join(keys), inner)
 
 
-def _counted(keyed: str, steps: Sequence[Step], counting: Counting, d: Dialect) -> str:
+def _counted(keyed: _Keyed, steps: Sequence[Step], counting: Counting, d: Dialect) -> str:
     keys = [f"b{i}" for i in range(len(steps))]
+    bounded = str(keyed)
     if counting.units is not None:
-        keyed = _bounded(keyed, steps, counting, counting.units, d)
+        bounded = _bounded(bounded, steps, counting, counting.units, d)
     names = ", ".join(keys)
     number, having = "count(*)", ""
     if not steps[-1].where:  # a condition on the key would be tested on every row, the number only once a bucket
         number = f"count({keys[-1]})"
         having = f"\nHAVING {number} > 0"
-    counted = f"SELECT {names}, {number} AS records\nFROM (\n  {keyed}\n) AS k\nGROUP BY {names}{having}"
+    if d.groups_by_alias and counting.units is None and not having:  # one SELECT less is passed by every row
+        counted = f"SELECT {keyed.keys}, {number} AS records\nFROM {keyed.inner}\nGROUP BY {names}"
+    else:
+        counted = f"SELECT {names}, {number} AS records\nFROM (\n  {bounded}\n) AS k\nGROUP BY {names}{having}"
     if counting.units is None and any(step.after for step in steps):
         # Clamping each row would double the cost of counting: clamp the few buckets instead.
         clamped = [f"{step.after(key) if step.after else key} AS {key}" for key, step in zip(keys, steps, strict=True)]
