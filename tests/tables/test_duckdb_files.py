@@ -44,6 +44,14 @@ def test_tables_schemas_and_views_of_a_file(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]  # nothing is left beside it
 
 
+def test_every_column_of_a_table_in_a_file(path: Path) -> None:
+    """An engine that the columns shared would refuse to attach the file a second time."""
+    published = flexdp.summary((path, "visits"), epsilon=20, delta="1e-6")
+    assert list(published) == ["age", "w"]
+    assert published["age"].median().value == pytest.approx(24.5, abs=3)
+    assert published["w"].max().value == pytest.approx(6, abs=1)
+
+
 def test_wrong_files_are_refused(path: Path) -> None:
     with pytest.raises(InputError, match="table: 'visit' does not exist"):
         prepare((path, "visit"), "age", width=5)

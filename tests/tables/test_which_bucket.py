@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from typing import Any
 
 import duckdb
@@ -257,7 +258,7 @@ def test_a_missing_key_in_the_rows_of_a_driver_is_no_bucket() -> None:
 def test_a_boolean_is_its_own_key() -> None:
     """PostgreSQL has no cast from booleans to BIGINT, the type of other keys."""
     booleans = pa.table({"x": pa.array([], pa.bool_())})
-    assert all("SELECT v0 AS b0\n" in flexdp.query(booleans, "x", dialect=name) for name in RUN)
+    assert all(re.search(r"SELECT v0 AS b0[\n,]", flexdp.query(booleans, "x", dialect=name)) for name in RUN)
 
 
 def test_where_no_filter_leaves_records_out_those_without_a_key_are_not_counted() -> None:

@@ -98,14 +98,15 @@ def engines_kept() -> Iterator[None]:
 
 
 @contextmanager
-def connection(*, texts: bool = False, memory: str | None = None) -> Iterator[Any]:
+def connection(*, texts: bool = False, memory: str | None = None, own: bool = False) -> Iterator[Any]:
     """Open a private connection that spills to a directory only this user can read, removed afterwards.
 
-    With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice.
+    With ``texts``, Parquet columns are not prefetched: a long cell would be in memory twice. With ``own``, its engine
+    is shared with no other connection.
     """
     allowed = memory or _SETTINGS["memory_limit"]
     kept = _KEPT.get()
-    if kept is None or texts:
+    if kept is None or texts or own:
         with _engine(allowed, texts=texts) as con:
             yield con
         return
@@ -205,7 +206,7 @@ def attached(path: str, shown: str, **settings: Any) -> Iterator[Any]:
     """Open a private connection to which a database file is attached read-only, its tables under their own names."""
     import duckdb
 
-    with connection(**settings) as con:
+    with connection(**settings, own=True) as con:  # an engine attaches a file once
         failure: InputError | None = None
         try:
             con.execute(f"ATTACH {DUCKDB.text(str(Path(path).absolute()))} AS {_NAME} (READ_ONLY)")

@@ -188,7 +188,7 @@ def open_relation(
 @cache
 def _built_in() -> frozenset[tuple[str, ...]]:
     """Return the functions of a new connection."""
-    with connection() as con:
+    with connection(own=True) as con:
         return frozenset(con.execute(FUNCTIONS).fetchall())
 
 
