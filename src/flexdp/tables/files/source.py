@@ -290,11 +290,11 @@ class FileTable:
 
     @contextmanager
     def _reading(
-        self, columns: Sequence[Column], tally: Counter[str] | None = None, **settings: str
+        self, columns: Sequence[Column], tally: Counter[str] | None = None, memory: str | None = None
     ) -> Iterator[tuple[Any, Callable[[], None]]]:
         """Open a connection that sees the lines, with the function that stops a query on it."""
         stopped = threading.Event()
-        with connection(texts=any(column.kind == "text" for column in columns), **settings) as con:
+        with connection(texts=any(column.kind == "text" for column in columns), memory=memory) as con:
 
             def interrupt() -> None:
                 stopped.set()  # first: a reader that waits for standard input notices nothing else
