@@ -115,8 +115,8 @@ def test_what_is_said_where_the_command_is_another_one() -> None:
     assert raised.larger is not None and raised.larger.epsilon == Fraction("0.2")
     offer = lines.index(f"  {raised.larger.command}")
     assert lines[offer - 1] == f"{raised.alternative}:" and lines[offer - 1] == (
-        "With ε = 0.2 instead of 0.01, something would be left, but an observer who was 50% sure may become 55% sure "
-        "instead of 50.3%:"
+        "With ε = 0.2 instead of 0.01, there are likely to be answers, but an observer who was 50% sure may become "
+        "55% sure instead of 50.3%:"
     )
     assert raised.document()["larger_epsilon"] == {"epsilon": "0.2", "command": raised.larger.command}
     assert raised.alternative in raised._repr_html_() and raised.larger.command in raised._repr_html_()
@@ -124,10 +124,13 @@ def test_what_is_said_where_the_command_is_another_one() -> None:
     assert fine.instead is None and not fine.warnings and "--relative 0.05 --bounds 1:1000" in fine.command
     assert fine.larger is None and fine.alternative == "" and fine.document()["larger_epsilon"] is None
     hopeless = plan(epsilon=1, delta="1e-6", kind="text", records_about=20)
-    assert hopeless.instead is None and hopeless.larger is None and "no command to run" in hopeless.warnings[-1]
+    assert hopeless.instead is None and "no command to run" in hopeless.warnings[-1]
     assert "with 20 records, none is certain" in hopeless.warnings[0]
-    assert hopeless.command is None and hopeless.document()["command"] is None
-    assert "Run:" not in hopeless.text() and "flexdp release" not in hopeless._repr_html_()
+    assert hopeless.command is None and hopeless.document()["command"] is None and "Run:" not in hopeless.text()
+    assert hopeless.alternative.startswith("With ε = 5 instead of 1, a bucket of 7 records is certain to be left, but ")
+    alone = plan(epsilon=1, delta="1e-6", kind="text", records_about=5)
+    assert alone.command is None and alone.larger is None
+    assert "flexdp release" not in alone.text() and "flexdp release" not in alone._repr_html_()
 
 
 def test_what_is_left_out_first_where_there_are_too_few_records() -> None:

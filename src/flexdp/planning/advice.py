@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.display import card, code, from_report, sentence, table
 from flexdp._core.domains import integer
 from flexdp._core.exact import exact_text, number_text, upper_text
-from flexdp._core.text import thousands
+from flexdp._core.text import plural, thousands
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import P, Phrase, spelled
@@ -180,10 +180,13 @@ class Advice:
             return ""
         often = self.setting.releases
         together = "" if often == 1 else f" for the {often} releases together"
+        left = "there are likely to be answers"
+        if self.larger.chosen is not None:
+            left = f"a bucket of {plural(self.larger.chosen.survives_from, 'record', thousands)} is certain to be left"
         return (
             f"With ε = {number_text(self.larger.epsilon or 0)} instead of {number_text(self.epsilon or 0)}{together}, "
-            "something would be left, but an observer who was 50% sure may become "
-            f"{self.larger.privacy.certainty} sure instead of {self.privacy.certainty}"
+            f"{left}, but an observer who was 50% sure may become {self.larger.privacy.certainty} sure instead of "
+            f"{self.privacy.certainty}"
         )
 
     @cached_property

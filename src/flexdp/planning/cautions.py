@@ -23,7 +23,7 @@ __all__ = ["MOST_EXPECTED", "assumed_buckets", "cautions"]
 
 _MANY = 1000  # relative buckets
 _FACTOR = 100  # between the values of a column that is not bounded
-_SEVERAL = 10  # buckets of such a column
+_FEW, _SEVERAL = 4, 10  # buckets of such a column: assumed, and those for which a warning is given
 MOST_EXPECTED = 50_000  # records that a bucket may lose: beyond it, no expected losses are computed
 
 
@@ -97,7 +97,7 @@ def _about_unknown(setting: Setting, chosen: Option, partition: Buckets | None, 
     if setting.records_about is None or (partition is not None and partition.count is not None):
         return []
     records, needed = groups.of_each(setting.records_about), chosen.survives_from
-    if setting.buckets is not None or records >= needed * assumed_buckets(partition):
+    if setting.buckets is not None or records >= needed * max(assumed_buckets(partition), _SEVERAL):
         return []
     full, whole = records // needed, " of a group" if groups.by else ""
     among = plural(records, "record", thousands)
@@ -108,9 +108,10 @@ def _about_unknown(setting: Setting, chosen: Option, partition: Buckets | None, 
 
 
 def assumed_buckets(partition: Buckets | None) -> int:
-    """Return the number of buckets that few columns stay below, where nobody knows it.
+    """Return the number of buckets that is assumed where nobody knows it.
 
-    Relative buckets are those of values that differ by a factor of 100; of a width that is open, there may be few.
+    Relative buckets are those of values that differ by a factor of 100; otherwise there may be few, and a width that is
+    open may be as large as all values.
 
     >>> assumed_buckets(RelativeWidth("number", Fraction("0.05")))
     47
@@ -119,7 +120,7 @@ def assumed_buckets(partition: Buckets | None) -> int:
         return math.ceil(math.log(_FACTOR) / math.log(partition.ratio))
     if partition is None or partition.kind == "boolean":
         return 1
-    return 1 if isinstance(partition, Exact) and partition.kind not in UNORDERED else _SEVERAL
+    return 1 if isinstance(partition, Exact) and partition.kind not in UNORDERED else _FEW
 
 
 def _about_zero(partition: Buckets | None) -> list[Phrase]:
