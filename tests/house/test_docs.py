@@ -30,7 +30,7 @@ def test_plans_are_printed_as_shown(line: str, output: str) -> None:
 
 
 def test_every_command_of_the_tutorial_is_checked() -> None:
-    assert len(SHOWN) == PLANNING.count("$ flexdp") == 10
+    assert len(SHOWN) == PLANNING.count("$ flexdp") == 12
 
 
 def test_the_python_of_the_tutorial() -> None:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import flexdp
 from flexdp import Histogram, InputError
 from flexdp.buckets import Width
+from flexdp.buckets.parse import bucket_parameters
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bucket
 from flexdp.planning.expected import Counts, expected, law_counts
@@ -318,9 +319,9 @@ def test_laws_on_relative_buckets_and_integers() -> None:
     relative = flexdp.plan(epsilon=1, delta="1e-6", relative="0.1", records_about=9999, simulate="lognormal:median=50")
     assert relative.expected is not None and relative.expected.records == 9999
     known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "bounds": (0, 99), "records_about": 9999}
-    known["max_buckets_per_unit"] = 2  # with one, buckets are automatic
+    known["lose_per_bucket"] = 30  # without a target, buckets are automatic
     whole = flexdp.plan(**known, kind="integer", simulate="uniform")
-    assert whole.expected is not None and whole.expected.filled == 100
+    assert whole.expected is not None and whole.expected.filled == 100 and "--exact" in str(whole.command)
     with pytest.raises(InputError, match="its own bucket"):
         flexdp.plan(**known, simulate="normal")
 
@@ -343,17 +344,30 @@ def test_public_samples() -> None:
 
 def test_samples_without_buckets_and_too_small() -> None:
     values = [1.25] * 90 + [1.5] * 60
-    advice = flexdp.plan(epsilon=1, delta="1e-6", public_sample=values)
+    known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "lose_per_bucket": 30}
+    advice = flexdp.plan(**known, public_sample=values)
     assert advice.expected is not None and (advice.expected.filled, advice.expected.maximum) == (2, 1.5)
+    assert str(advice.command).endswith("--delta 1e-06 --exact") and "every value its own bucket" in advice.heading
     with pytest.raises(InputError, match="records_about is too small"):
-        flexdp.plan(epsilon=1, delta="1e-6", public_sample=np.arange(100.0), records_about=10, max_buckets_per_unit=2)
+        flexdp.plan(**known, public_sample=np.arange(100.0), records_about=10)
     days = [dt.date(2024, 1, 1 + i % 3) for i in range(300)]
-    dated = flexdp.plan(epsilon=1, delta="1e-6", kind="date", public_sample=days)
+    dated = flexdp.plan(**known, kind="date", public_sample=days)
     assert json.loads(dated.to_json())["expected"]["maximum"] == "2024-01-03"
     with pytest.raises(InputError, match="needs width"):
-        flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000, max_buckets_per_unit=2)
+        flexdp.plan(**known, simulate="zipf", records_about=1000)
+    sized = flexdp.plan(epsilon=3, delta="1e-6", public_sample=[*values, float("nan")])  # automatic, of as many records
+    assert sized.setting.records_about == 150 and sized.sharp is not None and sized.chosen is None
+    assert flexdp.plan(epsilon=3, ask="median", public_sample=values).setting.records_about == 150
     counted = flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000, buckets=24)
     assert counted.expected is not None and counted.expected.filled == 24
+
+
+def test_lengths_of_time_and_percentages_are_written_for_people() -> None:
+    for width, words in ((1, "1 day"), ("14 days", "14 days"), ("2 weeks", "2 weeks")):
+        advice = flexdp.plan(epsilon=1, delta="1e-6", width=width, kind="date")
+        assert f"(buckets of width {words})" in advice.heading and f"--width '{words}'" in str(advice.command)
+    lost = [row[-2] for row in flexdp.plan(epsilon=1, records_about=5000, by="w", groups_about=400).table()[1]]
+    assert "≈ 100%" in lost and not any("e" in cell for cell in lost)
 
 
 def test_the_table_fits_a_terminal() -> None:
@@ -388,7 +402,7 @@ NUMBERS = st.one_of(st.none(), st.sampled_from([0, 1, 3, 24, 10**4, 10**9, "0.01
 def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:  # fewer and shorter trials
         patch.setattr("flexdp.planning.answers.RUNS", 1)
-        patch.setattr("flexdp.planning.automatic.RUNS", 1)
+        patch.setattr("flexdp.planning.automatic_trials.RUNS", 1)
         patch.setattr("flexdp.planning.trials.MOST_RECORDS", 1000)
         try:
             advice = flexdp.plan(**known)
@@ -396,8 +410,8 @@ def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
         except InputError as refusal:
             assert 10 < len(str(refusal)) < 300 and "\n" not in str(refusal)
             return
-    assert advice.command in text and document["command"] == advice.command
-    assert ("data:image/svg+xml" in card) == (known.get("ask") is None)
+    assert document["command"] == advice.command and (advice.command is None or advice.command in text)
+    assert ("data:image/svg+xml" in card) == (known.get("ask") is None or bool(advice.delta))
     drops = [option.max_drop for option in advice.options]
     assert drops == sorted(drops, reverse=True)
     assert all(option.alpha is None or 0 < option.alpha <= 1 for option in advice.options)
@@ -417,6 +431,8 @@ def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
         {"epsilon": 1, "delta": "1e-6", "bounds": (0, 1), "buckets": 3},
         {"epsilon": 1, "delta": "1e-6", "bounds": (0, 99), "width": 20, "max_buckets_per_unit": 3, "releases": 2},
         {"epsilon": 1, "delta": "1e-6", "bounds": ("2024-01-01", "2024-12-31"), "width": "1 month", "kind": "date"},
+        {"epsilon": 1, "delta": "1e-6", "width": 7, "kind": "date"},
+        {"epsilon": 1, "delta": "1e-6", "width": "1 week", "kind": "date"},
     ],
 )
 def test_the_command_does_what_was_planned(known: dict[str, Any], tmp_path: Path) -> None:
@@ -429,7 +445,8 @@ def test_the_command_does_what_was_planned(known: dict[str, Any], tmp_path: Path
     out = run(*words[1:], "--json", cwd=tmp_path)
     assert out.returncode == 0, out.stderr
     document = json.loads(out.stdout)
-    assert advice.chosen is not None and advice.epsilon is not None
+    assert advice.chosen is not None and advice.epsilon is not None and advice.partition is not None
+    assert document["buckets"].get("width") == bucket_parameters(advice.partition).get("width")
     assert document["mechanism"]["max_drop"] == advice.chosen.max_drop
     assert Fraction(document["privacy"]["epsilon"]) * advice.setting.releases == advice.epsilon
     assert Fraction(document["privacy"]["delta"]) * advice.setting.releases == advice.delta
@@ -448,6 +465,15 @@ def test_the_command_line_says_what_the_function_says(tmp_path: Path) -> None:
     assert "the public sample" in sampled.stdout and "of 2 buckets" in sampled.stdout
     words = run("plan", "-e", 1, "-d", "1e-6", "--public-sample", tmp_path / "p.csv", "age", "--kind", "text")
     assert "of 2 buckets" in words.stdout
+    unsaid = run("plan", "-e", 1, "-d", "1e-6", "-n", 5000, "--public-sample", tmp_path / "p.csv", "age")
+    assert (unsaid.returncode, unsaid.stdout) == (2, "")
+    assert unsaid.stderr == (
+        "Error: --kind is missing: the public sample declares no types. Say --kind number for numbers in automatic "
+        "buckets, or --kind text for texts.\n"
+    )
+    numbers = run("plan", "-e", 1, "--ask", "max", "--public-sample", tmp_path / "p.csv", "age")
+    assert numbers.returncode == 0 and "For about 201 records" in numbers.stdout
+    assert "was read as numbers written like 1234.5; other cells were not counted" in numbers.stderr
     refused = run("plan", "--lose-share", "0.1")
     assert refused.returncode == 2 and refused.stdout == ""
     assert refused.stderr == "Error: --lose-share is a share of the records. Give --records-about too.\n"

@@ -14,9 +14,11 @@ from _support.command import flexdp as command
 
 import flexdp
 from flexdp import InputError, plan
+from flexdp._release.api import prepare
 from flexdp.planning import trials
 from flexdp.planning.answers import AskedOutlook
-from flexdp.planning.automatic import AutomaticOutlook, distribution_distance
+from flexdp.planning.automatic import AutomaticOutlook
+from flexdp.planning.automatic_trials import distribution_distance
 from flexdp.sharp.automatic import Automatic
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.sharp.shares import shares
@@ -111,7 +113,7 @@ def test_automatic_buckets() -> None:
 
 
 def test_automatic_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexdp.planning.automatic.RUNS", 4)
+    monkeypatch.setattr("flexdp.planning.automatic_trials.RUNS", 4)
     advice = plan(epsilon=1, delta="1e-6", records_about=20_000, simulate=LAW)
     found = advice.sharp.expected(Fraction(1))
     assert found == plan(epsilon=1, delta="1e-6", records_about=20_000, simulate=LAW).sharp.expected(Fraction(1))
@@ -185,8 +187,13 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ask": "mean", "records_about": 100, "kind": "date"}, "the mean needs a column of numbers"),
     ({"ask": "max", "records_about": 100, "width": 5}, "width does not fit ask"),
     ({"ask": "max", "records_about": 100, "lose_share": "0.1"}, "lose_share does not fit ask"),
-    ({"ask": "max", "records_about": 100, "delta": "1e-6"}, "delta does not fit ask"),
-    ({"ask": "max", "records_about": 100, "epsilon": "1e-6"}, "epsilon is too small"),
+    ({"ask": "max", "records_about": 100, "delta": "1e-6", "by": "w", "groups": ["A"]}, "delta does not fit ask"),
+    (
+        {"ask": "max", "records_about": 100, "epsilon": "0.001"},
+        "too small for these answers, which need at least 0.0035",
+    ),
+    ({"ask": "max", "records_about": 100, "epsilon": "0.001", "releases": 3}, "need at least 0.0105; got 0.001"),
+    ({"ask": "max", "records_about": 100, "epsilon": "0.001", "delta": "1e-6"}, "need at least 0.007; got 0.001"),
     ({"ask": "max", "records_about": 100, "seed": -1}, "seed must be"),
     ({"ask": "max", "records_about": 100, "simulate": "normal", "public_sample": [1]}, "exclude each other"),
     ({"ask": "max", "records_about": 100, "kind": "date", "simulate": "normal"}, "makes numbers"),
@@ -199,6 +206,24 @@ def test_bad_input(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         plan(**options)
     assert plan(ask="max", delta=0, records_about=1000).delta == 0
+
+
+def test_the_least_epsilon_that_is_named_is_enough() -> None:
+    for extra, least, less in (({}, "0.0035", "0.00349"), ({"releases": 3}, "0.0105", "0.0104")):
+        assert plan(ask="max", records_about=10**6, epsilon=least, **extra).epsilon == Fraction(least)
+        with pytest.raises(InputError, match="which need at least"):
+            plan(ask="max", records_about=10**6, epsilon=less, **extra)
+    small = plan(epsilon="0.005", records_about=10**6)
+    assert "too small for automatic buckets: the least is 0.0051." in small.warnings[0]
+    fits = plan(epsilon="0.0051", records_about=10**6)
+    assert fits.chosen is not None and fits.instead is None
+    for epsilon, word in (("0.005", "epsilon is too small for automatic buckets"), ("0.0051", None)):
+        prepared = prepare([1.0], kind="number")
+        if word is None:
+            assert prepared.with_budget(epsilon, "1e-8").budgets
+        else:
+            with pytest.raises(InputError, match=word):
+                prepared.with_budget(epsilon, "1e-8")
 
 
 def test_cards_and_documents() -> None:

@@ -140,6 +140,6 @@ def test_the_command_of_a_page_leaves_something_and_is_one_that_can_be_run() -> 
     """Too fine buckets are left to flexdp, with the statistic of the page; what asks for another one names no other."""
     fine = Entries.read({"high": "100000", "size": "1", "records_about": "5000"})
     assert fine.plan().command.endswith("--bounds 0:100000 --kind number --stat max")
-    few = Entries.read({"records_about": "1", "size": "1"})
+    few = Entries.read({"records_about": "10", "size": "1"})
     assert few.plan().instead is not None
     assert few.plan().command.endswith("--delta 0 --ask count --bounds 0:120")

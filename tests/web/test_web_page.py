@@ -188,6 +188,18 @@ def test_without_epsilon_there_are_options_and_no_promise() -> None:
     assert "--epsilon E " in found.text["command"] and "figures" not in found.ids
 
 
+def test_a_larger_epsilon_is_offered_and_not_the_command_to_copy() -> None:
+    entries = Entries.read({"epsilon": "0.01", "records_about": "500", "law": "flights"})
+    html, advice = page(entries), entries.plan()
+    assert advice.larger is not None and advice.command is not None
+    assert Reader(html).text["command"].startswith("flexdp release FILE COLUMN --epsilon 0.01 ")
+    shown = re.sub(r"</?span>", "", html)
+    assert f"{markup(advice.alternative)}: <code>{markup(advice.larger.command)}</code>" in shown
+    assert shown.index(markup(advice.command)) < shown.index(markup(advice.larger.command))
+    hopeless = page(Entries.read({"epsilon": "0.001", "records_about": "50", "law": "flights"}))
+    assert 'id="command"' not in hopeless and "no command to run" in hopeless
+
+
 def test_warnings_of_the_plan_are_shown() -> None:
     asked: dict[str, Any] = {"records_about": "100", "delta": "0.1"}
     warnings = Entries.read(asked).plan().warnings

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from flexdp._core.domains import sequence
-from flexdp._core.exact import exact, exact_text, number_text
-from flexdp._core.text import plain_scalar, safe_repr, thousands
+from flexdp._core.domains import EPSILON, sequence
+from flexdp._core.exact import exact, exact_text, number_text, said, smallest_where, to_double, upper_text
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Buckets
 from flexdp.calculus.privacy import of_each_member, split
@@ -267,12 +267,22 @@ class AskedBudget:
         if self.listing is not None:
             _ = self.listing.noise  # refused where no noise can meet its share
         if not self.fits(asked, bounded=bounded):
+            whole = self.epsilon if given is None else given
+            least = self._least(asked, bounded=bounded) * whole / self.epsilon
             raise InputError(
                 "epsilon",
-                f"is too small: an exact answer would need a table of more than {thousands(LARGEST_DECAY)} weights",
-                given=number_text(self.epsilon if given is None else given),
+                f"is too small for these answers, which need at least {upper_text(least, 2)}",
+                given=number_text(whole),
                 remedy=("Choose a larger ", P("epsilon"), ", or ask for fewer answers."),
             )
+
+    def _least(self, asked: Wanted, *, bounded: bool) -> Fraction:
+        """The least ε of one unit for which no answer needs a table that is too large, as a double is written."""
+
+        def holds(size: float) -> bool:
+            return AskedBudget(said(size), self.most, self.delta).fits(asked, bounded=bounded)
+
+        return said(smallest_where(holds, to_double(self.epsilon), to_double(EPSILON.high or self.epsilon)))
 
 
 BOTH_ENDS = Wanted(("min", "max"))  # asked beside automatic buckets, which are open at both ends

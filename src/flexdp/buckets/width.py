@@ -80,6 +80,8 @@ class Width:
         if self.weekly:
             weeks = self.width / (7 * (MICROS_PER_DAY if self.kind == "datetime" else 1))
             return plural(int(weeks), "week")
+        if self.kind == "date":
+            return plural(int(self.width), "day")
         if self.kind != "datetime":
             return exact_text(self.width)
         number = self.width / MEASURES[self.unit]

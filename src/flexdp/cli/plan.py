@@ -9,7 +9,7 @@ import click
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run
 from flexdp.cli.options import AS_JSON, bounds_pair, comma_separated, group_options
-from flexdp.errors import InputError
+from flexdp.errors import InputError, P, spelled
 from flexdp.histogram import Histogram
 from flexdp.planning import Advice
 from flexdp.planning import plan as advice_for
@@ -63,7 +63,7 @@ def plan(
     """Choose ε, δ and buckets, and see what will be lost. Reads no private data and spends nothing."""
     sample = None
     if public_sample is not None:
-        sample, kind = _sample(*public_sample, kind, options)
+        sample, kind = _sample(*public_sample, kind, run or Run(), ordered=bool(ask), **options)
     labels = group_options(by, None, groups)
     options |= {"by": labels["by"], "groups": labels["groups"], "stats": list(stats) or None, "ask": list(ask) or None}
     advice: Advice = advice_for(kind=kind or "number", public_sample=sample, **options)
@@ -72,14 +72,16 @@ def plan(
     return 0
 
 
-def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -> tuple[Any, str]:
+def _sample(file: str, column: str, kind: str | None, run: Run, *, ordered: bool, **options: Any) -> tuple[Any, str]:
     """Count a table that its owner says is public, each value on its own; also return the kind it was read as."""
     from flexdp._release.api import prepare  # a plan without a sample needs no tables
+    from flexdp._release.reading import how_it_was_read
     from flexdp.tables import count, is_database
 
     if is_database(file):
         raise InputError("public_sample", "must be a file, not a database", remedy="Write the column to a file first.")
-    numbers = any(options[name] is not None for name in ("width", "relative", "edges", "bounds", "buckets"))
+    sized = any(options[name] is not None for name in ("width", "relative", "edges", "bounds", "buckets"))
+    numbers = ordered or sized
     ways: list[dict[str, Any]] = [{"kind": kind}, {"kind": kind, "zone": "UTC"}]  # where days begin matters little here
     if kind is None and numbers:
         ways.append({"kind": "number"})
@@ -95,6 +97,15 @@ def _sample(file: str, column: str, kind: str | None, options: dict[str, Any]) -
     if kind is None and numbers and request.kind == "text":
         request = prepare(file, column, kind="number", exact=True)
     question = request.questions[0]
+    if kind is None and request.kind == "text" and question.counting.values[0].column.undeclared:
+        raise InputError(
+            "kind",
+            "is missing: the public sample declares no types",
+            remedy=("Say ", P("kind", "number"), " for numbers in automatic buckets, or ", P("kind", "text"),
+                    " for texts."),
+        )  # fmt: skip
+    for phrase in how_it_was_read(request):
+        click.echo(visible(spelled(phrase, run.spell)), err=True)
     counted = count(question.table, [question.counting])[0]
     return Histogram(request.partition.centres(counted.parts[0]), counted.counts), request.kind
 

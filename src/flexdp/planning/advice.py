@@ -23,8 +23,9 @@ from flexdp.planning.command import bucket_words, command_of
 from flexdp.planning.declared import Declared, declared_of
 from flexdp.planning.expected import Counts, Expected, expected
 from flexdp.planning.groups import NO_GROUPS, Groups
-from flexdp.planning.options import FAR, Option, Setting, digits_up
+from flexdp.planning.options import FAR, Option, Setting, digits_up, percent
 from flexdp.planning.target import Target
+from flexdp.planning.wording import setting_words, table_lines
 
 if TYPE_CHECKING:
     from flexdp.planning.answers import AskedOutlook
@@ -62,7 +63,10 @@ class Advice:
     groups, stats
         The groups, and the statistics that the command reads off the release.
     instead, instead_because
-        The plan whose command is to be run because this one would leave nothing, and the reason.
+        The plan whose command is to be run because this one would leave nothing, and the reason; a reason alone if
+        there is none to be run.
+    larger
+        A plan with a larger ε that would leave something, offered where this one would leave nothing.
 
     Examples
     --------
@@ -92,6 +96,7 @@ class Advice:
     stats: tuple[str, ...] = ()
     instead: Advice | None = None
     instead_because: Phrase | None = None
+    larger: Advice | None = None
 
     @property
     def delta(self) -> Fraction:
@@ -142,17 +147,47 @@ class Advice:
         if self.sharp is not None and (self.sharp.pure or (self.epsilon is not None and self.chosen is None)):
             return (*self.sharp.cautions(self.epsilon), *last)
         unexpected = self.counts is not None and self.expected is None
-        found = cautions(self.setting, self.options, self.chosen, self.partition, self.groups, unexpected=unexpected)
+        found = cautions(
+            self.setting,
+            self.options,
+            self.chosen,
+            self.partition,
+            self.groups,
+            unexpected=unexpected,
+            counted=self.counts is not None,
+            automatic=self.sharp is not None,
+        )
         return (*found, *(() if self.sharp is None else self.sharp.cautions(self.epsilon)), *last)
 
     @property
-    def command(self) -> str:
-        """The command to run, of ``instead`` if there is one; replace FILE and COLUMN, and E if no ε is chosen."""
+    def command(self) -> str | None:
+        """The command to run, of ``instead`` if there is one; None where every command would leave nothing.
+
+        Replace FILE and COLUMN, E if no ε is chosen, and W if no width is.
+        """
         if self.instead is not None:
             return self.instead.command
-        column = [] if self.partition is None else bucket_words(self.partition)
+        if self.instead_because is not None:
+            return None
+        column = bucket_words(self.partition, counted=self.counts is not None)
         column = column if self.sharp is None else self.sharp.words
         return command_of(self.setting, self.epsilon, column, self.groups, self.stats, by_unit=self.by_unit)
+
+    @property
+    def alternative(self) -> str:
+        """What a larger ε would change, as a heading of its command; empty where none is offered."""
+        if self.larger is None or self.larger.privacy is None or self.privacy is None:
+            return ""
+        often = self.setting.releases
+        together = "" if often == 1 else f" for the {often} releases together"
+        left = "there are likely to be answers"
+        if self.larger.chosen is not None:
+            left = f"a bucket of {plural(self.larger.chosen.survives_from, 'record', thousands)} is certain to be left"
+        return (
+            f"With ε = {number_text(self.larger.epsilon or 0)} instead of {number_text(self.epsilon or 0)}{together}, "
+            f"{left}, but an observer who was 50% sure may become {self.larger.privacy.certainty} sure instead of "
+            f"{self.privacy.certainty}"
+        )
 
     @cached_property
     def declared(self) -> Declared | None:
@@ -220,6 +255,9 @@ class Advice:
             "expected": None if self.expected is None else self.expected.document(),
             "warnings": list(self.warnings),
             "command": self.command,
+            "larger_epsilon": None
+            if self.larger is None
+            else {"epsilon": exact_text(self.larger.epsilon or Fraction(0)), "command": self.larger.command},
             **({} if self.sharp is None else self.sharp.document(self.epsilon)),
         }
 
@@ -259,7 +297,7 @@ class Advice:
             columns["certified share"] = [f"≤ {_percent_up(o.alpha or Fraction(0))}" for o in self.options]
         if self.counts is not None:
             shares = (self.expectations.get(option.epsilon) for option in self.options)
-            columns["expected share"] = ["–" if e is None else f"{100 * e.share:.3g}%" for e in shares]
+            columns["expected share"] = ["–" if e is None else percent(e.share, 3) for e in shares]
         columns["50% sure becomes"] = [f"≤ {option.certainty}" for option in self.options]
         if self.setting.limit is not None:
             columns["target"] = ["met" if option.meets else "–" for option in self.options]
@@ -268,32 +306,17 @@ class Advice:
     @property
     def heading(self) -> str:
         """The setting in one sentence."""
-        setting = self.setting
-        records = (
-            "any number of records"
-            if setting.records_about is None
-            else f"about {plural(setting.records_about, 'record', thousands)}"
+        sharp = self.sharp
+        return setting_words(
+            self.setting,
+            self.groups,
+            self.partition,
+            origin=self.delta_origin,
+            by_unit=self.by_unit,
+            counted=self.counts is not None,
+            sharp=None if sharp is None else sharp.heading,
+            pure=sharp is not None and sharp.pure,
         )
-        spec = "" if self.partition is None else f" ({self.partition.spec})"
-        many = (
-            "buckets not counted in advance"
-            if setting.buckets is None
-            else plural(setting.buckets, "bucket", thousands)
-        )
-        unit = (
-            "one record" if not self.by_unit else f"one unit, in at most {plural(setting.buckets_per_unit, 'bucket')}"
-        )
-        shared = "" if setting.releases == 1 else f", shared by {setting.releases} releases"
-        origin = {"given": "", "solved": " (the smallest for this target)", "proposed": " (proposed)"}[
-            self.delta_origin
-        ]
-        if self.sharp is not None and self.sharp.pure:
-            unit = unit.replace("in at most", "with at most").replace("bucket", "value")
-            delta = upper_text(setting.delta) + origin if setting.delta else "0"
-            return f"For {records}{self.groups}; {self.sharp.heading}; δ = {delta}{shared}; protects {unit}."
-        many = many if self.sharp is None else self.sharp.heading
-        among = f"{many}{spec}{self.groups}"
-        return f"For {records} in {among}; δ = {upper_text(setting.delta)}{origin}{shared}; protects {unit}."
 
     def __str__(self) -> str:
         return self.text()
@@ -311,24 +334,22 @@ class Advice:
         str
             The setting, the options as a table, the odds, the expected losses, the warnings and the command.
         """
-        headings, rows = self.table()
-        upper, lower = zip(*map(_two_lines, headings), strict=True)
-        listed = [upper, lower, *rows]
-        widths = [max(len(line[place]) for line in listed) for place in range(len(headings))]
         lines = [self.heading]
         if str(self.target):
             lines.append(f"Target: {self.target}.")
-        lines.append("")
-        for line in listed:
-            lines.append("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        lines += ["", *table_lines(*self.table())]
         if self.privacy is not None:
             lines += ["", f"At ε = {number_text(self.epsilon or 0)}: {self.odds}."]
         for note in self.notes:
             lines += ["", note]
         lines += ["", *(f"Warning: {spelled(caution, name)}" for caution in self.cautions)] if self.cautions else []
         lines += [] if self.declared is None else ["", str(self.declared)]
-        often = "" if self.setting.releases == 1 else f", for each of the {self.setting.releases} releases"
-        return "\n".join([*lines, "", f"Run{often}:", f"  {self.command}"])
+        each = "" if self.setting.releases == 1 else f"for each of the {self.setting.releases} releases"
+        if self.larger is not None:
+            lines += ["", f"{self.alternative}{each and f'; run {each}'}:", f"  {self.larger.command}"]
+        if self.command is not None:
+            lines += ["", f"Run{each and f', {each}'}:", f"  {self.command}"]
+        return "\n".join(lines)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -348,11 +369,9 @@ class Advice:
         if self.sharp is not None and self.sharp.pure:
             loss = "no ε chosen" if self.epsilon is None else f"ε = {number_text(self.epsilon)}"
             return f"<Advice: {self.sharp.heading}, {loss}>"
-        chosen = self.chosen
-        lost = (
-            "no ε chosen" if chosen is None else f"ε = {number_text(chosen.epsilon)}, {chosen.max_drop} lost per bucket"
-        )
-        return f"<Advice: {len(self.options)} options, {lost}>"
+        loss = "no ε chosen" if self.epsilon is None else f"ε = {number_text(self.epsilon)}"
+        lost = "" if self.chosen is None else f", {self.chosen.max_drop} lost per bucket"
+        return f"<Advice: {len(self.options)} options, {loss}{lost}>"
 
     def _repr_html_(self) -> str:
         headings, rows = self.table()
@@ -368,15 +387,9 @@ class Advice:
             *([from_report("html.notebook.plan_picture")(self.document())] if drawn else []),
             table(headings, rows, marked=marked),
             *map(sentence, after),
-            code(self.command),
+            *([] if self.command is None else [code(self.command)]),
+            *([sentence(f"{self.alternative}:"), code(self.larger.command or "")] if self.larger is not None else []),
         )
-
-
-def _two_lines(heading: str) -> tuple[str, str]:
-    """A heading broken in two where the longer line is shortest."""
-    words = heading.split(" ")
-    breaks = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(len(words))]
-    return min(breaks, key=lambda lines: max(map(len, lines)))
 
 
 def _percent_up(share: Fraction) -> str:

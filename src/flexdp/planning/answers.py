@@ -120,10 +120,10 @@ class AskedOutlook:
         listing = self.budget(epsilon).listing
         return listing is not None and self.records <= listing.noise.max_drop
 
-    def option(self, epsilon: Fraction) -> AskedOption:
-        """Return the bounds at one ε; refuse an ε that is too small for exact answers."""
+    def option(self, epsilon: Fraction, *, given: Fraction | None = None) -> AskedOption:
+        """Return the bounds at one ε, a part of ``given``; refuse an ε that is too small for exact answers."""
         budget = self.budget(epsilon)
-        budget.check(self.asked, bounded=self.column.bounded)
+        budget.check(self.asked, bounded=self.column.bounded, given=epsilon if given is None else given)
         result = self._imagined(budget)
         told = Asked(wanted=self.asked, budget=budget, column=self.column, results={(): result})
         found, parts = [], budget.parts(self.asked)
@@ -338,10 +338,24 @@ class AskedOutlook:
     @property
     def words(self) -> list[str]:
         """The options of the command."""
-        return [*(f"--ask {shlex.quote(word)}" for word in self.asked.words), *column_words(self.buckets)]
+        return [*self.ask_words, *column_words(self.buckets)]
+
+    @property
+    def ask_words(self) -> list[str]:
+        """The options that name the answers."""
+        return [f"--ask {shlex.quote(word)}" for word in self.asked.words]
+
+    @property
+    def names(self) -> list[str]:
+        """The answers in words, as columns of a table."""
+        return [_name(stat) for stat in self.stats]
 
     def document(self, chosen: Fraction | None) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
+        return self.written([(option, option.epsilon == chosen) for option in self.options(chosen)], chosen)
+
+    def written(self, options: Sequence[tuple[AskedOption, bool]], chosen: Fraction | None) -> dict[str, Any]:
+        """Return options, each with whether it is chosen, as JSON values, with the trials at ``chosen``."""
         return {
             "asked": {
                 "statistics": list(self.asked.words),
@@ -350,9 +364,9 @@ class AskedOutlook:
                         "epsilon": exact_text(option.epsilon),
                         "answers": [asdict(bound) for bound in option.bounds],
                         "certainty": option.certainty,
-                        "chosen": option.epsilon == chosen,
+                        "chosen": marked,
                     }
-                    for option in self.options(chosen)
+                    for option, marked in options
                 ],
                 "expected": None
                 if self.sample is None or chosen is None

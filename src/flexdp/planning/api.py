@@ -12,11 +12,20 @@ from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
+from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
 from flexdp.planning.advice import Advice
-from flexdp.planning.expected import UNORDERED, Counts, law_counts, not_numbers, refuse_both, sample_counts
+from flexdp.planning.expected import (
+    UNORDERED,
+    Counts,
+    law_counts,
+    not_numbers,
+    refuse_both,
+    sample_counts,
+    sample_values,
+)
 from flexdp.planning.groups import Groups
 from flexdp.planning.options import Setting, smallest_delta_for
 from flexdp.planning.target import Affordable, Target, partition_for, proposed_delta
@@ -59,8 +68,10 @@ def plan(
 ) -> Advice:
     """Choose the parameters of a release before any data is read: give what you know, get the rest.
 
-    Without buckets and without a target, the plan is that of automatic buckets; with ``ask``, that of asked answers.
-    Both need ``records_about``. A plan that would leave nothing ends in the command of another one, and says so.
+    Without buckets and without a target, the plan is that of automatic buckets; with ``ask``, that of asked answers,
+    and with ``ask`` and ``delta``, that of both. These need ``records_about``, or a public sample of about as many
+    records; without, the plan is that of buckets of a width that is still open. A plan that would leave nothing ends
+    in another command for the same ε, or in none, and says so; a larger ε is offered beside it.
 
     Parameters
     ----------
@@ -160,17 +171,26 @@ def _planned(
     given = {"width": width, "relative": relative, "edges": edges, "buckets": buckets, **asdict(target)}
     unbucketed = not any(value is not None for value in given.values())
     trials = integer("seed", seed, at_least=0)
+    if unbucketed and records is None and public_sample is not None and read_as not in UNORDERED:
+        records = integer(
+            "records_about", max(1, len(sample_values(public_sample, make_buckets(read_as, bounds=bounds))))
+        )
     if ask is not None:
         if not unbucketed:
             name = next(name for name, value in given.items() if value is not None)
             raise InputError(
-                _OPTIONS.get(name, name), ("does not fit ", P("ask")), remedy="Plan buckets by themselves."
-            )
+                _OPTIONS.get(name, name),
+                ("does not fit ", P("ask")),
+                remedy=(
+                    "Plan buckets and answers by themselves, each with half of ", P("epsilon"),
+                    ": a release of both divides it equally.",
+                ),
+            )  # fmt: skip
         from flexdp.planning.sharp import SharpColumn
 
         column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off)
         return column.asked(ask, loss, chance, by_unit=max_buckets_per_unit is not None)
-    if unbucketed and records is not None and units == 1 and read_as not in UNORDERED:
+    if unbucketed and records is not None and read_as not in UNORDERED:
         from flexdp.planning.sharp import SharpColumn
 
         column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off)
@@ -185,6 +205,8 @@ def _planned(
         buckets=None if buckets is None else integer("buckets", buckets, at_most=_MOST_RECORDS),
         affordable=affordable,
     )
+    if partition is None and buckets is None and (simulate is not None or public_sample is not None):
+        partition = Exact("number")  # what is expected is counted value by value
     many = partition.count if partition is not None else None
     own = integer("buckets", buckets) if many is None and buckets is not None else many
     many = grouped.times(own)
@@ -237,9 +259,7 @@ def _counts(
     if simulate is None and sample is None:
         return None
     refuse_both(simulate, sample)
-    if partition is None and buckets is None:
-        partition = Exact("number")
-    elif partition is None:  # only their number is known: count them off from zero
+    if partition is None:  # only their number is known: count them off from zero
         partition = Width("number", Fraction(1), (Fraction(0), Fraction(buckets or 1)))
     if simulate is None:
         return sample_counts(sample, records, partition)

@@ -1,82 +1,33 @@
-"""Automatic buckets before they are chosen: shares, reach and number at every ε, and trials on a law or a sample."""
+"""Automatic buckets before they are chosen: shares, reach and number at every ε, and answers beside them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
+from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from flexdp._core.exact import exact_text, number_text
+from flexdp._core.exact import exact_text, number_text, said, smallest_where, upper_text
 from flexdp._core.text import plural, thousands
-from flexdp._release.asking import BOTH_ENDS, ends_of, scale_of, share_of_ends
+from flexdp._release.asking import BOTH_ENDS, Wanted, share_of_ends
+from flexdp._release.automatic import AutoBudget
 from flexdp.buckets.exact import Exact
 from flexdp.calculus.privacy import of_each_release
-from flexdp.errors import Phrase
+from flexdp.errors import InputError, P, Phrase
 from flexdp.guarantees import Privacy
 from flexdp.planning.answers import AskedOutlook
+from flexdp.planning.automatic_trials import ExpectedBuckets, tried
 from flexdp.planning.bounds import AskedOption
 from flexdp.planning.groups import NO_GROUPS, Groups
-from flexdp.planning.options import FAR, LADDER, Option, curve_steps
-from flexdp.planning.trials import Sample, column_words, trial_bits
-from flexdp.sharp.automatic import Automatic, automatic_buckets
-from flexdp.sharp.program import run
-from flexdp.sharp.shares import Shares, shares
-from flexdp.sharp.steps import calendar_steps, decimal_steps
+from flexdp.planning.options import FAR, LADDER, Option, curve_steps, percent, plain_number
+from flexdp.planning.trials import Sample, column_words
+from flexdp.sharp.automatic import FEW, FEW_FOR_BARS
+from flexdp.sharp.shares import Shares
 
-__all__ = ["AutomaticOutlook", "ExpectedBuckets", "distribution_distance"]
+__all__ = ["AutomaticOutlook"]
 
-RUNS = 20
-_FEW, _FEW_FOR_BARS = 100, 400  # n̂·ε of any answer, and of buckets
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedBuckets:
-    """Automatic buckets in seeded trials.
-
-    Parameters
-    ----------
-    source
-        Origin of the values: a law or a public sample.
-    trials, seed
-        Number of trials, and their seed.
-    share, most_share
-        Share of the records left out, on average and in the worst trial.
-    buckets
-        Number of released buckets, on average.
-    distance, most_distance
-        Largest distance of the released distribution function from the exact one, on average and in the worst trial;
-        None where no trial had buckets.
-    """
-
-    source: str
-    trials: int
-    seed: int
-    share: float | None
-    most_share: float | None
-    buckets: float | None
-    distance: float | None
-    most_distance: float | None
-
-    def __str__(self) -> str:
-        if self.share is None or self.most_share is None or self.buckets is None:
-            return f"In {self.trials} trials on {self.source} there were too few records for buckets."
-        told = (
-            f"In {self.trials} trials on {self.source}: {_percent(self.share)} of the records left out on average "
-            f"({_percent(self.most_share)} at most), {round(self.buckets)} buckets released"
-        )
-        if self.distance is None or self.most_distance is None:
-            return f"{told}."
-        return (
-            f"{told}; the distribution function is off by {self.distance:.2g} at its worst place on average "
-            f"({self.most_distance:.2g} at most)."
-        )
+_BESIDE = Fraction(1, 2)  # share of ε of answers that are asked for beside buckets, as in a release
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +50,10 @@ class AutomaticOutlook:
         Seed of the trials.
     groups
         The groups, which share the edges.
+    most
+        Most buckets that one unit counts in.
+    asked
+        Statistics that are answered beside the buckets; by default minimum and maximum, where nothing bounds them.
 
     Examples
     --------
@@ -118,44 +73,91 @@ class AutomaticOutlook:
     sample: Sample | None = None
     seed: int = 0
     groups: Groups = NO_GROUPS
+    most: int = 1
+    asked: Wanted | None = None
     pure: ClassVar[bool] = False  # whether it needs no δ
 
     def _each(self, epsilon: Fraction) -> Privacy:
         return of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
 
-    def ends_share(self, epsilon: Fraction) -> Fraction:
-        """Return the share of ε for the minimum and the maximum; groups and bounds leave none to it."""
+    def answers_share(self, epsilon: Fraction) -> Fraction:
+        """Return the share of ε for answers beside the buckets; groups and bounds leave none to minimum and maximum."""
+        if self.asked is not None:
+            return _BESIDE
         if self.groups.by or self.buckets.bounds is not None:
             return Fraction(0)
-        return share_of_ends(self._each(epsilon).epsilon)
+        return share_of_ends(self._each(epsilon).epsilon, most=self.most)
 
-    def ends(self, epsilon: Fraction) -> AskedOption | None:
-        """Return the bounds of minimum and maximum at one ε; None where there are none."""
-        share = self.ends_share(epsilon)
-        if not share:
+    def outlook(self) -> AskedOutlook:
+        """Return the plan of the answers beside the buckets."""
+        return AskedOutlook(
+            asked=self.asked or BOTH_ENDS,
+            buckets=self.buckets,
+            records=self.records,
+            most=self.most,
+            releases=self.releases,
+            sample=None if self.asked is None else self.sample,
+            seed=self.seed,
+        )
+
+    def for_answers(self, epsilon: Fraction) -> Fraction:
+        """Return the part of ε for the answers: where there are no buckets, all but what counting records costs."""
+        budget = self.budget(epsilon)
+        if self.asked is None or budget is None or self.shares(epsilon) is not None:
+            return epsilon * self.answers_share(epsilon)
+        return budget.for_answers * self.releases
+
+    def answers(self, epsilon: Fraction) -> AskedOption | None:
+        """Return the bounds of the answers beside the buckets at one ε; None where there are none."""
+        part = self.for_answers(epsilon)
+        if not part:
             return None
-        asked = AskedOutlook(asked=BOTH_ENDS, buckets=self.buckets, records=self.records, releases=self.releases)
-        return asked.option(epsilon * share)
+        try:
+            return self.outlook().option(part)
+        except InputError:  # ε is too small for exact answers; of the chosen ε, that was refused before
+            return None
 
-    def _bucketing(self, epsilon: Fraction) -> Fraction:
-        """ε of the buckets of one release: what the ends leave."""
-        return self._each(epsilon).epsilon * (1 - self.ends_share(epsilon))
+    def budget(self, epsilon: Fraction) -> AutoBudget | None:
+        """Return the budget of one release at one ε; None where ε is too small for any number of records."""
+        if epsilon not in self._known:
+            each, share = self._each(epsilon), self.answers_share(epsilon)
+            try:
+                self._known[epsilon] = AutoBudget.checked(
+                    each.epsilon * (1 - share), each.delta, most=self.most, answers=each.epsilon * share
+                )
+            except InputError:  # a release would refuse it, too
+                self._known[epsilon] = None
+        return self._known[epsilon]
+
+    @cached_property
+    def _known(self) -> dict[Fraction, AutoBudget | None]:
+        return {}
 
     def shares(self, epsilon: Fraction) -> Shares | None:
         """Return the division of the buckets' budget at one ε; None where there are too few records for them."""
-        own = self._bucketing(epsilon)
-        if self.records * own < _FEW_FOR_BARS:
+        budget = self.budget(epsilon)
+        if budget is None or self.records * budget.each < FEW_FOR_BARS:
             return None
-        return shares(self.records, own, self._each(epsilon).delta)
+        return budget.divided(self.records)
 
-    def lost(self, divided: Shares) -> float:
-        """Return the share of the records that is left out where all B buckets of G groups are full: GB·(q − 1)/2n."""
-        full = divided.most_buckets * (self.groups.about or 1)
-        return min(1.0, full * (divided.reach - 1) / 2 / self.records)
+    def lost(self, divided: Shares) -> float | None:
+        """Return the share of the records that is left out where all B buckets of G groups are full: GB·(q − 1)/2n.
 
-    def answers_none(self, epsilon: Fraction, margin: int = 1) -> bool:
-        """Tell whether there are too few records even for answers in the place of buckets."""
-        return self.records * self._each(epsilon).epsilon < margin * _FEW
+        None where the number of groups is not known.
+        """
+        if self.groups.about is None:
+            return None
+        return min(1.0, divided.most_buckets * self.groups.about * (divided.reach - 1) / 2 / self.records)
+
+    def answers_none(self, epsilon: Fraction, *, asked: int, five: int) -> bool:
+        """Tell whether there are too few records even for answers without buckets, with a margin for each kind."""
+        budget = self.budget(epsilon)
+        if budget is None:
+            return True
+        if self.asked is not None:
+            found = self.answers(epsilon)
+            return found is None or all(bound.needs * asked > self.records for bound in found.bounds)
+        return self.records * budget.five < five * FEW
 
     def options(self, chosen: Fraction | None) -> tuple[Option, ...]:
         """Return the usual ε with buckets, and the chosen one, each with the most that a bucket loses."""
@@ -169,7 +171,7 @@ class AutomaticOutlook:
                         epsilon=epsilon,
                         max_drop=drop,
                         survives_from=divided.reach,
-                        total=drop * divided.most_buckets * (self.groups.about or 1),
+                        total=None if self.groups.about is None else drop * divided.most_buckets * self.groups.about,
                         alpha=None,
                         certainty=Privacy(epsilon=epsilon, delta=self.delta).certainty,
                         meets=None,
@@ -188,31 +190,34 @@ class AutomaticOutlook:
 
     def table(self, chosen: Fraction | None) -> tuple[list[str], list[list[str]]]:
         """Return the options as a table of text."""
+        names = ["number of buckets", "most lost per bucket", "left out on average"]
+        names = [*(["ε for edges", "tree levels"] if self.asked is None else []), *names]
+        answers = [] if self.asked is None else self.outlook().names
         rows: list[list[str]] = []
         for epsilon in sorted({*LADDER} if chosen is None else {*LADDER, chosen}):
             divided, certainty = self.shares(epsilon), Privacy(epsilon=epsilon, delta=self.delta).certainty
-            cells = ["–", "–", "–", "–", "–"]
+            cells = ["–"] * len(names)
             if divided is not None:
+                lost = self.lost(divided)
                 cells = [
-                    f"{float(100 * divided.share * (1 - self.ends_share(epsilon))):.2g}%",
+                    percent(float(divided.share * (1 - self.answers_share(epsilon)))),
                     str(divided.levels),
                     f"≤ {divided.most_buckets}",
                     thousands(divided.reach - 1),
-                    f"≈ {_percent(self.lost(divided))}",
-                ]
+                    "–" if lost is None else f"≈ {percent(lost)}",
+                ][-len(names) :]
+            if self.asked is not None:
+                found = self.answers(epsilon)
+                cells += ["–"] * len(answers) if found is None else map(str, found.bounds)
             rows.append(["→" if epsilon == chosen else "", number_text(epsilon), *cells, f"≤ {certainty}"])
-        names = [
-            "", "ε", "ε for edges", "tree levels", "number of buckets", "most lost per bucket", "left out on average",
-            "50% sure becomes",
-        ]  # fmt: skip
-        return names, rows
+        return ["", "ε", *names, *answers, "50% sure becomes"], rows
 
     def expected(self, epsilon: Fraction) -> ExpectedBuckets | None:
         """Return the result of seeded trials at one ε; None without a law or a public sample."""
-        if self.sample is None:
+        budget = self.budget(epsilon)
+        if self.sample is None or budget is None:
             return None
-        each = self._each(epsilon)
-        return _tried(self.sample, self.buckets, self._bucketing(epsilon), each.delta, self.seed)
+        return tried(self.sample, self.buckets, budget, self.seed)
 
     def notes(self, chosen: Fraction | None) -> list[str]:
         """Return what the columns mean, and the result of the trials at the chosen ε."""
@@ -220,11 +225,16 @@ class AutomaticOutlook:
             "Edges are chosen privately with a part of ε. A bucket loses at most what is stated and half of it on "
             "average; the share left out is that of as many full buckets."
         ]
-        ends = None if chosen is None or self.shares(chosen) is None else self.ends(chosen)
-        if chosen is not None and ends is not None:
+        if self.asked is not None:
+            told.append(
+                "Buckets get half of ε and answers the other half; where there are too few records for buckets, "
+                "answers get nearly all of it."
+            )
+            told += self.outlook().notes(None if chosen is None else self.for_answers(chosen))
+        elif chosen is not None and self.shares(chosen) is not None and (ends := self.answers(chosen)) is not None:
             most = max(each.bound or 0 for each in ends.bounds)
             told.append(
-                f"Minimum and maximum get {_percent(float(self.ends_share(chosen)))} of ε: at most "
+                f"Minimum and maximum get {percent(float(self.answers_share(chosen)))} of ε: at most "
                 f"{plural(most, 'record', thousands)} beyond each, with 95% probability."
             )
         found = None if chosen is None else self.expected(chosen)
@@ -233,38 +243,59 @@ class AutomaticOutlook:
     @property
     def heading(self) -> str:
         """The buckets, in words."""
-        return "automatic buckets"
+        return f"automatic buckets{'' if self.asked is None else f'; {self.outlook().heading}'}"
 
     def cautions(self, chosen: Fraction | None) -> list[Phrase]:
         """Return warnings about the chosen ε."""
+        found: list[Phrase] = []
+        if self.groups.by and self.groups.about is None:
+            found.append(
+                (
+                    "the share left out depends on the number of groups, because every bucket of every group loses "
+                    "records. Give ", P("groups"), " or ", P("groups_about"), ".",
+                )
+            )  # fmt: skip
         if chosen is None:
-            return []
-        divided = self.shares(chosen)
-        if divided is not None:
-            group = self.groups.of_each(self.records)
-            if not self.groups.by or group >= divided.most_buckets * divided.reach:
-                return []
+            return found
+        budget, divided = self.budget(chosen), self.shares(chosen)
+        if budget is None:
+            least = upper_text(self._least, 2)
             return [
+                *found,
+                (P("epsilon", plain_number(chosen)), f" is too small for automatic buckets: the least is {least}."),
+            ]
+        if divided is None:
+            return [*found, self._too_few(budget)]
+        group = self.groups.of_each(self.records)
+        if self.groups.by and group < divided.most_buckets * divided.reach:
+            found.append(
                 f"groups share their buckets. {plural(group, 'record', thousands)} of a group in up to "
                 f"{divided.most_buckets} buckets are few: a bucket of a group needs {divided.reach} to be certain to "
                 "survive. Ask for answers instead, or choose a larger ε."
-            ]
+            )
+        return found
+
+    def _too_few(self, budget: AutoBudget) -> str:
         about = plural(self.records, "record", thousands)
-        each = self._each(chosen).epsilon
-        needed = thousands(math.ceil(_FEW_FOR_BARS / self._bucketing(chosen)))
+        needed = thousands(math.ceil(FEW_FOR_BARS / budget.each))
         if self.groups.by:
-            return [f"{about} are too few for buckets at this ε: about {needed} are needed."]
-        if self.records * each < _FEW:
-            least = thousands(math.ceil(_FEW / each))
-            return [
-                f"{about} are too few for any answer at this ε: about {least} are needed, and {needed} for buckets."
-            ]
-        return [f"{about} are too few for buckets at this ε: about {needed} are needed. Five answers take their place."]
+            return f"{about} are too few for buckets at this ε: about {needed} are needed."
+        if self.asked is not None:
+            return f"{about} are too few for buckets at this ε: about {needed} are needed. Only answers are given."
+        if self.records * budget.five < FEW:
+            least = thousands(math.ceil(FEW / budget.five))
+            return f"{about} are too few for any answer at this ε: about {least} are needed, and {needed} for buckets."
+        return f"{about} are too few for buckets at this ε: about {needed} are needed. Five answers take their place."
+
+    @property
+    def _least(self) -> Fraction:
+        """The least ε that automatic buckets can have, whatever the number of records."""
+        return said(smallest_where(lambda size: self.budget(said(size)) is not None, 1e-9, 1e4))
 
     @property
     def words(self) -> list[str]:
         """The options of the command."""
-        return column_words(self.buckets, told=True)
+        return [*([] if self.asked is None else self.outlook().ask_words), *column_words(self.buckets, told=True)]
 
     def document(self, chosen: Fraction | None) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
@@ -275,8 +306,10 @@ class AutomaticOutlook:
                 options.append(
                     {
                         "epsilon": exact_text(epsilon),
-                        "share": exact_text(divided.share * (1 - self.ends_share(epsilon))),
-                        "share_of_ends": exact_text(self.ends_share(epsilon)),
+                        "share": exact_text(divided.share * (1 - self.answers_share(epsilon))),
+                        "share_of_ends" if self.asked is None else "share_of_answers": exact_text(
+                            self.answers_share(epsilon)
+                        ),
                         "levels": divided.levels,
                         "q": divided.reach,
                         "most_buckets": divided.most_buckets,
@@ -284,106 +317,15 @@ class AutomaticOutlook:
                     }
                 )
         found = None if chosen is None else self.expected(chosen)
-        return {"automatic": {"options": options, "expected": None if found is None else asdict(found)}}
+        own = {"automatic": {"options": options, "expected": None if found is None else asdict(found)}}
+        return own if self.asked is None else {**own, **self._answers_document(chosen)}
 
-
-@lru_cache(maxsize=16)
-def _tried(sample: Sample, buckets: Exact, epsilon: Fraction, delta: Fraction, seed: int) -> ExpectedBuckets:
-    column, kind, ends = sample.column, buckets.kind, ends_of(buckets)
-    scale = scale_of(kind)
-    day = {"date": 1, "datetime": 86_400_000_000}.get(kind)
-    steps = decimal_steps(scale) if day is None else calendar_steps(day)
-    lost, many, distances = [], [], []
-    for trial in range(RUNS):
-        bits = trial_bits(seed, "automatic", exact_text(epsilon), trial)
-        found = run(automatic_buckets(epsilon, delta, scale, steps=steps, ends=ends), column, bits).value
-        if found.bars:
-            lost.append(1 - sum(found.bars) / len(sample.values))
-            many.append(sum(bar > 0 for bar in found.bars))
-            distances.append(distribution_distance(sample.values, found))
-    known = [each for each in distances if each is not None]
-    return ExpectedBuckets(
-        source=sample.source,
-        trials=RUNS,
-        seed=seed,
-        share=float(np.mean(lost)) if lost else None,
-        most_share=max(lost, default=None),
-        buckets=float(np.mean(many)) if many else None,
-        distance=float(np.mean(known)) if known else None,
-        most_distance=max(known, default=None),
-    )
-
-
-def distribution_distance(values: NDArray[Any], found: Automatic) -> float | None:
-    """Return the largest distance of the released distribution function from that of the values.
-
-    Counts get the mean loss back. A bucket is linear inside, of integers over the integers, and a single value is a
-    jump; an open end falls off exponentially and continues the density of its neighbour.
-
-    Parameters
-    ----------
-    values
-        All values, ascending.
-    found
-        Released automatic buckets.
-
-    Returns
-    -------
-    float or None
-        None without edges, or where nothing was released.
-    """
-    if found.shares is None or not found.edges or not sum(found.bars):
-        return None
-    added = (found.shares.reach - 1) / 2
-    counts = np.array([bar + added if bar else 0.0 for bar in found.bars])
-    running = np.concatenate(([0.0], np.cumsum(counts))) / counts.sum()
-    scale = found.scale
-    edges = np.array([float(scale.value(edge)) for edge in found.edges])
-    distinct, firsts = np.unique(values.astype(np.float64), return_index=True)
-    below = firsts / len(values)
-    upto = np.append(below[1:], 1.0)
-    grain = 1.0 if scale.integral else 0.0  # an integer holds the mass up to the next
-    place = np.searchsorted(edges, distinct, side="right")
-    before = _estimated(distinct, place, edges, running)
-    after = _estimated(distinct + grain, place, edges, running)
-    jumps = _jumps(found.edges, place)
-    after[jumps] = running[place[jumps] + 1]
-    return float(max(np.abs(before - below).max(), np.abs(after - upto).max()))
-
-
-def _jumps(edges: Sequence[int], place: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Values that are a bucket of their own."""
-    single = np.array([False, *(high - low == 1 for low, high in pairwise(edges)), False])
-    return single[place]
-
-
-def _estimated(
-    x: NDArray[np.float64], place: NDArray[np.int64], edges: NDArray[np.float64], running: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    last = len(edges)
-    inner = np.clip(place, 1, max(1, last - 1))
-    low, high = edges[inner - 1], edges[np.minimum(inner, last - 1)]
-    width = np.where(high > low, high - low, 1.0)
-    found = running[inner] + (running[inner + 1] - running[inner]) * np.clip((x - low) / width, 0, 1)
-    for end, side in ((0, -1), (last, 1)):
-        mass = running[end + 1] - running[end]
-        edge = edges[0 if side < 0 else -1]
-        span, beside = _neighbour(edges, running, side)
-        scale = min(max(mass / beside if beside else math.inf, span / 20), 20 * span) if span else 1.0
-        away = np.exp(-np.maximum(side * (x - edge), 0) / scale)
-        tail = running[end] + mass * away if side < 0 else running[end] + mass * (1 - away)
-        found = np.where(place == end, tail, found)
-    return found
-
-
-def _neighbour(edges: NDArray[np.float64], running: NDArray[np.float64], side: int) -> tuple[float, float]:
-    """The width and the density of the bucket beside an open end."""
-    if len(edges) < 2:
-        return 0.0, 0.0
-    span = float(edges[1] - edges[0] if side < 0 else edges[-1] - edges[-2])
-    mass = float(running[2] - running[1] if side < 0 else running[-2] - running[-3])
-    return span, mass / span if span else 0.0
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g}%"
+    def _answers_document(self, chosen: Fraction | None) -> dict[str, Any]:
+        """The answers beside the buckets, at each ε of the whole plan."""
+        outlook, options = self.outlook(), []
+        for epsilon in sorted({*LADDER} if chosen is None else {*LADDER, chosen}):
+            found = self.answers(epsilon)
+            if found is not None:
+                whole = Privacy(epsilon=epsilon, delta=self.delta).certainty
+                options.append((replace(found, epsilon=epsilon, certainty=whole), epsilon == chosen))
+        return outlook.written(options, None if chosen is None else self.for_answers(chosen))

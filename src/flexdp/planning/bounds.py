@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flexdp._core.text import thousands
+from flexdp.planning.options import percent
 
 __all__ = ["AnswerBound", "AskedOption", "ExpectedAnswer"]
 
@@ -42,7 +43,7 @@ class AnswerBound:
         if not self.enough:
             return f"needs {thousands(self.needs)}"
         if self.share is not None:
-            return f"± {100 * self.share:.2g}% of range"
+            return f"± {percent(self.share)} of range"
         if self.bound is None:
             return "–"
         if self.kind == "count":

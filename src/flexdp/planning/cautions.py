@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import plural, thousands
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.errors import InputError, P, Phrase
+from flexdp.planning.command import open_width
+from flexdp.planning.expected import UNORDERED
 from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import FAR, Option, Setting, plain_number
 from flexdp.planning.target import proposed_delta
 
-__all__ = ["MOST_EXPECTED", "cautions"]
+__all__ = ["MOST_EXPECTED", "assumed_buckets", "cautions"]
 
 _MANY = 1000  # relative buckets
+_FACTOR = 100  # between the values of a column that is not bounded
+_FEW, _SEVERAL = 4, 10  # buckets of such a column: assumed, and those for which a warning is given
 MOST_EXPECTED = 50_000  # records that a bucket may lose: beyond it, no expected losses are computed
 
 
@@ -29,13 +35,30 @@ def cautions(
     groups: Groups = NO_GROUPS,
     *,
     unexpected: bool,
+    counted: bool = False,
+    automatic: bool = False,
 ) -> list[Phrase]:
     """Return the warnings about a plan, in parts.
 
-    ``unexpected`` is true if expected losses were asked for and not computed.
+    ``unexpected`` is true if expected losses were asked for and not computed, ``counted`` if a law or a public sample
+    was counted, and ``automatic`` if buckets are chosen by the release.
     """
     public = partition is not None and partition.count is not None
     found: list[Phrase] = _about_zero(partition)
+    if not automatic and open_width(partition, counted=counted):
+        found.append(
+            (
+                "the width of buckets is open: replace W. Without a width, flexdp chooses buckets with a part of ε, "
+                "and each loses more: give ", P("records_about"), " and no target to plan these.",
+            )
+        )  # fmt: skip
+    if not automatic and groups.by and groups.about is None:
+        found.append(
+            (
+                "the number of groups is not known, and every bucket of every group loses records. Give ", P("groups"),
+                " or ", P("groups_about"), ".",
+            )
+        )  # fmt: skip
     records = setting.records_about
     if records is not None and setting.delta * records >= 1:
         found.append(
@@ -62,9 +85,42 @@ def cautions(
         found.append(("no ε is chosen. Give ", P("epsilon"), ", or a target such as ", P("lose_per_bucket"), "."))
         return found
     found += _about_chosen(setting, chosen, unexpected=unexpected, public=public)
+    if not automatic and not counted:
+        found += _about_unknown(setting, chosen, partition, groups)
     if not groups.public and setting.buckets is not None and public:
         found.append(("a release certifies a share only if its groups are public, too. Declare ", P("groups"), "."))
     return found
+
+
+def _about_unknown(setting: Setting, chosen: Option, partition: Buckets | None, groups: Groups) -> list[Phrase]:
+    """Warn of few records where nobody knows the number of buckets: what is certain of any number of them."""
+    if setting.records_about is None or (partition is not None and partition.count is not None):
+        return []
+    records, needed = groups.of_each(setting.records_about), chosen.survives_from
+    if setting.buckets is not None or records >= needed * max(assumed_buckets(partition), _SEVERAL):
+        return []
+    full, whole = records // needed, " of a group" if groups.by else ""
+    among = plural(records, "record", thousands)
+    most = "none is certain, and all may vanish"
+    if full:
+        most = f"at most {plural(full, 'bucket')} {'is' if full == 1 else 'are'} certain, and others may vanish"
+    return [f"a bucket needs {plural(needed, 'record')} to be certain to survive: with {among}{whole}, {most}."]
+
+
+def assumed_buckets(partition: Buckets | None) -> int:
+    """Return the number of buckets that is assumed where nobody knows it.
+
+    Relative buckets are those of values that differ by a factor of 100; otherwise there may be few, and a width that is
+    open may be as large as all values.
+
+    >>> assumed_buckets(RelativeWidth("number", Fraction("0.05")))
+    47
+    """
+    if isinstance(partition, RelativeWidth):
+        return math.ceil(math.log(_FACTOR) / math.log(partition.ratio))
+    if partition is None or partition.kind == "boolean":
+        return 1
+    return 1 if isinstance(partition, Exact) and partition.kind not in UNORDERED else _FEW
 
 
 def _about_zero(partition: Buckets | None) -> list[Phrase]:
@@ -72,16 +128,24 @@ def _about_zero(partition: Buckets | None) -> list[Phrase]:
     if not isinstance(partition, RelativeWidth) or partition.count is None or partition.count <= _MANY:
         return []
     low, high = partition.bounds or (Fraction(0), Fraction(0))
-    if not low <= 0 <= high or not high:
+    if not low <= 0 <= high:
         return []
-    least = Fraction(1) if high > 1 else high / 1000
-    fewer = RelativeWidth(partition.kind, partition.rho, (least, high)).count
-    shown = (plain_number(least), plain_number(high))
+    warned = (
+        f" makes {thousands(partition.count)} buckets between bounds that reach 0, because they become ever narrower "
+        "towards it. "
+    )
+    if low < 0 < high:
+        return [(P("relative"), warned, "Give ", P("width"), ", or neither, and flexdp chooses them.")]
+    far = max(-low, high)
+    least = Fraction(1) if far > 1 else far / 1000
+    ends = (least, high) if high else (low, -least)
+    fewer = RelativeWidth(partition.kind, partition.rho, ends).count
+    shown = (plain_number(ends[0]), plain_number(ends[1]))
     return [
         (
-            P("relative"), f" makes {thousands(partition.count)} buckets between bounds that reach 0, because they "
-            "become ever narrower towards it. Begin at the smallest value that matters: ", P("bounds", shown),
-            f" would leave {plural(fewer or 1, 'bucket', thousands)}. Or give neither, and flexdp chooses them.",
+            P("relative"), warned, "Begin at the smallest value that matters: ", P("bounds", shown),
+            f" would leave {plural(fewer or 1, 'bucket', thousands)}, and values nearer to 0 would count as "
+            f"{number_text(ends[0] if high else ends[1])}. Or give neither, and flexdp chooses them.",
         )
     ]  # fmt: skip
 

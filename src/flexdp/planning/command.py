@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from flexdp._core.exact import exact_text
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
+from flexdp.buckets.width import Width
+from flexdp.planning.expected import UNORDERED
 from flexdp.planning.groups import Groups
 from flexdp.planning.options import Setting
+from flexdp.planning.trials import column_words
 
-__all__ = ["bucket_words", "command_of"]
+__all__ = ["bucket_words", "command_of", "open_width"]
 
 
 def command_of(
@@ -37,18 +41,34 @@ def command_of(
     return " ".join(words)
 
 
-def bucket_words(partition: Buckets) -> list[str]:
-    """Return the options of a command that describe buckets."""
+def open_width(partition: Buckets | None, *, counted: bool) -> bool:
+    """Tell whether a plan is that of buckets whose width is still open.
+
+    Without one, a release would choose its buckets with a part of ε. Where a law or a public sample was ``counted``,
+    every value is its own bucket.
+    """
+    if partition is None:
+        return True
+    return isinstance(partition, Exact) and partition.kind not in UNORDERED and not counted
+
+
+def bucket_words(partition: Buckets | None, *, counted: bool) -> list[str]:
+    """Return the options of a command that describe buckets; W stands for a width that is still open."""
+    if partition is None:
+        return ["--width W"]
     said, kind = bucket_parameters(partition), partition.kind
     given: dict[str, str] = {name: _point(said[name], kind) for name in ("width", "relative") if name in said}
+    if isinstance(partition, Width):
+        given["width"] = partition.width_text
+    if isinstance(partition, Exact) and kind not in UNORDERED:
+        own = ["--exact"] if counted else ["--width W"]
+        return own + column_words(partition)
     if "edges" in said:
         given["edges"] = ",".join(_point(edge, kind) for edge in said["edges"])
-    sized = bool(given)
     if "bounds" in said:
         given["bounds"] = ":".join(_point(bound, kind) for bound in said["bounds"])
     words = [f"--{name} {shlex.quote(text)}" for name, text in given.items()]
-    # Without buckets, a text file must be told that its cells are numbers.
-    return words + ([f"--kind {kind}"] if kind not in ("number", "boolean") or (kind == "number" and not sized) else [])
+    return words + ([f"--kind {kind}"] if kind not in ("number", "boolean") else [])
 
 
 def _point(text: str, kind: str) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "curve_steps",
     "digits_step",
     "digits_up",
+    "percent",
     "plain_number",
     "smallest_delta_for",
 ]
@@ -252,3 +253,13 @@ def plain_number(value: Fraction) -> int | float:
     (1, 1e-06)
     """
     return int(value) if value.denominator == 1 else float(value)
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """Return a share as a percentage of a few digits, never in powers of ten where it is 0.01% or more.
+
+    >>> percent(1.0), percent(0.9962), percent(0.0126), percent(0.25)
+    ('100%', '100%', '1.3%', '25%')
+    """
+    text = f"{100 * share:.{digits}g}"
+    return f"{float(text):g}%"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from flexdp._release.asking import wanted
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
@@ -58,14 +59,18 @@ class SharpColumn:
     stats: tuple[str, ...] = ()
 
     def asked(self, ask: object, epsilon: Fraction | None, delta: Fraction | None, *, by_unit: bool) -> Advice:
-        """Return the plan of asked answers."""
+        """Return the plan of asked answers; with δ and without groups, that of automatic buckets beside them."""
         lists = not self.groups.public
-        if delta and not lists:
-            raise InputError("delta", ("does not fit ", P("ask"), ": the answers need none"), remedy="Leave it out.")
+        if delta and self.groups.by and not lists:
+            raise InputError(
+                "delta",
+                ("does not fit ", P("ask"), ": answers of groups that are declared need none"),
+                remedy="Leave it out.",
+            )
         if lists and delta is not None and not delta:
             remedy = ("Declare them with ", P("groups"), ", or leave it out.")
             raise InputError("delta", "must be positive to list groups that are not known", given="0", remedy=remedy)
-        if self.stats:
+        if self.stats and (self.groups.by or not delta):
             raise InputError("stats", ("does not fit ", P("ask")), remedy=("Name them in ", P("ask"), "."))
         if self.groups.by and self.groups.about is None:
             raise InputError(
@@ -75,6 +80,8 @@ class SharpColumn:
             raise InputError("ask", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
         if self.kind in UNORDERED:
             raise InputError("ask", ("needs a column of numbers or dates, not ", P("kind", self.kind)))
+        if delta and not lists:
+            return self.automatic(epsilon, delta, Target.checked(None, None, None), ask=ask, by_unit=by_unit)
         chance = (delta or proposed_delta(self.records)) if lists else Fraction(0)
         group = self.groups.of_each(self.records)
         outlook = AskedOutlook.checked(
@@ -100,8 +107,10 @@ class SharpColumn:
             by_unit=by_unit,
         )
 
-    def automatic(self, epsilon: Fraction | None, delta: Fraction | None, target: Target, *, by_unit: bool) -> Advice:
-        """Return the plan of automatic buckets."""
+    def automatic(
+        self, epsilon: Fraction | None, delta: Fraction | None, target: Target, *, ask: object = None, by_unit: bool
+    ) -> Advice:
+        """Return the plan of automatic buckets, and of answers beside them."""
         assert self.records is not None
         chance = delta or proposed_delta(self.records)
         outlook = AutomaticOutlook(
@@ -112,7 +121,11 @@ class SharpColumn:
             sample=self.trial_sample(self.records),
             seed=self.seed,
             groups=self.groups,
+            most=self.units,
+            asked=None if ask is None else wanted(ask, (self.kind,)),
         )
+        if ask is not None and epsilon is not None:
+            outlook.outlook().option(epsilon * outlook.answers_share(epsilon), given=epsilon)  # as above
         origin = "given" if delta else "proposed"
         return self.advice(outlook, epsilon, chance, origin, outlook.options(epsilon), target, by_unit=by_unit)
 

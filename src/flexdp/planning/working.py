@@ -7,21 +7,29 @@ given; without a law, records are taken to be spread evenly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from flexdp.errors import InputError, P, Phrase
+from flexdp._release.asked_sentences import statistic_of
+from flexdp._release.asking import wanted
+from flexdp.errors import InputError, Phrase
 from flexdp.planning.advice import Advice
 from flexdp.planning.answers import AskedOutlook
+from flexdp.planning.automatic import AutomaticOutlook
+from flexdp.planning.bounds import AnswerBound
+from flexdp.planning.cautions import assumed_buckets
 from flexdp.planning.expected import UNORDERED
-from flexdp.planning.options import LADDER, plain_number
+from flexdp.planning.options import LADDER
 
 __all__ = ["leaves_nothing", "with_working"]
 
-_MARGIN = 5  # times the records that are needed: the number that decides is noisy
+# Times the records that are needed. The number that decides is noisy: with so many, it is too small in less than one of
+# a hundred releases of asked answers, and in one of four hundred where five answers take the place of buckets.
+_MARGIN, _MARGIN_OF_FIVE = 2, 3
 _NEARLY_ALL = 0.9  # of the records
-_HOPELESS = "no usual ε leaves anything of so few records: do not run the command."
 _SIZES = ("width", "relative", "edges", "buckets", "lose_per_bucket", "lose_in_all", "lose_share")
+_GROUPS = ("by", "groups", "groups_about")
+_HOPELESS = "there may be nothing left at this ε, whatever is published: there is no command to run."
 
 
 def leaves_nothing(advice: Advice) -> bool:
@@ -51,19 +59,27 @@ def leaves_nothing(advice: Advice) -> bool:
     group = advice.groups.of_each(records)
     if isinstance(advice.sharp, AskedOutlook):
         bounds = advice.sharp.option(epsilon).bounds
-        return advice.sharp.lists_none(epsilon) or all(bound.needs * _MARGIN > group for bound in bounds)
+        return advice.sharp.lists_none(epsilon) or all(_useless(bound, group) for bound in bounds)
     if advice.sharp is not None:
         divided = advice.sharp.shares(epsilon)
         if divided is None:
-            return bool(advice.groups.by) or advice.sharp.answers_none(epsilon, _MARGIN)
+            return bool(advice.groups.by) or advice.sharp.answers_none(epsilon, asked=_MARGIN, five=_MARGIN_OF_FIVE)
         return group <= divided.most_buckets * (divided.reach - 1) / 2
     if advice.chosen is None:
         return False
     if advice.expected is not None:
         return advice.expected.share > _NEARLY_ALL
+    drop = advice.chosen.max_drop
     if advice.setting.buckets is None:
-        return group <= advice.chosen.max_drop
-    return records <= advice.setting.buckets * advice.chosen.max_drop / 2
+        return group <= max(drop, assumed_buckets(advice.partition) * drop / 2)
+    return records <= advice.setting.buckets * drop / 2
+
+
+def _useless(bound: AnswerBound, records: int) -> bool:
+    """Tell whether there are too few records for an answer, or a count may be off by all of them."""
+    if bound.stat == "count" and bound.bound is not None:
+        return bound.bound >= records
+    return bound.needs * _MARGIN > records
 
 
 def with_working(advice: Advice, plan: Callable[..., Advice], given: Mapping[str, Any]) -> Advice:
@@ -85,37 +101,79 @@ def with_working(advice: Advice, plan: Callable[..., Advice], given: Mapping[str
     """
     if not leaves_nothing(advice):
         return advice
-    for reason, changed in _candidates(advice, given):
+    found = _first(_at_the_same_epsilon(advice, given), plan)
+    if found is not None and not found.lesser:
+        return replace(advice, instead=found.plan, instead_because=found.because)
+    larger = _first(_at_a_larger_epsilon(advice, given), plan)
+    return replace(
+        advice,
+        instead=None if found is None else found.plan,
+        instead_because=_HOPELESS if found is None else found.because,
+        larger=None if larger is None else larger.plan,
+    )
+
+
+@dataclass(frozen=True)
+class _Other:
+    """A plan that leaves something, what is said of it, and whether it publishes less than was asked for."""
+
+    plan: Advice
+    because: Phrase
+    lesser: bool
+
+
+_Candidates = Iterator[tuple[Phrase, bool, dict[str, Any]]]
+
+
+def _first(candidates: _Candidates, plan: Callable[..., Advice]) -> _Other | None:
+    for because, lesser, changed in candidates:
         try:
             other = plan(**changed)
         except InputError:  # it does not apply to this column, or to this ε
             continue
         if not leaves_nothing(other):
-            return replace(advice, instead=other, instead_because=reason)
-    return replace(advice, instead_because=_HOPELESS)
+            return _Other(other, because, lesser)
+    return None
 
 
-def _candidates(advice: Advice, given: Mapping[str, Any]) -> Iterator[tuple[Phrase, dict[str, Any]]]:
+def _at_the_same_epsilon(advice: Advice, given: Mapping[str, Any]) -> _Candidates:
     """Yield parameters that may leave something, the nearest to the plan first, each with what is said of it."""
     ordered = given["kind"] not in UNORDERED
-    bare: dict[str, Any] = {**given, **dict.fromkeys(_SIZES), "epsilon": advice.epsilon}
-    alone = {**bare, "delta": None, "stats": None}
-    if advice.sharp is None and ordered:
-        if given["edges"] is not None:
-            bare["bounds"] = alone["bounds"] = (given["edges"][0], given["edges"][-1])
-        yield "almost nothing would be left of these buckets: the command lets flexdp choose others.", bare
+    own = {**given, "epsilon": advice.epsilon}
+    bare = _without_sizes(own)
+    chooses = advice.sharp is None and ordered
+    if chooses:
+        yield "almost nothing would be left of these buckets: the command lets flexdp choose others.", False, bare
+    if given["ask"] is not None:
+        if isinstance(advice.sharp, AutomaticOutlook):
+            says = "there may be too few records for buckets and answers: the command asks for answers alone."
+            yield says, True, {**own, "delta": None, "stats": None}
+        words = wanted(given["ask"], (given["kind"],)).words
+        if len(words) > 1:
+            first = statistic_of(words[0]).name
+            says = f"there may be too few records for so many answers: the command asks for the {first} alone."
+            delta = given["delta"] if advice.groups.by else None
+            yield says, True, {**own, "ask": words[0], "delta": delta, "stats": None}
+    if advice.groups.by:
+        whole = {**own, **dict.fromkeys(_GROUPS), "delta": None if given["ask"] is not None else given["delta"]}
+        yield "almost nothing would be left of these groups: the command leaves them out.", True, whole
+        if chooses:
+            says = "almost nothing would be left of these groups and buckets: the command lets flexdp choose buckets "
+            yield f"{says}of all records.", True, _without_sizes(whole)
+    if ordered:
+        alone = {**bare, **dict.fromkeys((*_GROUPS, "delta", "stats")), "ask": "count"}
+        yield "there may be nothing left at this ε: the command asks for the number of records alone.", True, alone
+
+
+def _at_a_larger_epsilon(advice: Advice, given: Mapping[str, Any]) -> _Candidates:
+    """Yield the same parameters with a larger ε; then, for each ε, with buckets that the release chooses."""
     for epsilon in LADDER:
         if advice.epsilon is not None and epsilon > advice.epsilon:
-            raised = P("epsilon", plain_number(epsilon))
-            says: Phrase = ("almost nothing would be left at this ε: the command is for ", raised, ".")
-            yield says, {**given, **dict.fromkeys(_SIZES[4:]), "epsilon": epsilon}
-            if advice.sharp is None and ordered:
-                yield says, {**bare, "epsilon": epsilon}
-    if advice.groups.by:
-        whole: dict[str, Any] = dict.fromkeys(("by", "groups", "groups_about"))
-        yield "almost nothing would be left of these groups: the command leaves them out.", {**given, **whole}
-        alone |= whole
-    if ordered:
-        yield "almost nothing would be left at any usual ε: the command asks for the number of records alone.", {
-            **alone, "ask": "count",
-        }  # fmt: skip
+            yield "", True, {**given, **dict.fromkeys(_SIZES[4:]), "epsilon": epsilon}
+            if advice.sharp is None and given["kind"] not in UNORDERED:
+                yield "", True, _without_sizes({**given, "epsilon": epsilon})
+
+
+def _without_sizes(given: Mapping[str, Any]) -> dict[str, Any]:
+    bounds = given["bounds"] if given["edges"] is None else (given["edges"][0], given["edges"][-1])
+    return {**given, **dict.fromkeys(_SIZES), "bounds": bounds}

@@ -136,11 +136,16 @@ def _why(name: str, advice: Advice) -> str:
 
 
 def _command(advice: Advice) -> str:
+    larger = ""
+    if advice.larger is not None:
+        larger = f"<p>{prose(advice.alternative)}: <code>{_line(advice.larger.command or '')}</code></p>"
+    if advice.command is None:
+        return larger
     return (
         '<div class="command"><h2 id="l-command">The command to run</h2>'
         f'<pre id="line" tabindex="0" aria-labelledby="l-command" role="region"><code id="command">'
         f"{_line(advice.command)}</code></pre>"
-        '<button type="button" id="copy" class="with-script">Copy</button></div>'
+        f'<button type="button" id="copy" class="with-script">Copy</button></div>{larger}'
     )
 
 
