@@ -71,6 +71,40 @@ def test_groups_and_units_are_not_released(visits: pl.DataFrame) -> None:
     assert list(per) == ["ward", "urgent"] and "unit" in per.to_html()
 
 
+def test_the_page_has_every_group_and_every_count(visits: pl.DataFrame) -> None:
+    summary = flexdp.summary(visits.select("ward", "urgent", "age"), **SPEND, by="ward")
+    page = read_html(summary.to_html())
+    text = " ".join(" ".join(page.text).split())
+    assert "Summary of 2 columns by ward" in text and "about all groups (ward) together" in text
+    for column, release in summary.items():
+        start = f'<h2 class="long">{column}<'
+        (own,) = (part for part in summary.to_html().split("<section>") if part.startswith(start))
+        answers, counts = own.split("published counts</summary>")
+        assert all(f">{ward}</td>" in answers for ward in "ABC")
+        shown = [re.findall(r">([^<]*)</td>", row) for row in re.findall(r"<tr>(<td.*?)</tr>", counts)]
+        bars = release.columns_of_bars()
+        assert [(row[0], row[2].replace("\N{NO-BREAK SPACE}", "")) for row in shown] == [
+            (ward, str(count)) for ward, count in zip(bars["ward"], bars["count"], strict=True)
+        ]
+    assert "Summary of 2 columns by ward" in summary._repr_html_()
+
+
+def test_the_page_says_what_is_true_of_all_columns(visits: pl.DataFrame) -> None:
+    text = " ".join(" ".join(read_html(flexdp.summary(visits, **SPEND, skip="id").to_html()).text).split())
+    assert "nothing was added anywhere" not in text and "A maximum or minimum holds" not in text
+    assert "Minimum and maximum of cost, age and day were drawn separately" in text and "may lie beyond all" in text
+    assert text.count("Every count is a lower bound") == 1 and text.count("lost a random number of them") == 1
+    assert "The exact number of records is not published" in text
+    assert "The number of records in the data is not published" not in text
+    assert (
+        "Minimum, guaranteed" in text and "Maximum, guaranteed" in text and "2 most frequent values of urgent" in text
+    )
+    units = flexdp.summary(visits, ["ward", "age"], **SPEND, unit="id", max_buckets_per_unit=1).to_html()
+    told = " ".join(" ".join(read_html(units).text).split())
+    assert "every bucket lost a few units (id) at random" in told and "values, with units (id) at least" in told
+    assert "lost a few records" not in told
+
+
 def test_parameters_by_column_where_they_differ(visits: pl.DataFrame) -> None:
     summary = flexdp.summary(visits, ["cost", "age"], **SPEND, width={"age": 10})
     assert summary["age"].partition.spec == "buckets of width 10"
