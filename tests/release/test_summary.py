@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from _support.command import flexdp as run
@@ -109,6 +110,24 @@ def test_parameters_by_column_where_they_differ(visits: pl.DataFrame) -> None:
     summary = flexdp.summary(visits, ["cost", "age"], **SPEND, width={"age": 10})
     assert summary["age"].partition.spec == "buckets of width 10"
     assert summary["cost"].partition.spec != "buckets of width 10"
+    alone = flexdp.summary(visits, ["cost", "age"], **SPEND, exact={"age": True})
+    assert alone["age"].partition.spec == "every value its own bucket" and alone["cost"].auto is not None
+    (one,) = flexdp.summary(visits, "age", **SPEND, exact={"age": True}).values()
+    assert one.partition.spec == "every value its own bucket"
+
+
+def test_sources_without_columns_or_types() -> None:
+    for source, message in (
+        ([1, 2, 3], "source is a single column without a name, and a summary needs a table. Release it with"),
+        (
+            {"a": [1, 2], "b": ["x", "y"]},
+            "this source declares no types. Name each with its kind, for example columns=",
+        ),
+    ):
+        with pytest.raises(InputError, match=message):
+            flexdp.summary(source, **SPEND)
+    with pytest.raises(InputError, match=r"column 'b' declares no type. Name its kind, for example columns={'b': 'num"):
+        flexdp.summary({"a": [1, 2], "b": ["x", "y"]}, ["a", "b"], kind={"a": "integer"}, **SPEND)
 
 
 def test_text_files_need_kinds(visits: pl.DataFrame, tmp_path: Path) -> None:
@@ -121,8 +140,16 @@ def test_text_files_need_kinds(visits: pl.DataFrame, tmp_path: Path) -> None:
 
 def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
     table = pl.DataFrame({"x": ["a"] * 300, "tags": [["a"]] * 300})
-    with pytest.raises(InputError, match=r"column 'tags' is declared as .*Say how to read it with kind"):
+    with pytest.raises(InputError, match=r"column 'tags' is declared as .*cannot be released. Leave it out: skip="):
         flexdp.summary(table, **SPEND)
+    objects = pd.DataFrame({"x": [1.0], "o": pd.Series(["a"], dtype=object), "p" * 999: pd.Series([1], dtype=object)})
+    with pytest.raises(
+        InputError, match=r"'o' declares no type. Say how to read it, for example kind={'o': 'text'}, or"
+    ):
+        flexdp.summary(objects, **SPEND)
+    with pytest.raises(InputError) as refused:
+        flexdp.summary(objects, **SPEND, kind={"o": "text"})
+    assert len(str(refused.value)) < 300
     assert list(flexdp.summary(table, **SPEND, skip="tags")) == ["x"]
 
 
@@ -138,6 +165,25 @@ def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
         ({"columns": ["ward", "urgent"], "split": {"wrad": 2}}, "split names 'wrad'"),
         ({"columns": ["ward", "urgent"], "split": [1]}, "split must be a list with a share for each of the 2 columns"),
         ({"ask": ["max"]}, "ask does not fit a summary"),
+        (
+            {"columns": ["ward", "urgent", "cost"], "width": 10},
+            "width needs numbers or times, and column 'ward' is text. Give it by column, for example "
+            "width={'cost': 10}.",
+        ),
+        ({"width": {"urgent": 10}}, "and column 'urgent' is boolean. Leave it out for that column."),
+        ({"columns": ["ward"], "bounds": (0, 9)}, "name its kind if its texts are numbers: columns={'ward': 'number'}"),
+        (
+            {"unit": "id", "per_unit": "max"},
+            r"per_unit 'max' needs numbers or times, and column 'ward' is text. Use per_unit='random', or leave that "
+            r"column out: skip=\['ward'\].",
+        ),
+        ({"skip": ["id", "cost", "age", "day", "ward", "urgent"]}, "all of them are left out, or hold groups or units"),
+        ({"columns": ["cost", "age"], "exact": {"agee": True}}, "exact names 'agee', which is not among"),
+        ({"columns": ["cost", "age"], "exact": {"age": 1}}, "exact must be True or False"),
+        (
+            {"columns": ["cost", "age"], "exact": {"age": True}, "width": {"age": 9}},
+            "exact and width exclude each other",
+        ),
         ({"beta": 1}, "beta does not fit a summary"),
     ],
 )
@@ -151,6 +197,7 @@ def test_wrong_parameters_are_refused_before_anything_is_read(
 def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
     visits.write_parquet(tmp_path / "v.parquet")
     visits.write_csv(tmp_path / "v.csv")
+    (tmp_path / "v.json").write_text('[{"x": 1}]')
     spend = ["-e", 2, "-d", "1e-6"]
     made = run("summary", "v.parquet", *spend, "--skip", "id", "-o", "page.html", cwd=tmp_path)
     assert made.returncode == 0 and made.stdout.startswith("cost:\n")
@@ -159,12 +206,43 @@ def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
     document = json.loads(told.stdout)
     assert [each["column"] for each in document["releases"]] == ["ward", "age"]
     assert [answer["stat"] for answer in document["releases"][0]["answers"]] == ["mode", "support", "counts"]
+    own = ["-c", "ward", "-c", "age", "-c", "cost", "--split", "ward=3", "--split", "age=2", "--exact", "age"]
+    told = run(
+        "summary", "v.parquet", *spend, *own, "--width", "cost=500", "--bounds=cost=0:5000", "--json", cwd=tmp_path
+    )
+    ward, age, cost = json.loads(told.stdout)["releases"]
+    assert [each["privacy"]["epsilon"] for each in (ward, age, cost)] == ["1", "2/3", "1/3"]
+    assert cost["buckets"]["width"] == "500" and cost["buckets"]["bounds"] == ["0", "5000"] and age["buckets"] == {}
     one = run("summary", "v.parquet", *spend, "-c", "urgent", "--by", "ward", "--groups", "A,B", cwd=tmp_path)
     assert one.returncode == 0 and "ward A" in one.stdout
     for arguments, message in (
         (["v.csv"], "Name each with its kind, for example --column cost=number --column day=date."),
         (["v.parquet", "-c", "ward", "-c", "ward=text"], "--column must name each column once"),
         (["v.parquet", "--skip", "none"], "--skip: no column named 'none'"),
+        (
+            ["v.csv", "-c", "cost=number", "-c", "age"],
+            "column 'age' declares no type. Name its kind, for example --column age=number.",
+        ),
+        (
+            ["v.csv", "-c", "cost=float"],
+            "--column: 'float' is no kind; got 'cost=float'. A column has the kind integer, ",
+        ),
+        (["v.json"], "--column is missing: the keys of JSON objects are data, and are not listed. Name each with"),
+        (
+            ["v.parquet", "--width", "10"],
+            "--width must be written NAME=VALUE, each column once; got '10'. For example --width cost=10.",
+        ),
+        (
+            ["v.parquet", "--bounds", "cost=7"],
+            "--bounds must be written LO:HI; got '7'. For example --bounds cost=0:120.",
+        ),
+        (
+            ["v.parquet", "--width", "ward=10"],
+            "--width needs numbers or times, and column 'ward' is text. Leave it out "
+            "for that column, or name its kind if its texts are numbers: --column ward=number.",
+        ),
+        (["v.parquet", "--split", "wrad=2"], "--split names 'wrad', which is not among the columns of the summary"),
+        (["v.parquet", "--unit", "id", "--per-unit", "max"], "or leave that column out: --skip ward."),
     ):
         refused = run("summary", *arguments, *spend, cwd=tmp_path)
         assert refused.returncode == 2 and message in refused.stderr and len(refused.stderr.splitlines()) == 1
