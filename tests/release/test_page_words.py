@@ -110,6 +110,8 @@ def test_what_is_not_promised() -> None:
     answers = not_promised([shown("units", None, asked=ENDS)])
     assert answers[0] == f"Each unit (u) counts in at most 2 different values; {beyond}"
     assert everybody not in answers and "An answer need not occur in the data." in answers[2]
+    assert answers[2].startswith("A bound that is stated with a probability holds with that probability, not always. Of")
+    assert "Of several" not in not_promised([shown("units", None, asked=("max",))])[2]
 
 
 def test_the_number_of_records_is_told_of_once() -> None:

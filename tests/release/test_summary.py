@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import pickle
 import re
 import shlex
 from fractions import Fraction
@@ -54,7 +55,15 @@ def test_all_columns_share_one_budget_and_need_no_widths(visits: pl.DataFrame) -
     page = summary.to_html()
     read_html(page)
     assert all(f">{name}</h2>" in page for name in summary)
-    assert set(summary.certificate()) == set(summary)
+    certificates = summary.certificate()
+    assert set(certificates) == set(summary) and isinstance(certificates, dict)
+    assert pickle.loads(pickle.dumps(certificates)) == certificates
+    told = str(certificates)
+    assert told.startswith(f"All columns together: {summary.privacy}\n\ncost:\n") and "Certificate(" not in told
+    assert all(f"\n\n{name}:\n{release.certificate()}" in told for name, release in summary.items())
+    assert repr(certificates) == "<Certificates of 'cost', 'age', 'day', 'ward', 'urgent'>"
+    shown = " ".join(" ".join(read_html(certificates._repr_html_()).text).split())
+    assert "Certificate of ward" in shown and str(summary.privacy) in shown
 
 
 def test_shares_by_name_and_in_order(visits: pl.DataFrame) -> None:
@@ -201,6 +210,8 @@ def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
     spend = ["-e", 2, "-d", "1e-6"]
     made = run("summary", "v.parquet", *spend, "--skip", "id", "-o", "page.html", cwd=tmp_path)
     assert made.returncode == 0 and made.stdout.startswith("cost:\n")
+    wards = made.stdout.partition("\nward:\n")[2].partition("\nurgent:\n")[0].splitlines()
+    assert [line[0] for line in wards] == ["C", "M", "C", "A", "B", "C"] and wards[3].startswith("A\t")
     assert "Summary of 5 columns" in (tmp_path / "page.html").read_text()
     told = run("summary", "v.csv", *spend, "-c", "ward=text", "-c", "age=integer", "--json", cwd=tmp_path)
     document = json.loads(told.stdout)

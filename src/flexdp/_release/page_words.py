@@ -137,7 +137,8 @@ def not_promised(shown: Sequence[Shown]) -> list[str]:
     bucketed = [each for each in shown if each.max_drop is not None]
     asked = any(each.asked for each in shown)
     spec = (bucketed or shown)[0].spec
-    chance = "A bound that is stated with a probability holds with that probability, not always."
+    chance = "A bound that is stated with a probability holds with that probability, not always"
+    chance += ". Of several such bounds, some may fail." if sum(len(each.asked) for each in shown) > 1 else "."
     found = [
         _whose(spec, bucketed=bool(bucketed), several=len(shown) > 1),
         "Further releases of the same data are not covered. Their ε and δ add to those of this one.",
