@@ -54,6 +54,7 @@ def test_what_was_published() -> None:
     assert f"The answers asked for {drawn}" in published([shown("records", asked=("median",))])
     mixed = published([shown("records", asked=ENDS), shown("texts")])
     assert f"Minimum and maximum of x {drawn}" in mixed and "anywhere" not in mixed
+    assert f"Answers about x {drawn}" in published([shown("records", asked=("median",)), shown("texts")])
     assert "bucket" not in published([shown("records", None, asked=ENDS)])
 
 
@@ -110,7 +111,9 @@ def test_what_is_not_promised() -> None:
     answers = not_promised([shown("units", None, asked=ENDS)])
     assert answers[0] == f"Each unit (u) counts in at most 2 different values; {beyond}"
     assert everybody not in answers and "An answer need not occur in the data." in answers[2]
-    assert answers[2].startswith("A bound that is stated with a probability holds with that probability, not always. Of")
+    assert answers[2].startswith(
+        "A bound that is stated with a probability holds with that probability, not always. Of"
+    )
     assert "Of several" not in not_promised([shown("units", None, asked=("max",))])[2]
 
 
@@ -123,6 +126,7 @@ def test_the_number_of_records_is_told_of_once() -> None:
     assert total(shown("records")).startswith("The number of records in the data is not published, ")
     assert total(shown("records", automatic=True)) == total(shown("records", asked=ENDS)) == estimate
     assert total(shown("texts"), shown("records", automatic=True)) == estimate
+    assert total(shown("texts"), shown("records", None, automatic=True)) == estimate
     assert total(shown("units", automatic=True)) == estimate.replace("records", "units (u)")
     bound = "Of the number of records that count, only a bound is published: at most 1 950"
     assert total(shown("records", records_at_most=1950)) == f"{bound}."
@@ -186,7 +190,7 @@ def test_how_several_columns_were_made() -> None:
     assert "from 0 to 149 for x, or 57 for g, and the rest is published" in counted
     bounded = made(ONE, width=5, bounds=(0, 50)).spec
     assert "open" not in how_it_was_made([Shown(spec=bounded, max_drop=9, automatic=True)], "9.9")[0]
-    assert [line[:16] for line in how_it_was_made([shown("records", None, asked=ENDS)], "1")] == [
+    assert [line[:16] for line in how_it_was_made([shown("records", None, asked=ENDS, automatic=True)], "1")] == [
         "About how many v", "Every choice fol", "Made with flexdp",
     ]  # fmt: skip
 

@@ -115,6 +115,15 @@ def test_the_page_says_what_is_true_of_all_columns(visits: pl.DataFrame) -> None
     assert "lost a few records" not in told
 
 
+def test_the_page_of_too_few_records_says_so(visits: pl.DataFrame) -> None:
+    few = flexdp.summary(visits.select("ward", "urgent", "age").head(9), **SPEND, by="ward")
+    assert few["age"].budget is None and few["age"].asked is None, "noise that makes 9 records 400 is one in e^15"
+    page = few.to_html()
+    text = " ".join(" ".join(read_html(page).text).split())
+    assert "age too few records" in text and "The exact number of records is not published, only an estimate" in text
+    assert "Buckets of age were chosen" not in text and "<ul></ul>" not in page
+
+
 def test_parameters_by_column_where_they_differ(visits: pl.DataFrame) -> None:
     summary = flexdp.summary(visits, ["cost", "age"], **SPEND, width={"age": 10})
     assert summary["age"].partition.spec == "buckets of width 10"

@@ -62,7 +62,7 @@ class Shown:
     asked
         The statistics that were answered directly, by their canonical words.
     automatic
-        True if buckets were chosen privately.
+        True if buckets were to be chosen privately, after an estimate of how many values there are.
     records_at_most
         The published bound on the number of contributions, where one was paid for.
 
@@ -87,7 +87,7 @@ class Shown:
             spec=release.spec,
             max_drop=None if release.budget is None else release.max_drop,
             asked=() if release.asked is None else release.asked.wanted.words,
-            automatic=release.auto is not None and release.auto.chosen,
+            automatic=release.auto is not None,
             records_at_most=release.records_at_most,
         )
 
@@ -114,7 +114,11 @@ def published(shown: Sequence[Shown]) -> str:
     if not drawn:
         return f"{told} nothing was added anywhere."
     both = all(each.asked == BOTH_ENDS.words for each in drawn)
-    which = f"{'Minimum and maximum' if both else 'The answers asked for'}{_of(drawn, shown)}"
+    if len(shown) == 1:
+        which = "Minimum and maximum" if both else "The answers asked for"
+    else:
+        names = joined([each.name for each in drawn])
+        which = f"Minimum and maximum of {names}" if both else f"Answers about {names}"
     return (
         f"{told} nothing was added to any. {which} were drawn separately, with noise: they are estimates, need not "
         "occur in the data, and may lie beyond all values."
@@ -226,7 +230,7 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
 def how_it_was_made(shown: Sequence[Shown], version: str) -> list[str]:
     """Return the method, without its integers."""
     bucketed = [each for each in shown if each.max_drop is not None]
-    automatic, asked = [each for each in shown if each.automatic], [each for each in shown if each.asked]
+    automatic, asked = [each for each in bucketed if each.automatic], [each for each in shown if each.asked]
     where = "in the appendix" if len(shown) == 1 else "in the section of each column"
     found = []
     if automatic:

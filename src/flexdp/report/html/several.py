@@ -100,6 +100,8 @@ def overview(releases: Releases) -> list[tuple[str, list[str], list[list[str]], 
     Each is a name, titles, rows, and the number of columns that are words.
     """
     told_of = {name: standard_answers(release) for name, release in releases.items() if release.spec.ordered}
+    none = [[label(name), "too few records"] for name, answers in told_of.items() if not answers]
+    told_of = {name: answers for name, answers in told_of.items() if answers}
     found = dict.fromkeys(answer.name for answers in told_of.values() for answer in answers)
     names = sorted(found, key=lambda name: (name == "maximum", name != "minimum"))  # from the lowest to the highest
     cells: dict[str, list[str]] = {"Column": [label(name) for name in told_of]}
@@ -115,7 +117,7 @@ def overview(releases: Releases) -> list[tuple[str, list[str], list[list[str]], 
     if others:
         counted = "records" if spec.unit is None else f"units{unit_id(spec)}"
         parts.append(("Other columns", ["Column", f"Most frequent values, with {counted} at least"], others, 2))
-    return parts
+    return [*parts, ("Columns without answers", ["Column", "Answers"], none, 2)] if none else parts
 
 
 def _guaranteed(answer: Answer) -> str:
