@@ -43,6 +43,7 @@ RIGHT = [
     "ledger verify b.db --receipt a",
     "ledger export b.db --format registry --date 2026-01-01 --output o.json",
     "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
+    "summary t.csv --column x=number --column w=text --split x=2 --width x=1 --bounds x=0:9 --exact w -e 1 -d 1e-6",
     "release t.csv z --kind number --width 1 --where x>3 --derive z=x+y -e 1 -d 1e-6",
     "columns t.csv --delimiter , --format csv --table t",
     "query t.csv x --dialect postgres",

@@ -600,7 +600,9 @@ def theory() -> dict[str, Call]:
         "Replace": Call(guarantees.Replace, {"unit": "u"}),
         "AnswersWithin": Call(guarantees.AnswersWithin, {"sensitivity": 1}),
         "OwnNeighbours": Call(guarantees.OwnNeighbours, {"name": "n"}),
-        "Condition": Call(guarantees.Condition, {"records_at_least": 10, "buckets_at_most": 2}),
+        "Condition": Call(
+            guarantees.Condition, {"records_at_least": 10, "buckets_at_most": 2, "rows_are_records": True}
+        ),
         "Distortion": Call(guarantees.Distortion, {"name": "d", "eta": None, "fraction": True, "measure": None}),
         "Metric": Call(guarantees.Metric, {"name": "m", "distance": None}),
         "relax": Call(calculus.relax, {"sigma": calculus.identity(), "theta": 0, "omega": 0}),

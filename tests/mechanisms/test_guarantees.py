@@ -115,6 +115,10 @@ def test_conditions_are_the_stricter_of_both() -> None:
     assert Condition(records_at_least=5) & Condition(records_at_least=9) == Condition(records_at_least=9)
     assert Condition(buckets_at_most=5) & Condition(buckets_at_most=9) == Condition(buckets_at_most=5)
     assert str(Condition(records_at_least=1)) == "in tables of at least 1 record"
+    rows = Condition(rows_are_records=True)
+    assert rows & Condition(records_at_least=9) == Condition(records_at_least=9, rows_are_records=True)
+    assert str(rows).startswith("if every record makes at most one row of the given query and no row depends on two")
+    assert str(Condition(records_at_least=9) & rows) == f"in tables of at least 9 records, {rows}"
     for wrong in ({}, {"records_at_least": 0}, {"buckets_at_most": "x"}):
         with pytest.raises(InputError, match=r"records_at_least|buckets_at_most"):
             Condition(**wrong)  # type: ignore[arg-type]

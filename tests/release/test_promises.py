@@ -16,13 +16,8 @@ from flexdp import Privacy
 from flexdp._release.promises import (
     conditions,
     exact_parameters,
-    group_note,
-    how_it_was_made,
-    how_to_read,
     missing_groups,
-    not_promised,
     picture_caption,
-    protected,
     share_of_budget,
 )
 from flexdp._release.sentences import Words
@@ -201,81 +196,10 @@ def spec(shape: str) -> Spec:
     return published(cells, column, **options).spec
 
 
-def test_what_is_protected() -> None:
-    assert protected(spec("records")).startswith("What is protected is one record: ")
-    assert protected(spec("units")) == "What is protected is one unit (u), counted in at most 2 buckets."
-    assert protected(spec("points of units")) == "What is protected is one unit (u), counted in at most 1 cell."
-    assert (
-        protected(spec("units"), bucketed=False)
-        == "What is protected is one unit (u), counted in at most 2 different values."
-    )
-    assert protected(spec("one value")) == "What is protected is one unit (u), of whose values only the lowest counts."
-
-
-def test_what_is_not_promised() -> None:
-    _, further, everybody, _, time, right = not_promised(spec("records"), None)
-    assert further == "Further releases of the same data are not covered. Their ε and δ add to those of this one."
-    assert everybody == (
-        "What is true of everybody is not hidden: that most values are small says something about each of them."
-    )
-    assert time == "Running time is not protected: there is no defence against timing side channels."
-    assert right == "Whether the data were right, complete or fairly collected is not examined."
+def test_many_buckets_of_a_unit() -> None:
     many = replace(spec("units"), max_buckets_per_unit=2000)
-    assert not_promised(many, None)[0].startswith("Each unit (u) counts in at most 2 000 buckets; ")
-    assert protected(many) == "What is protected is one unit (u), counted in at most 2 000 buckets."
     assert conditions(many)[-1] == "Each unit (u) counts in at most 2 000 buckets."
     assert conditions(many, bucketed=False)[-1] == "Each unit (u) counts in at most 2 000 different values."
-    assert not_promised(spec("records"), None)[0] == (
-        "One record is protected, not one person: somebody with several records is protected less, the more of them "
-        "there are."
-    )
-    assert not_promised(spec("one value"), None)[0] == "Each unit (u) counts once, so counts are not counts of records."
-    beyond = "what it had beyond that was not counted, so counts are not counts of records."
-    assert not_promised(spec("units"), None)[0] == f"Each unit (u) counts in at most 2 buckets; {beyond}"
-    assert not_promised(spec("points of units"), None)[0] == f"Each unit (u) counts in at most 1 cell; {beyond}"
-    assert (
-        not_promised(spec("units"), None, bucketed=False)[0]
-        == f"Each unit (u) counts in at most 2 different values; {beyond}"
-    )
-    assert not_promised(spec("records"), None)[3].startswith("The number of records in the data is not published, ")
-    assert not_promised(spec("records"), None, estimated=True)[3] == (
-        "The exact number of records is not published, only an estimate of it."
-    )
-    assert (
-        not_promised(spec("records"), 1950)[3]
-        == "Of the number of records that count, only a bound is published: at most 1 950."
-    )
-    assert not_promised(spec("units"), 1950)[3].startswith(
-        "Of the number of counts of each unit (u), only a bound is published"
-    )
-
-
-def test_how_to_read_and_how_it_was_made() -> None:
-    plain, asked = how_to_read(spec("records"), 1027), how_to_read(spec("records"), 1027, asked=True)
-    assert "The true one is the count shown or up to 1 027 more, never less." in plain[0]
-    assert plain[1].endswith("What is not listed may still exist, in a bucket of at most 1 027 records.")
-    assert how_to_read(spec("points of units"), 27)[1].endswith("may still exist, in a cell of at most 27 units (u).")
-    assert plain[2] == (
-        "A maximum or minimum holds once a few records are left out. Single extreme cases are left out on purpose: "
-        "they are what identifies people."
-    )
-    assert "Quote ranges as they are printed, not their middles." in plain
-    assert plain[-1].startswith("Do not divide by the number of records, or subtract another release of the same data")
-    assert asked[2] == (
-        "An answer that was drawn separately is an estimate: it lies at random near the exact one, and need not occur "
-        "in the data. How many records it may be off by is said beside it."
-    )
-    estimates = "“About” marks an estimate: "
-    assert any(line.startswith(estimates) for line in plain)
-    assert not any(line.startswith(estimates) for shape in ("texts", "points") for line in how_to_read(spec(shape), 27))
-    lost = "that held any then lost a random number of them, from 0 to 1 027, and the rest is published."
-    assert how_it_was_made(spec("records"), 1027, "9.9")[0] == (
-        f"Records were counted by bucket. Every bucket {lost} An empty bucket stays empty."
-    )
-    assert how_it_was_made(spec("points of units"), 1027, "9.9")[0] == (
-        f"Units (u) were counted by cell. Every cell {lost} An empty cell stays empty."
-    )
-    assert how_it_was_made(spec("records"), 27, "9.9")[-1] == "Made with flexdp 9.9."
 
 
 def test_captions() -> None:
@@ -302,14 +226,3 @@ def test_notes_on_groups() -> None:
         "A group (g) is certain to be listed if a bucket of it holds at least 28 records; others may be missing."
     )
     assert "listed if a cell of it holds at least 28 records" in missing_groups(spec("groups of points"), 27)
-    grouped = published({("A", 6): 900, ("B", 7): 90}, width=5, by="g").by_group()
-    words = Words(spec("groups"), 27)
-    extremes = [grouped["A"].max(), grouped["B"].min()]
-    lost = "at most 27 records per bucket and g were left out; among the rest"
-    assert group_note(words, extremes) == f"Each group by itself: {lost} this is exact."
-    estimates = group_note(words, [*extremes, grouped["A"].median()])
-    assert estimates.startswith(f"Each group by itself: {lost} the highest and the lowest are exact. “About” marks ")
-    assert group_note(words, [grouped["A"].mean()]).startswith("Each group by itself. “About” marks an estimate: ")
-    assert group_note(words, []) == "Each group by itself."
-    moved = group_note(words, [grouped["A"].max(), grouped["A"].mode()])
-    assert " and every value was moved to the middle of its bucket, by at most 2.5; for such data " in moved

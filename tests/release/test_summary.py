@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import pickle
 import re
 import shlex
 from fractions import Fraction
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from _support.command import flexdp as run
@@ -53,7 +55,15 @@ def test_all_columns_share_one_budget_and_need_no_widths(visits: pl.DataFrame) -
     page = summary.to_html()
     read_html(page)
     assert all(f">{name}</h2>" in page for name in summary)
-    assert set(summary.certificate()) == set(summary)
+    certificates = summary.certificate()
+    assert set(certificates) == set(summary) and isinstance(certificates, dict)
+    assert pickle.loads(pickle.dumps(certificates)) == certificates
+    told = str(certificates)
+    assert told.startswith(f"All columns together: {summary.privacy}\n\ncost:\n") and "Certificate(" not in told
+    assert all(f"\n\n{name}:\n{release.certificate()}" in told for name, release in summary.items())
+    assert repr(certificates) == "<Certificates of 'cost', 'age', 'day', 'ward', 'urgent'>"
+    shown = " ".join(" ".join(read_html(certificates._repr_html_()).text).split())
+    assert "Certificate of ward" in shown and str(summary.privacy) in shown
 
 
 def test_shares_by_name_and_in_order(visits: pl.DataFrame) -> None:
@@ -71,10 +81,71 @@ def test_groups_and_units_are_not_released(visits: pl.DataFrame) -> None:
     assert list(per) == ["ward", "urgent"] and "unit" in per.to_html()
 
 
+def test_the_page_has_every_group_and_every_count(visits: pl.DataFrame) -> None:
+    summary = flexdp.summary(visits.select("ward", "urgent", "age"), **SPEND, by="ward")
+    page = read_html(summary.to_html())
+    text = " ".join(" ".join(page.text).split())
+    assert "Summary of 2 columns by ward" in text and "about all groups (ward) together" in text
+    for column, release in summary.items():
+        start = f'<h2 class="long">{column}<'
+        (own,) = (part for part in summary.to_html().split("<section>") if part.startswith(start))
+        answers, counts = own.split("published counts</summary>")
+        assert all(f">{ward}</td>" in answers for ward in "ABC")
+        shown = [re.findall(r">([^<]*)</td>", row) for row in re.findall(r"<tr>(<td.*?)</tr>", counts)]
+        bars = release.columns_of_bars()
+        assert [(row[0], row[2].replace("\N{NO-BREAK SPACE}", "")) for row in shown] == [
+            (ward, str(count)) for ward, count in zip(bars["ward"], bars["count"], strict=True)
+        ]
+    assert "Summary of 2 columns by ward" in summary._repr_html_()
+
+
+def test_the_page_says_what_is_true_of_all_columns(visits: pl.DataFrame) -> None:
+    text = " ".join(" ".join(read_html(flexdp.summary(visits, **SPEND, skip="id").to_html()).text).split())
+    assert "nothing was added anywhere" not in text and "A maximum or minimum holds" not in text
+    assert "Minimum and maximum of cost, age and day were drawn separately" in text and "may lie beyond all" in text
+    assert text.count("Every count is a lower bound") == 1 and text.count("lost a random number of them") == 1
+    assert "The exact number of records is not published" in text
+    assert "The number of records in the data is not published" not in text
+    assert (
+        "Minimum, guaranteed" in text and "Maximum, guaranteed" in text and "2 most frequent values of urgent" in text
+    )
+    units = flexdp.summary(visits, ["ward", "age"], **SPEND, unit="id", max_buckets_per_unit=1).to_html()
+    told = " ".join(" ".join(read_html(units).text).split())
+    assert "every bucket lost a few units (id) at random" in told and "values, with units (id) at least" in told
+    assert "lost a few records" not in told
+
+
+def test_the_page_of_too_few_records_says_so(visits: pl.DataFrame) -> None:
+    few = flexdp.summary(visits.select("ward", "urgent", "age").head(9), **SPEND, by="ward")
+    assert few["age"].budget is None and few["age"].asked is None, "noise that makes 9 records 400 is one in e^15"
+    page = few.to_html()
+    text = " ".join(" ".join(read_html(page).text).split())
+    assert "age too few records" in text and "The exact number of records is not published, only an estimate" in text
+    assert "Buckets of age were chosen" not in text and "<ul></ul>" not in page
+
+
 def test_parameters_by_column_where_they_differ(visits: pl.DataFrame) -> None:
     summary = flexdp.summary(visits, ["cost", "age"], **SPEND, width={"age": 10})
     assert summary["age"].partition.spec == "buckets of width 10"
     assert summary["cost"].partition.spec != "buckets of width 10"
+    alone = flexdp.summary(visits, ["cost", "age"], **SPEND, exact={"age": True})
+    assert alone["age"].partition.spec == "every value its own bucket" and alone["cost"].auto is not None
+    (one,) = flexdp.summary(visits, "age", **SPEND, exact={"age": True}).values()
+    assert one.partition.spec == "every value its own bucket"
+
+
+def test_sources_without_columns_or_types() -> None:
+    for source, message in (
+        ([1, 2, 3], "source is a single column without a name, and a summary needs a table. Release it with"),
+        (
+            {"a": [1, 2], "b": ["x", "y"]},
+            "this source declares no types. Name each with its kind, for example columns=",
+        ),
+    ):
+        with pytest.raises(InputError, match=message):
+            flexdp.summary(source, **SPEND)
+    with pytest.raises(InputError, match=r"column 'b' declares no type. Name its kind, for example columns={'b': 'num"):
+        flexdp.summary({"a": [1, 2], "b": ["x", "y"]}, ["a", "b"], kind={"a": "integer"}, **SPEND)
 
 
 def test_text_files_need_kinds(visits: pl.DataFrame, tmp_path: Path) -> None:
@@ -87,8 +158,16 @@ def test_text_files_need_kinds(visits: pl.DataFrame, tmp_path: Path) -> None:
 
 def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
     table = pl.DataFrame({"x": ["a"] * 300, "tags": [["a"]] * 300})
-    with pytest.raises(InputError, match=r"column 'tags' is declared as .*Say how to read it with kind"):
+    with pytest.raises(InputError, match=r"column 'tags' is declared as .*cannot be released. Leave it out: skip="):
         flexdp.summary(table, **SPEND)
+    objects = pd.DataFrame({"x": [1.0], "o": pd.Series(["a"], dtype=object), "p" * 999: pd.Series([1], dtype=object)})
+    with pytest.raises(
+        InputError, match=r"'o' declares no type. Say how to read it, for example kind={'o': 'text'}, or"
+    ):
+        flexdp.summary(objects, **SPEND)
+    with pytest.raises(InputError) as refused:
+        flexdp.summary(objects, **SPEND, kind={"o": "text"})
+    assert len(str(refused.value)) < 300
     assert list(flexdp.summary(table, **SPEND, skip="tags")) == ["x"]
 
 
@@ -104,6 +183,25 @@ def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
         ({"columns": ["ward", "urgent"], "split": {"wrad": 2}}, "split names 'wrad'"),
         ({"columns": ["ward", "urgent"], "split": [1]}, "split must be a list with a share for each of the 2 columns"),
         ({"ask": ["max"]}, "ask does not fit a summary"),
+        (
+            {"columns": ["ward", "urgent", "cost"], "width": 10},
+            "width needs numbers or times, and column 'ward' is text. Give it by column, for example "
+            "width={'cost': 10}.",
+        ),
+        ({"width": {"urgent": 10}}, "and column 'urgent' is boolean. Leave it out for that column."),
+        ({"columns": ["ward"], "bounds": (0, 9)}, "name its kind if its texts are numbers: columns={'ward': 'number'}"),
+        (
+            {"unit": "id", "per_unit": "max"},
+            r"per_unit 'max' needs numbers or times, and column 'ward' is text. Use per_unit='random', or leave that "
+            r"column out: skip=\['ward'\].",
+        ),
+        ({"skip": ["id", "cost", "age", "day", "ward", "urgent"]}, "all of them are left out, or hold groups or units"),
+        ({"columns": ["cost", "age"], "exact": {"agee": True}}, "exact names 'agee', which is not among"),
+        ({"columns": ["cost", "age"], "exact": {"age": 1}}, "exact must be True or False"),
+        (
+            {"columns": ["cost", "age"], "exact": {"age": True}, "width": {"age": 9}},
+            "exact and width exclude each other",
+        ),
         ({"beta": 1}, "beta does not fit a summary"),
     ],
 )
@@ -117,20 +215,54 @@ def test_wrong_parameters_are_refused_before_anything_is_read(
 def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
     visits.write_parquet(tmp_path / "v.parquet")
     visits.write_csv(tmp_path / "v.csv")
+    (tmp_path / "v.json").write_text('[{"x": 1}]')
     spend = ["-e", 2, "-d", "1e-6"]
     made = run("summary", "v.parquet", *spend, "--skip", "id", "-o", "page.html", cwd=tmp_path)
     assert made.returncode == 0 and made.stdout.startswith("cost:\n")
+    wards = made.stdout.partition("\nward:\n")[2].partition("\nurgent:\n")[0].splitlines()
+    assert [line[0] for line in wards] == ["C", "M", "C", "A", "B", "C"] and wards[3].startswith("A\t")
     assert "Summary of 5 columns" in (tmp_path / "page.html").read_text()
     told = run("summary", "v.csv", *spend, "-c", "ward=text", "-c", "age=integer", "--json", cwd=tmp_path)
     document = json.loads(told.stdout)
     assert [each["column"] for each in document["releases"]] == ["ward", "age"]
     assert [answer["stat"] for answer in document["releases"][0]["answers"]] == ["mode", "support", "counts"]
+    own = ["-c", "ward", "-c", "age", "-c", "cost", "--split", "ward=3", "--split", "age=2", "--exact", "age"]
+    told = run(
+        "summary", "v.parquet", *spend, *own, "--width", "cost=500", "--bounds=cost=0:5000", "--json", cwd=tmp_path
+    )
+    ward, age, cost = json.loads(told.stdout)["releases"]
+    assert [each["privacy"]["epsilon"] for each in (ward, age, cost)] == ["1", "2/3", "1/3"]
+    assert cost["buckets"]["width"] == "500" and cost["buckets"]["bounds"] == ["0", "5000"] and age["buckets"] == {}
     one = run("summary", "v.parquet", *spend, "-c", "urgent", "--by", "ward", "--groups", "A,B", cwd=tmp_path)
     assert one.returncode == 0 and "ward A" in one.stdout
     for arguments, message in (
         (["v.csv"], "Name each with its kind, for example --column cost=number --column day=date."),
         (["v.parquet", "-c", "ward", "-c", "ward=text"], "--column must name each column once"),
         (["v.parquet", "--skip", "none"], "--skip: no column named 'none'"),
+        (
+            ["v.csv", "-c", "cost=number", "-c", "age"],
+            "column 'age' declares no type. Name its kind, for example --column age=number.",
+        ),
+        (
+            ["v.csv", "-c", "cost=float"],
+            "--column: 'float' is no kind; got 'cost=float'. A column has the kind integer, ",
+        ),
+        (["v.json"], "--column is missing: the keys of JSON objects are data, and are not listed. Name each with"),
+        (
+            ["v.parquet", "--width", "10"],
+            "--width must be written NAME=VALUE, each column once; got '10'. For example --width cost=10.",
+        ),
+        (
+            ["v.parquet", "--bounds", "cost=7"],
+            "--bounds must be written LO:HI; got '7'. For example --bounds cost=0:120.",
+        ),
+        (
+            ["v.parquet", "--width", "ward=10"],
+            "--width needs numbers or times, and column 'ward' is text. Leave it out "
+            "for that column, or name its kind if its texts are numbers: --column ward=number.",
+        ),
+        (["v.parquet", "--split", "wrad=2"], "--split names 'wrad', which is not among the columns of the summary"),
+        (["v.parquet", "--unit", "id", "--per-unit", "max"], "or leave that column out: --skip ward."),
     ):
         refused = run("summary", *arguments, *spend, cwd=tmp_path)
         assert refused.returncode == 2 and message in refused.stderr and len(refused.stderr.splitlines()) == 1

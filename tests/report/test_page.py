@@ -299,6 +299,14 @@ def test_where_a_report_cannot_be_written(tmp_path: Path, released: Release) -> 
             released.report(odd)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="path"):
         released.report("a\0b.html")
+    for ending in ("r.pdf", "r", "html", "r.html.txt"):
+        for either in (released, Releases([released])):
+            with pytest.raises(InputError, match=r"path must end in .html or .htm; got"):
+                either.report(tmp_path / ending)
+    assert not list(tmp_path.iterdir())
+    for ending in ("r.htm", "R.HTML"):
+        Releases([released]).report(tmp_path / ending)
+        (tmp_path / ending).unlink()
     (tmp_path / "r.json").write_text(released.to_json())
     for arguments, words in (
         (["report", "missing.json"], "'missing.json' cannot be read"),

@@ -413,6 +413,14 @@ def test_a_query_that_is_vouched_for_is_named_in_every_sentence() -> None:
     assert words in made.conditions[0]
     assert words in str(made.certificate())
     assert words in made._repr_html_()
+    vouched = "for each record if every record makes at most one row of the given query and no row depends on two"
+    for text in (str(made.privacy), str(made.certificate()), made.to_html(), made._repr_html_()):
+        assert text.replace("\N{NO-BREAK SPACE}", " ").count(vouched) == text.count("for each record") == 1
+    assert "What is protected is one row of the given query" in made.to_html() and "one record:" not in made.to_html()
+    both = flexdp.summary(con.sql("SELECT DISTINCT x, x % 7 AS y FROM t"), epsilon=2, delta=1e-6, rows_are_records=True)
+    for text in (str(both.privacy), both.to_html(), str(both.certificate())):
+        assert vouched in text and text.count("for each record") == text.count(vouched)
+    assert "What is protected is one row of the given query" in both.to_html() and "one record:" not in both.to_html()
     assert Release.from_json(made.to_json()).conditions == made.conditions
     asked = flexdp.release(rows, "x", epsilon=1, delta=0, ask=["max", "median"], rows_are_records=True, where="x > 3")
     assert all(words in answer.statement and "x > 3" in answer.statement for answer in (asked.max(), asked.median()))

@@ -38,6 +38,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 PerColumn: TypeAlias = _T | Sequence[_T | None] | Mapping[str, _T] | None
 Width: TypeAlias = Number | dt.timedelta
+Check: TypeAlias = Callable[[Any, Sequence[Any], Mapping[str, Any]], None]
 Point: TypeAlias = Number | dt.date
 GroupKind: TypeAlias = Literal["text", "integer", "date", "boolean"]
 UnitKind: TypeAlias = Literal["text", "integer", "date"]
@@ -75,7 +76,7 @@ class Options(TypedDict, total=False):
     where: str | None
     derive: Mapping[str, str] | None
     rows_are_records: bool
-    exact: bool
+    exact: bool | Mapping[str, bool]
     title: str | None
     publisher: str | None
     dataset_name: str | None
@@ -234,7 +235,8 @@ def release(
         Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
         row, and no row depends on two (docs/filters.md).
     exact
-        Make every value its own bucket, instead of choosing buckets.
+        Make every value its own bucket, instead of choosing buckets; by column name where columns are released
+        separately.
     title, publisher, dataset_name, period
         What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
 
@@ -314,13 +316,18 @@ def query(
 
 
 @inside_release()
-def prepare(source: Any, column: Any = None, *, separately: object = False, **options: Any) -> Request:
-    """Open a table and check a release; everything that can be refused is refused before a record is read."""
+def prepare(
+    source: Any, column: Any = None, *, separately: object = False, check: Check | None = None, **options: Any
+) -> Request:
+    """Open a table and check a release; everything that can be refused is refused before a record is read.
+
+    ``check`` refuses more, once the table is open.
+    """
     parameters = {"column": column, "separately": separately, **options}
-    return replace(_prepared(source, column, separately=separately, **options), parameters=parameters)
+    return replace(_prepared(source, column, check, separately=separately, **options), parameters=parameters)
 
 
-def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -> Request:
+def _prepared(source: Any, column: Any, check: Check | None, *, separately: object, **options: Any) -> Request:
     from flexdp.tables import open_table
 
     unknown = [name for name in options if name not in _DEFAULTS]
@@ -329,7 +336,13 @@ def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)
-    options |= {name: flag(name, options.get(name, False)) for name in ("rows_are_records", "exact")}
+    options["rows_are_records"] = flag("rows_are_records", options.get("rows_are_records", False))
+    exact = options.get("exact", False)
+    if isinstance(exact, Mapping) and (apart or len(names) == 1):
+        alone = [flag("exact", each or False) for each in per_column("exact", exact, names)]
+    else:
+        alone = [flag("exact", exact)] * len(names)
+    options["exact"] = alone[0]
     table = open_table(
         source,
         None if column is None else names,
@@ -339,6 +352,8 @@ def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -
         **{name: options.pop(name, None) for name in FILE_OPTIONS},
         rows_are_records=options["rows_are_records"],
     )
+    if check is not None:
+        check(table, names, {**options, "exact": dict(zip(names, alone, strict=True))})
     if apart and len(names) < 2:
         raise InputError("separately", "needs several columns", remedy="Name them in a list.")
     if apart and asks(options.get("ask")):
@@ -355,7 +370,7 @@ def _prepared(source: Any, column: Any, *, separately: object, **options: Any) -
             "fits columns that are released together",
             remedy=("Give ", P("width"), ", or leave ", P("separately"), " out."),
         )
-    given = {key: per_column(key, options[key], names) for key in _BUCKETS if key in options}
+    given = {key: per_column(key, options[key], names) for key in _BUCKETS if key in options} | {"exact": alone}
     questions = []
     for place, name in enumerate(names):
         own = {key: values[place] for key, values in given.items()}

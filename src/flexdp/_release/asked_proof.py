@@ -13,7 +13,6 @@ from flexdp._release.asked_promises import RankPromise
 from flexdp._release.asked_sentences import Telling, counted
 from flexdp._release.asking import level_of
 from flexdp._release.frames import group_column
-from flexdp._release.promises import not_promised
 from flexdp._release.ranges import joined, value_words
 from flexdp._release.sentences import short_name
 from flexdp._release.spec import Spec
@@ -24,44 +23,13 @@ from flexdp.sharp.program import Draw, spent
 from flexdp.sharp.quantile import ExponentialQuantile
 
 __all__ = [
-    "ASKED",
     "answer_columns",
     "asked_certainties",
     "asked_proof",
-    "how_it_was_answered",
     "listing_conditions",
-    "not_promised_of_answers",
 ]
 
 _OWN = ("statistic", "value", "way", "epsilon", "between", "beyond", "statement")
-
-
-ASKED = (
-    "Published with differential privacy: each answer is drawn at random near the exact one; nothing else about the "
-    "data is published."
-)
-
-
-def not_promised_of_answers(spec: Spec) -> list[str]:
-    """Return what readers might wrongly take for granted of asked answers."""
-    return [
-        not_promised(spec, None, bucketed=False)[0],
-        "Further releases of the same data are not covered. Their ε and δ add to those of this one.",
-        "Bounds in records hold with the probability that is stated, not always. An answer need not occur in the data.",
-        "Running time is not protected: there is no defence against timing side channels.",
-        "Whether the data were right, complete or fairly collected is not examined.",
-    ]
-
-
-def how_it_was_answered(version: str) -> list[str]:
-    """Return the method of asked answers, without its integers."""
-    return [
-        "About how many records there are is drawn first. Inner quantiles and deep tails are drawn by the exponential "
-        "mechanism over decimal numbers; extremes are found by climbing a public ladder of numbers until few records "
-        "seem to lie beyond.",
-        "Every choice follows tables of integers, whose proof of privacy is in the appendix.",
-        f"Made with flexdp {version}.",
-    ]
 
 
 def answer_columns(

@@ -17,13 +17,7 @@ from flexdp._release.spec import Spec
 from flexdp.noise.exponential import Decay
 from flexdp.sharp.automatic import FEW, FEW_FOR_BARS
 
-__all__ = ["HOW_BUCKETS_ARE_CHOSEN", "auto_proof", "how_chosen", "too_few_for_groups"]
-
-HOW_BUCKETS_ARE_CHOSEN = (
-    "Buckets were chosen first, with part of ε: about how many records there are was drawn, private medians split the "
-    "line again and again where the records are, and noisy counts of the parts decided edges at round numbers. The "
-    "first and the last bucket are open, so that no value is left out for being far away.",
-)
+__all__ = ["auto_proof", "how_chosen", "too_few_for_groups"]
 
 
 def how_chosen(spec: Spec, auto: Auto, asked: Asked | None) -> tuple[str, ...]:

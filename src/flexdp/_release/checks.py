@@ -147,6 +147,7 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
             own["width"] = max(1, math.floor(own["width"]))
         if means:
             kind = _mean_kind(column, kind, asked)
+        _refuse_unordered(column, kind, own)
         partition = make_buckets(kind, outside=outside, **own)
         if column.needs_zone(kind) and zone is None:
             raise InputError(
@@ -158,6 +159,18 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
         zoned = column.zoned or (zone is not None and column.may_be_zoned and kind in ("date", "datetime"))
         out.append(Axis(column=column, kind=kind, buckets=partition, zone=check_zone(zone) if zoned else None))
     return out
+
+
+def _refuse_unordered(column: Column, kind: Any, own: Mapping[str, Any]) -> None:
+    """Refuse buckets and bounds of texts and booleans, by the name of the column."""
+    for name, value in own.items():
+        if value is not None and kind in ("text", "boolean"):
+            hint = (", or say ", P("kind", "number"), " if its texts are numbers.") if kind == "text" else (".",)
+            raise InputError(
+                name,
+                f"needs a column of numbers or dates, and {column.label} is declared or read as {kind}",
+                remedy=("Leave out ", P(name), *hint),
+            )
 
 
 def _mean_kind(column: Column, kind: Any, asked: object) -> Any:

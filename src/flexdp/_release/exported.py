@@ -184,10 +184,7 @@ class Exported(ABC):
             from_report("charts.api.chart")(document), from_report("html.notebook.bare_picture")(document)
         )
         if path is not None:
-            place = path_text("path", path)
-            if not place.lower().endswith(".svg"):
-                raise InputError("path", "must end in .svg", given=safe_repr(place))
-            write_page(place, str(picture))
+            write_page(path, str(picture), endings=(".svg",))
         return picture
 
     def report(self, path: str | os.PathLike[str], *, stats: Sequence[str] = ()) -> None:
@@ -196,7 +193,7 @@ class Exported(ABC):
         Parameters
         ----------
         path
-            Where to write it.
+            Where to write it, a file that ends in .html or .htm.
         stats
             Names of statistics to show beside the usual ones, such as "q0.9" or "top:10".
 
@@ -253,9 +250,11 @@ class Exported(ABC):
         return bar_columns(self.spec, self.cells, mean)
 
 
-def write_page(path: str | os.PathLike[str], page: str) -> None:
-    """Write a page to a file, whole or not at all."""
+def write_page(path: str | os.PathLike[str], page: str, *, endings: Sequence[str] = (".html", ".htm")) -> None:
+    """Write a page to a file that ends in one of these, whole or not at all."""
     place = path_text("path", path)
+    if not place.lower().endswith(tuple(endings)):
+        raise InputError("path", f"must end in {' or '.join(endings)}", given=safe_repr(place))
     try:
         write_whole(Path(place), page)
     except (OSError, ValueError):

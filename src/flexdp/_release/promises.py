@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flexdp._core.display import card, folded, sentence
 from flexdp._core.exact import float_up, number_text, upper_text
 from flexdp._core.text import plural, thousands, visible
-from flexdp._release.answers import Answer, Reader
+from flexdp._release.answers import Reader
 from flexdp._release.ranges import bounds_text, joined
 from flexdp._release.sentences import Words, is_cut, of_unit, record_count, record_words, short_name, unit_id
 from flexdp._release.spec import Spec
@@ -21,41 +21,16 @@ from flexdp.guarantees import Privacy, percent_text
 from flexdp.noise.certificate import Evidence
 
 __all__ = [
-    "CITATIONS",
-    "PUBLISHED",
-    "PUBLISHED_WITH_ANSWERS",
     "Certificate",
     "conditions",
     "exact_parameters",
-    "group_note",
-    "how_it_was_made",
-    "how_to_read",
     "missing_groups",
-    "not_promised",
     "picture_caption",
     "promises",
-    "protected",
     "share_of_budget",
 ]
 
-PUBLISHED = (
-    "Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere."
-)
-PUBLISHED_WITH_ANSWERS = (
-    "Published with differential privacy: every bucket lost a few records at random. Some answers were drawn "
-    "separately, with noise, and need not occur in the data."
-)
 LONGEST_WHERE = 10_000  # characters: all of it
-ABOUT = (
-    "“About” marks an estimate: the mean loss is added back to each count, and the records of a bucket are spread "
-    "over it, evenly or, at the ends, thinning out. What is guaranteed is said beside it."
-)
-CITATIONS = (
-    "A. Bansal, R. Chunduru, D. Data, M. Prabhakaran. Flexible Accuracy for Differential Privacy. AISTATS 2022, "
-    "PMLR 151, pages 3847–3882.",
-    "D. Desfontaines, J. Voss, B. Gipson, C. Mandayam. Differentially Private Partition Selection. Proceedings on "
-    "Privacy Enhancing Technologies 2022 (1), pages 339–352.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,91 +193,6 @@ def share_of_budget(budget: Budget) -> str:
     return f"The budget is divided among {' and '.join(parts)}; each part is proved below."
 
 
-def protected(spec: Spec, *, bucketed: bool = True) -> str:
-    """Return what is protected, and how much of it counts."""
-    if spec.unit is None:
-        return "What is protected is one record: with or without it, this page would look much the same."
-    spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
-    if spec.per_unit is not None:
-        return f"What is protected is one unit{unit_id(spec)}, of whose values only the {of_unit(spec)} counts."
-    many = plural(spec.max_buckets_per_unit, spot, thousands)
-    return f"What is protected is one unit{unit_id(spec)}, counted in at most {many}."
-
-
-def not_promised(
-    spec: Spec, records_at_most: int | None, *, bucketed: bool = True, estimated: bool = False
-) -> list[str]:
-    """Return what readers might wrongly take for granted; ``estimated`` if the number of records is published."""
-    if spec.unit is None:
-        whose = (
-            "One record is protected, not one person: somebody with several records is protected less, the more of "
-            "them there are."
-        )
-    elif spec.per_unit is not None:
-        whose = f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
-    else:
-        word = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
-        spot = plural(spec.max_buckets_per_unit, word, thousands)
-        whose = (
-            f"Each unit{unit_id(spec)} counts in at most {spot}; what it had beyond that was not counted, so counts "
-            "are not counts of records."
-        )
-    total = (
-        "The number of records in the data is not published, and no percentage of it can be computed from here, except "
-        "where a bound is stated above."
-    )
-    if estimated:
-        total = "The exact number of records is not published, only an estimate of it."
-    if records_at_most is not None:
-        counted = "records that count" if spec.unit is None else f"counts of each unit{unit_id(spec)}"
-        total = f"Of the number of {counted}, only a bound is published: at most {thousands(records_at_most)}."
-    return [
-        whose,
-        "Further releases of the same data are not covered. Their ε and δ add to those of this one.",
-        "What is true of everybody is not hidden: that most values are small says something about each of them.",
-        total,
-        "Running time is not protected: there is no defence against timing side channels.",
-        "Whether the data were right, complete or fairly collected is not examined.",
-    ]
-
-
-def how_to_read(spec: Spec, max_drop: int, *, asked: bool = False) -> list[str]:
-    """Return advice for people who will quote the numbers; ``asked`` if answers were asked for as well."""
-    extremes = (
-        "A maximum or minimum holds once a few records are left out. Single extreme cases are left out on purpose: "
-        "they are what identifies people."
-    )
-    if asked:
-        extremes = (
-            "An answer that was drawn separately is an estimate: it lies at random near the exact one, and need not "
-            "occur in the data. How many records it may be off by is said beside it."
-        )
-    spot = "bucket" if len(spec.columns) == 1 else "cell"
-    return [
-        f"Every count is a lower bound. The true one is the count shown or up to {thousands(max_drop)} more, never "
-        "less. Write “at least”, or give the range.",
-        f"What is listed is real: no {spot} or group appears that is empty. What is not listed may still exist, in a "
-        f"{spot} of at most {record_count(spec, max_drop)}.",
-        extremes,
-        "Quote ranges as they are printed, not their middles.",
-        *([ABOUT] if spec.ordered else []),
-        "Do not divide by the number of records, or subtract another release of the same data, to find out about "
-        "somebody: each release was protected by itself, and together they reveal more.",
-    ]
-
-
-def how_it_was_made(spec: Spec, max_drop: int, version: str) -> list[str]:
-    """Return the method, without its integers."""
-    spot = "bucket" if len(spec.columns) == 1 else "cell"
-    who = "Records were" if spec.unit is None else f"Units{unit_id(spec)} were"
-    return [
-        f"{who} counted by {spot}. Every {spot} that held any then lost a random number of them, from 0 to "
-        f"{thousands(max_drop)}, and the rest is published. An empty {spot} stays empty.",
-        "The random number follows a table of integer weights, whose proof of privacy is in the appendix.",
-        f"Made with flexdp {version}.",
-    ]
-
-
 def exact_parameters(budget: Budget, privacy: Privacy) -> str:
     """Return ε and δ of the counts exactly, for those who rebuild the proof; those of everything where they differ."""
     whole = ""
@@ -352,17 +242,3 @@ def missing_groups(spec: Spec, max_drop: int) -> str:
     spot, least = "bucket" if len(spec.columns) == 1 else "cell", record_count(spec, survives_from(max_drop))
     named = joined([short_name(name) for name in spec.by])
     return f"A group ({named}) is certain to be listed if a {spot} of it holds at least {least}; others may be missing."
-
-
-def group_note(words: Words, answers: Sequence[Answer]) -> str:
-    """Return what holds of the answers of each group by itself."""
-    known = [answer.accuracy for answer in answers if answer.accuracy is not None]
-    widest = max(known, key=lambda accuracy: accuracy.moved, default=None)
-    estimated = any(answer.text.startswith("about ") and answer.promise is None for answer in answers)
-    about = f" {ABOUT}" if estimated else ""
-    if widest is None:
-        return f"Each group by itself.{about}"
-    loss = words.loss(widest.but(alpha=None, beta=widest.beta))
-    if estimated:
-        loss = loss.replace("this is exact", "the highest and the lowest are exact")
-    return f"Each group by itself: {loss[:1].lower()}{loss[1:]}{about}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,7 @@ from flexdp.buckets.partition import Partition
 from flexdp.calculus.loss import paid_loss
 from flexdp.calculus.privacy import total
 from flexdp.errors import InputError, P
-from flexdp.guarantees import Privacy
+from flexdp.guarantees import Condition, Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms import Chain
 from flexdp.noise.drop import DropNoise
@@ -204,11 +204,10 @@ class Release(Readable, Exported):
     def privacy(self) -> Privacy:
         """The guarantee to the people in the data, by all steps together."""
         unit = "record" if self.spec.unit is None else self.spec.unit
-        if self.auto is not None:
-            return self.auto.budget.privacy(unit)
         asked = None if self.asked is None else self.asked.budget
-        parts = [part.privacy(unit) for part in (self.budget, asked) if part is not None]
-        return parts[0] if len(parts) == 1 else total(parts)
+        parts = (self.budget, asked) if self.auto is None else (self.auto.budget,)
+        found = total([part.privacy(unit) for part in parts if part is not None])
+        return replace(found, given=Condition(rows_are_records=True)) if self.spec.of_query else found
 
     @cached_property
     def mechanism(self) -> Chain:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flexdp._core.display import from_report
+from flexdp._core.display import card, folded, from_report, sentence
 from flexdp._core.documents import UnfitError
 from flexdp._core.domains import elements, instance
-from flexdp._core.text import safe_repr
+from flexdp._core.text import safe_repr, visible
 from flexdp._release.exported import write_page
 from flexdp._release.frames import Library, frame_of, stacked
 from flexdp._release.json import SCHEMA_OF_SEVERAL, json_text, parse, unreadable
@@ -21,7 +21,51 @@ from flexdp.calculus import total
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
 
-__all__ = ["Releases"]
+__all__ = ["Certificates", "Releases"]
+
+
+class Certificates(dict[str, Certificate]):
+    """The certificates of several columns by name, and the privacy of all columns together.
+
+    Parameters
+    ----------
+    privacy
+        The privacy of all columns together.
+    certificates
+        The certificate of each column.
+
+    Examples
+    --------
+    >>> import flexdp
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"x": [3.0] * 200, "y": [4.0] * 200})
+    >>> both = flexdp.release(table, ["x", "y"], separately=True, epsilon=1, delta=1e-6, width=5).certificate()
+    >>> both
+    <Certificates of 'x', 'y'>
+    >>> str(both).splitlines()[0] == f"All columns together: {both.privacy}"
+    True
+    """
+
+    def __init__(self, privacy: Privacy, certificates: Mapping[str, Certificate]) -> None:
+        super().__init__(certificates)
+        self.privacy = privacy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.privacy, dict(self))
+
+    def __str__(self) -> str:
+        each = (f"{visible(column)}:\n{certificate}" for column, certificate in self.items())
+        return "\n\n".join((f"All columns together: {self.privacy}", *each))
+
+    def __repr__(self) -> str:
+        return f"<Certificates of {', '.join(map(repr, self))}>"
+
+    def _repr_html_(self) -> str:
+        whole = card("Certificates", sentence(f"All columns together: {self.privacy}"))
+        return whole + "".join(
+            card(f"Certificate of {column}", *map(sentence, each.promises), folded("Proof of privacy", each.proof))
+            for column, each in self.items()
+        )
 
 
 class Releases(Mapping[str, Release]):
@@ -170,7 +214,7 @@ class Releases(Mapping[str, Release]):
         Parameters
         ----------
         path
-            Where to write it.
+            Where to write it, a file that ends in .html or .htm.
 
         Raises
         ------
@@ -179,15 +223,15 @@ class Releases(Mapping[str, Release]):
         """
         write_page(path, self.to_html())
 
-    def certificate(self) -> dict[str, Certificate]:
+    def certificate(self) -> Certificates:
         """Return the promises of each column, with their proof; the losses add up to :attr:`privacy`.
 
         Returns
         -------
-        dict
-            A certificate by column.
+        Certificates
+            A dictionary of certificates by column, which prints the privacy of all columns together and then each.
         """
-        return {column: release.certificate() for column, release in self._releases.items()}
+        return Certificates(self.privacy, {column: each.certificate() for column, each in self._releases.items()})
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
         """Return the counts of all columns as one table: column, groups, key, lower, upper, count.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from flexdp._core.domains import flag, pairs, sequence, text
 from flexdp._core.exact import Number
@@ -12,11 +12,9 @@ from flexdp._release.api import FILE_OPTIONS, Options, Releases, Request, prepar
 from flexdp._release.asking import asks
 from flexdp._release.charged import paid_by, payer_of, run_paid
 from flexdp._release.columns import named_column
+from flexdp._release.summary_checks import all_columns, check_kinds
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-
-if TYPE_CHECKING:
-    from flexdp.tables.declared import Column
 
 __all__ = ["prepare_summary", "summary"]
 
@@ -111,7 +109,8 @@ def prepare_summary(source: Any, columns: Any = None, *, skip: Any = None, **opt
         options["kind"] = dict(pairs(columns) or ())
         columns = list(options["kind"])
     named = _names(source, columns, skip, options)
-    return prepare(source, named if len(named) > 1 else named[0], separately=len(named) > 1, **options)
+    several = len(named) > 1
+    return prepare(source, named if several else named[0], separately=several, check=check_kinds, **options)
 
 
 def shares_of(request: Request, split: Any) -> Any:
@@ -134,14 +133,14 @@ def _names(source: Any, columns: Any, skip: Any, options: Mapping[str, Any]) -> 
     if columns is not None:
         named = _listed("columns", [columns] if isinstance(columns, str) else columns)
     else:
-        named = _all(_columns(source, options, left_out), options.get("kind"))
+        named = _declared(source, options, left_out)
     found = [name for name in named if name not in left_out]
     if not found:
         raise InputError("columns", ": no column is left to publish", remedy=("Leave fewer out with ", P("skip"), "."))
     return found
 
 
-def _columns(source: Any, options: Mapping[str, Any], left_out: Sequence[str]) -> list[Column]:
+def _declared(source: Any, options: Mapping[str, Any], left_out: Sequence[str]) -> list[str]:
     """All columns but those of groups and units, and those left out."""
     from flexdp.tables import open_table
 
@@ -157,27 +156,8 @@ def _columns(source: Any, options: Mapping[str, Any], left_out: Sequence[str]) -
     )
     for name in left_out:
         named_column(table, "skip", name)
-    return [column for column in table.columns if column.name not in others]
-
-
-def _all(found: Sequence[Column], kinds: Any) -> list[str]:
-    """Every column there is, if all declare a type that can be published or were given a kind."""
-    if found and all(column.undeclared for column in found):
-        raise InputError(
-            "columns",
-            "is missing: this source declares no types, and its first line may be a record",
-            remedy=("Name each with its kind, for example ", P("columns", {"cost": "number", "day": "date"}), "."),
-        )
-    typed = [name for name, _ in pairs(kinds) or ()] if isinstance(kinds, Mapping) else []
-    for column in found:
-        if column.kind is None and column.name not in typed:
-            said = "declares no type" if column.undeclared else f"is declared as {column.type_name[:40]}"
-            raise InputError(
-                "columns",
-                f": {column.label} {said}",
-                remedy=("Say how to read it with ", P("kind"), ", or leave it out with ", P("skip"), "."),
-            )
-    return [column.name or "" for column in found]
+    left = [column for column in table.columns if column.name not in others]
+    return all_columns(table.columns, left, options.get("kind"))
 
 
 def _listed(parameter: str, given: Any) -> list[str]:

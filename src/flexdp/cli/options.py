@@ -26,6 +26,7 @@ __all__ = [
     "WRITTEN",
     "all_of",
     "bounds_pair",
+    "by_column",
     "comma_separated",
     "group_options",
     "labels",
@@ -33,12 +34,14 @@ __all__ = [
     "pair_of",
     "paying",
     "prepared",
+    "shares",
     "source_of",
     "table_options",
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
+_TWO_BOUNDS = (P("bounds", (0, 120)), " or ", P("bounds", ("2024-01-01", "2024-12-31T18:30")))
 _TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
 
 
@@ -74,12 +77,37 @@ def named_values(_context: click.Context, parameter: click.Parameter, values: tu
     return out or None
 
 
+def by_column(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
+    """Split NAME=VALUE, of which the value has no = in it, as the callback of an option for single columns."""
+    out: dict[str, Any] = {}
+    for value in values:
+        name, sign, rest = value.rpartition("=")
+        if not sign or not name or not rest.strip() or name in out:
+            example = {"bounds": (0, 120)}.get(parameter.name or "", 10)
+            raise InputError(
+                parameter.name or "",
+                "must be written NAME=VALUE, each column once",
+                given=safe_repr(value),
+                remedy=("For example ", P(parameter.name or "", {"cost": example}), "."),
+            )
+        out[name] = rest.strip() if parameter.name != "bounds" else pair_of(rest, P("bounds", {name: (0, 120)}))
+    return out or None
+
+
+def shares(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> list[str] | dict[str, str] | None:
+    """Split shares of the budget as an option's callback: one for each column, or NAME=SHARE."""
+    parts = [part for value in values for part in comma_separated(context, parameter, value) or ()]
+    return by_column(context, parameter, tuple(parts)) if any("=" in part for part in parts) else parts or None
+
+
 def bounds_pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
     """Parse LO:HI as an option's callback."""
     return None if value is None else pair_of(value)
 
 
-def pair_of(value: str) -> tuple[str, str]:
+def pair_of(value: str, example: P | None = None) -> tuple[str, str]:
     """Split LO:HI, where either may be a date with a time of day, which has colons of its own."""
     times = _TIMES.fullmatch(value)
     low, high = times.groups() if times else map(str.strip, value.split(":")) if value.count(":") == 1 else ("", "")
@@ -88,10 +116,8 @@ def pair_of(value: str) -> tuple[str, str]:
             "bounds",
             "must be written LO:HI",
             given=safe_repr(value),
-            remedy=(
-                "For example ", P("bounds", (0, 120)), " or ", P("bounds", ("2024-01-01", "2024-12-31T18:30")), ".",
-            ),
-        )  # fmt: skip
+            remedy=("For example ", *(_TWO_BOUNDS if example is None else (example,)), "."),
+        )
     return low, high
 
 

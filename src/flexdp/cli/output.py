@@ -36,6 +36,7 @@ __all__ = [
     "parse_stats",
     "print_answers",
     "stats_of_each",
+    "without_repeats",
 ]
 
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
@@ -74,6 +75,12 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
 def stats_of_each(words: Sequence[str], request: Request) -> list[list[StatQuery]]:
     """Parse the statistics for each column that is released separately, or for the one release."""
     return [parse_stats(words, replace(request, questions=(question,))) for question in request.questions]
+
+
+def without_repeats(questions: Sequence[StatQuery]) -> list[StatQuery]:
+    """Return the questions for people to read: the values that occur are also those that have a count."""
+    counted = any(question.word == "counts" for question in questions)
+    return [question for question in questions if question.word != "support" or not counted]
 
 
 def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str, Any]:
@@ -128,13 +135,14 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
         sys.stderr.write(f"Showing the first {_MOST_BARS} groups; --json or -o has the other {more}.\n")
     if not sys.stdout.isatty():
         sys.stdout.writelines(f"{visible(condition)}\n" for condition in release.conditions)
+        counted = any(isinstance(answer.value, dict) for answer in answers)  # which lists the values as well
         for answer in answers:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
                 sys.stdout.writelines(
                     f"{visible(value_text(key))}\t{records}\n" for key, records in answer.value.items()
                 )
-            elif isinstance(answer.value, tuple) and answer.name == "support":
+            elif isinstance(answer.value, tuple) and answer.name == "support" and not counted:
                 sys.stdout.writelines(f"{visible(value_text(key))}\n" for key in answer.value)
         return
     from rich.console import Console

@@ -18,7 +18,15 @@ from flexdp._core.text import safe_repr, visible
 from flexdp._release.reading import how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, prepared, table_options
-from flexdp.cli.output import AtomicFile, all_answers, json_document, json_text_of, print_answers, stats_of_each
+from flexdp.cli.output import (
+    AtomicFile,
+    all_answers,
+    json_document,
+    json_text_of,
+    print_answers,
+    stats_of_each,
+    without_repeats,
+)
 from flexdp.errors import InputError, P, spelled
 
 if TYPE_CHECKING:
@@ -148,7 +156,7 @@ def publish(
         for one, own in zip(each, questions, strict=True):
             if request.separately:
                 click.echo(f"{visible(str(one.column))}:")
-            print_answers(one, all_answers(one, own))
+            print_answers(one, all_answers(one, own if stats else without_repeats(own)))
     if unwritten:
         raise InputError(
             "output",

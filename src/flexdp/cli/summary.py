@@ -21,10 +21,11 @@ from flexdp.cli.options import (
     SIGN,
     WRITTEN,
     all_of,
-    comma_separated,
+    by_column,
     group_options,
     labels,
     paying,
+    shares,
     source_of,
 )
 from flexdp.cli.release import publish
@@ -48,9 +49,19 @@ __all__ = ["summary"]
 @click.option("--skip", multiple=True, metavar="COLUMN", help="Column to leave out, such as an id; repeatable.")
 @click.option(
     "--split",
-    metavar="S,S,…",
-    callback=comma_separated,
-    help="Shares of the budget, one for each column in order; default: equal shares.",
+    multiple=True,
+    metavar="NAME=S",
+    callback=shares,
+    help="Share of the budget that a column has, where the others have 1; repeatable. Or S,S,…, one for each in order.",
+)
+@click.option(
+    "--width", multiple=True, metavar="NAME=W", callback=by_column, help="Bucket width of a column; repeatable."
+)
+@click.option(
+    "--bounds", multiple=True, metavar="NAME=LO:HI", callback=by_column, help="Public bounds of a column; repeatable."
+)
+@click.option(
+    "--exact", multiple=True, metavar="NAME", help="Column whose values are buckets of their own; repeatable."
 )
 @click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin.")
 @labels
@@ -71,7 +82,8 @@ def summary(
     delta: str,
     columns: tuple[str, ...],
     skip: tuple[str, ...],
-    split: list[str] | None,
+    split: Any,
+    exact: tuple[str, ...],
     output: str | None,
     sign: str | None,
     table: str | None,
@@ -92,15 +104,15 @@ def summary(
 
     payer, kinds = payer_of(ledger, dataset, fresh), _named(columns)
     options["currency"] = list(options["currency"]) or None
-    request = prepare_summary(
-        source_of(source, table),
-        kinds or None,
-        skip=list(skip) or None,
-        **{**options, **group_options(by, options["by_kind"], options["groups"])},
-    )
-    shares = shares_of(request, split)
-    request = request.with_budget(epsilon, delta, split=shares)
-    work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=shares)
+    options["exact"] = dict.fromkeys(exact, True) or False
+    options |= group_options(by, options["by_kind"], options["groups"])
+    try:
+        request = prepare_summary(source_of(source, table), kinds or None, skip=list(skip) or None, **options)
+    except InputError as refusal:
+        raise _explained(refusal, columns) from None
+    parts = shares_of(request, split)
+    request = request.with_budget(epsilon, delta, split=parts)
+    work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=parts)
     told = any(kinds.values())
     return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, sign=sign, told=told)
 
@@ -116,3 +128,14 @@ def _named(columns: tuple[str, ...]) -> dict[str, str | None]:
             raise InputError("columns", "must name each column once", given=safe_repr(name))
         found[name] = kind
     return found
+
+
+def _explained(refusal: InputError, columns: tuple[str, ...]) -> InputError:
+    """The refusal of a column that was written NAME=WORD with a word that is no kind: it is the word that is wrong."""
+    for column in columns:
+        name, _, last = column.rpartition("=")
+        if name and refusal.parameter == "column" and refusal.rule == f": no column named {safe_repr(column)}":
+            kinds = get_args(Kind)
+            remedy = f"A column has the kind {', '.join(kinds[:-1])} or {kinds[-1]}."
+            return InputError("columns", f": {safe_repr(last)} is no kind", given=safe_repr(column), remedy=remedy)
+    return refusal

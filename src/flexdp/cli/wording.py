@@ -63,7 +63,7 @@ def _option(option: click.Option, part: P) -> str:
     if part.value is ABSENT or (option.is_flag and part.value is True):
         return long
     if option.multiple and isinstance(part.value, dict):
-        return " ".join(f"{long} {_quoted(f'{name}={value}')}" for name, value in part.value.items())
+        return " ".join(f"{long} {_quoted(f'{name}={_typed(value)}')}" for name, value in part.value.items())
     if part.value is None or part.value is False or isinstance(part.value, dict):
         return str(part)  # there is no way to write these
     values = part.value if option.multiple and isinstance(part.value, list | tuple) else [part.value]
@@ -71,18 +71,21 @@ def _option(option: click.Option, part: P) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as it is typed: pairs with a colon, lists with commas, quotes only where the shell needs them."""
-    if value is ...:
-        return _PLACEHOLDER
+    """A value as it is typed, with quotes only where the shell needs them."""
+    return _PLACEHOLDER if value is ... else _quoted(_typed(value))
+
+
+def _typed(value: Any) -> str:
+    """A value as it is typed: pairs with a colon, lists with commas."""
     if isinstance(value, tuple):
-        return _quoted(":".join(map(str, value)))
+        return ":".join(map(str, value))
     if isinstance(value, list):
         row = io.StringIO()
         csv.writer(row, lineterminator="").writerow(
             ":".join(map(str, each)) if isinstance(each, tuple) else each for each in value
         )
-        return _quoted(row.getvalue())
-    return _quoted(str(value))
+        return row.getvalue()
+    return str(value)
 
 
 def _quoted(text: str) -> str:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flexdp._core.domains import SENSITIVITY, instance, integer, text
+from flexdp._core.domains import SENSITIVITY, flag, instance, integer, text
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import plural, safe_repr
 from flexdp.errors import InputError
@@ -248,6 +248,10 @@ class OwnNeighbours(Neighbours):
 
 
 ONE_RECORD = AddRemove()
+_VOUCHED = (
+    "if every record makes at most one row of the given query and no row depends on two, for which the publisher "
+    "vouches"
+)
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -260,41 +264,58 @@ class Condition:
         Smallest number of records of the table.
     buckets_at_most
         Largest number of its non-empty buckets.
+    rows_are_records
+        True if every record makes at most one row of a given query, and no row depends on two.
 
     Raises
     ------
     InputError
-        Neither is given, or one is not a positive integer.
+        None of them is given, or a number is not a positive integer.
 
     Examples
     --------
     >>> print(Condition(records_at_least=1000, buckets_at_most=3))
     in tables of at least 1000 records and at most 3 buckets
     >>> Condition(records_at_least=1000) & Condition(records_at_least=50, buckets_at_most=3)
-    Condition(records_at_least=1000, buckets_at_most=3)
+    Condition(records_at_least=1000, buckets_at_most=3, rows_are_records=False)
     """
 
     records_at_least: int | None
     buckets_at_most: int | None
+    rows_are_records: bool
 
-    def __init__(self, *, records_at_least: int | None = None, buckets_at_most: int | None = None) -> None:
-        if records_at_least is None and buckets_at_most is None:
+    def __init__(
+        self,
+        *,
+        records_at_least: int | None = None,
+        buckets_at_most: int | None = None,
+        rows_are_records: bool = False,
+    ) -> None:
+        vouched = flag("rows_are_records", rows_are_records)
+        if records_at_least is None and buckets_at_most is None and not vouched:
             raise InputError("records_at_least", "or buckets_at_most must be given: a condition needs one of them")
         for name, value in (("records_at_least", records_at_least), ("buckets_at_most", buckets_at_most)):
             object.__setattr__(self, name, None if value is None else integer(name, value))
+        object.__setattr__(self, "rows_are_records", vouched)
 
     def __and__(self, other: Condition) -> Condition:
         both = (self, instance("other", other, Condition, "a Condition"))
         least = [each.records_at_least for each in both if each.records_at_least is not None]
         most = [each.buckets_at_most for each in both if each.buckets_at_most is not None]
-        return Condition(records_at_least=max(least, default=None), buckets_at_most=min(most, default=None))
+        return Condition(
+            records_at_least=max(least, default=None),
+            buckets_at_most=min(most, default=None),
+            rows_are_records=any(each.rows_are_records for each in both),
+        )
 
     def __str__(self) -> str:
         least, most = self.records_at_least, self.buckets_at_most
         limits = [] if least is None else [f"at least {plural(least, 'record')}"]
         if most is not None:
             limits.append(f"at most {plural(most, 'bucket')}")
-        return f"in tables of {' and '.join(limits)}"
+        tables = f"in tables of {' and '.join(limits)}" if limits else ""
+        rows = _VOUCHED if self.rows_are_records else ""
+        return ", ".join(filter(None, (tables, rows)))
 
 
 def neighbours_given(name: str, value: object) -> Neighbours:

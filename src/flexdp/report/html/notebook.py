@@ -16,7 +16,7 @@ from flexdp.report.charts.plans import tradeoff
 from flexdp.report.charts.svg import on_white
 from flexdp.report.document import Document
 from flexdp.report.html.page import asked_rows, group_rows, standard_answers
-from flexdp.report.html.several import overview
+from flexdp.report.html.several import overview, title_of
 from flexdp.report.html.tables import Told, told
 
 __all__ = ["bare_picture", "plan_picture", "release_card", "releases_card"]
@@ -64,7 +64,7 @@ def _groups(titles: Sequence[str], rows: Sequence[Sequence[str]], words: int) ->
 def releases_card(releases: Releases) -> str:
     """Return the card of several columns: a table of them all and their privacy, then a card for each."""
     whole = card(
-        f"Summary of {plural(len(releases), 'column')}",
+        title_of(releases),
         *(table(titles, rows, words=words) for _, titles, rows, words in overview(releases)),
         sentence(releases.privacy, soft=True),
     )

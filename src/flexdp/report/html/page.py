@@ -11,21 +11,17 @@ from typing import Any
 from flexdp._core.domains import instance
 from flexdp._core.text import prose, thousands
 from flexdp._release.answers import Answer
-from flexdp._release.asked_proof import ASKED, how_it_was_answered, not_promised_of_answers
-from flexdp._release.automatic_words import HOW_BUCKETS_ARE_CHOSEN
-from flexdp._release.promises import (
+from flexdp._release.page_words import (
     CITATIONS,
-    PUBLISHED,
-    PUBLISHED_WITH_ANSWERS,
-    exact_parameters,
+    Shown,
     group_note,
     how_it_was_made,
     how_to_read,
-    missing_groups,
     not_promised,
-    picture_caption,
     protected,
+    published,
 )
+from flexdp._release.promises import exact_parameters, missing_groups, picture_caption
 from flexdp._release.published import Release
 from flexdp._release.readable import Readable
 from flexdp._release.sentences import Words, unit_id
@@ -38,9 +34,20 @@ from flexdp.report.document import Document
 from flexdp.report.html.parts import chart_figure, folded, foot, head, promise, section
 from flexdp.report.html.tables import answer_table, capital, scrolling, sentences, told
 
-__all__ = ["asked_rows", "caption_of", "group_rows", "page", "shown_answers", "standard_answers"]
+__all__ = [
+    "asked_rows",
+    "asked_table",
+    "caption_of",
+    "counts_table",
+    "group_rows",
+    "group_table",
+    "page",
+    "shown_answers",
+    "standard_answers",
+]
 
 _MOST_ROWS = 100  # of a table; the JSON has them all
+_MOST_FREQUENT = 5  # values of texts
 _ALL = "all together"
 _FEW_ROWS = 12  # of a table of groups; more are folded away
 
@@ -70,7 +77,9 @@ def _usual(release: Release) -> list[Answer]:
         return _with_asked(release)
     if release.spec.ordered:
         return [release.max()] if not len(release.cells) else _ends(release)
-    return [release.support()] if not len(release.cells) else [release.mode(), release.top(5), release.support()]
+    if not len(release.cells):
+        return [release.support()]
+    return [release.mode(), release.top(min(_MOST_FREQUENT, len(release.bars))), release.support()]
 
 
 def _with_asked(release: Release) -> list[Answer]:
@@ -110,27 +119,24 @@ def page(document: Document | Mapping[str, Any], release: Release) -> str:
     found = document if isinstance(document, Document) else Document.read(document)
     certificate = release.certificate()
     spec, drop, budget = release.spec, release.max_drop, release.budget
-    answers = standard_answers(release)
+    shown, answers = [Shown.of(release)], standard_answers(release)
     table = told(answers)
     grouped = bool(found.by and found.keys)
     guaranteed = [line for line in certificate.promises[1:] if line not in release.conditions]
     parts = [
-        head(f"Release of {found.title}", (_published(release), *release.conditions, table.shared), spec.about),
-        _groups(release, found) if grouped else answer_table(table),
+        head(f"Release of {found.title}", (published(shown), *release.conditions, table.shared), spec.about),
+        group_table(release, found) if grouped else answer_table(table),
         chart_figure(found, caption_of(release, found)),
         promise([str(release.privacy), protected(spec)]),
-        _asked_by_group(release) if grouped else "",
+        asked_table(release) if grouped else "",
         sentences(answers),
         '<div class="two">',
         section("Guaranteed to the reader", guaranteed),
-        section("Not promised", not_promised(spec, release.records_at_most, estimated=_estimated(release))),
-        section(
-            "Reading and quoting",
-            [*how_to_read(spec, drop, asked=release.asked is not None), missing_groups(spec, drop)],
-        ),
-        section("Method", [*_chosen(release), *_drawn(release), *how_it_was_made(spec, drop, found.content["flexdp"])]),
+        section("Not promised", not_promised(shown)),
+        section("Reading and quoting", [*how_to_read(shown), missing_groups(spec, drop)]),
+        section("Method", how_it_was_made(shown, found.content["flexdp"])),
         "</div>",
-        _rows(release, found),
+        counts_table(release, found),
         folded("Appendix: proof of privacy", [exact_parameters(budget, release.privacy), *certificate.proof]),
         section("Citation", CITATIONS),
         foot(found.content),
@@ -155,19 +161,19 @@ def _asked_page(content: Mapping[str, Any], release: Release) -> str:
     certificate, spec = release.certificate(), release.spec
     names = ["values" if name is None else name for name in spec.columns]
     title = f"Answers about {' × '.join(names)}{' by ' + ', '.join(spec.by) if spec.by else ''}"
-    answers = release.answers()
+    shown, answers = [Shown.of(release)], release.answers()
     table = told(answers)
     guaranteed = [line for line in certificate.promises[1:] if line not in release.conditions]
     return "".join(
         [
-            head(title, (ASKED, *release.conditions, "" if spec.by else table.shared), spec.about),
-            _asked_by_group(release) if spec.by else answer_table(table),
+            head(title, (published(shown), *release.conditions, "" if spec.by else table.shared), spec.about),
+            asked_table(release) if spec.by else answer_table(table),
             promise([str(release.privacy), protected(spec, bucketed=False)]),
             sentences(answers),
             '<div class="two">',
             section("Guaranteed to the reader", guaranteed),
-            section("Not promised", not_promised_of_answers(spec)),
-            section("Method", how_it_was_answered(content["flexdp"])),
+            section("Not promised", not_promised(shown)),
+            section("Method", how_it_was_made(shown, content["flexdp"])),
             "</div>",
             folded("Appendix: proof of privacy", certificate.proof),
             foot(content),
@@ -186,27 +192,11 @@ def asked_rows(release: Release) -> tuple[list[str], list[list[str]], int]:
     return titles, rows, len(release.spec.by)
 
 
-def _asked_by_group(release: Release) -> str:
+def asked_table(release: Release) -> str:
+    """Return the asked answers of each group as a table; nothing where there are none."""
     if release.asked is None or not release.spec.by or not release.asked.results:
         return ""
     return _table_of_groups("Answers that were asked for, by group", *asked_rows(release))
-
-
-def _published(release: Release) -> str:
-    return PUBLISHED if release.asked is None else PUBLISHED_WITH_ANSWERS
-
-
-def _estimated(release: Release) -> bool:
-    return release.auto is not None or release.asked is not None
-
-
-def _drawn(release: Release) -> list[str]:
-    """How the answers that were asked for were made; the version is told once, with the buckets."""
-    return [] if release.asked is None else how_it_was_answered("")[:-1]
-
-
-def _chosen(release: Release) -> tuple[str, ...]:
-    return () if release.auto is None else HOW_BUCKETS_ARE_CHOSEN
 
 
 def _ends(view: Readable) -> list[Answer]:
@@ -234,8 +224,8 @@ def _each_group(release: Release) -> list[tuple[tuple[Any, ...], list[Answer]]]:
     return [(group if isinstance(group, tuple) else (group,), _of_group(release, view)) for group, view in groups]
 
 
-def _groups(release: Release, document: Document) -> str:
-    """The answers of all groups together and of each by itself as a table, and what holds of them."""
+def group_table(release: Release, document: Document) -> str:
+    """Return the answers of all groups together and of each by itself as a table, and what holds of them."""
     found, many = _each_group(release), len(release.by_group())
     words = Words(release.spec, release.max_drop, Part(group=found[0][0]))
     note = group_note(words, [answer for _, answers in found for answer in answers])
@@ -256,8 +246,8 @@ def _table_of_groups(name: str, titles: list[str], rows: list[list[str]], by: in
     return f"{table}<details><summary>{thousands(len(rest))} more</summary>{more}</details>\n"
 
 
-def _rows(release: Release, document: Document) -> str:
-    """The counts as a table, folded away; where there are many, they are in the JSON alone."""
+def counts_table(release: Release, document: Document) -> str:
+    """Return the counts as a table, folded away; where there are many, they are in the JSON alone."""
     counts, groups = document.counts.tolist(), document.groups
     many = len(counts)
     if not many:

@@ -111,7 +111,9 @@ def _kind(value: str) -> str:
 def sentences(answers: Iterable[Answer]) -> str:
     """The answers in full, to quote."""
     items = "".join(f'<li class="long">{prose(answer.statement)}</li>' for answer in answers)
-    return f"<details><summary>The answers as sentences, to quote</summary><ul>{items}</ul></details>\n"
+    return (
+        f"<details><summary>The answers as sentences, to quote</summary><ul>{items}</ul></details>\n" if items else ""
+    )
 
 
 def scrolling(

@@ -1,0 +1,306 @@
+"""The words of a page, of one column or of several: what was published, how to read it, what is not promised, how.
+
+A number that differs from column to column names its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from flexdp._core.text import plural, thousands
+from flexdp._release.answers import Answer
+from flexdp._release.asking import BOTH_ENDS
+from flexdp._release.published import Release
+from flexdp._release.ranges import joined
+from flexdp._release.sentences import Words, of_unit, record_count, short_name, unit_id
+from flexdp._release.spec import Spec
+
+__all__ = [
+    "CITATIONS",
+    "Shown",
+    "group_note",
+    "how_it_was_made",
+    "how_to_read",
+    "not_promised",
+    "protected",
+    "published",
+]
+
+ABOUT = (
+    "“About” marks an estimate: the mean loss is added back to each count, and what a bucket holds is spread over it, "
+    "evenly or, at the ends, thinning out. It may lie beyond all values. What is guaranteed is said beside it."
+)
+ESTIMATE = (
+    "An answer that was drawn separately is an estimate: it lies at random near the exact one, need not occur in the "
+    "data, and may lie beyond all values. How far it may be off is said beside it."
+)
+CITATIONS = (
+    "A. Bansal, R. Chunduru, D. Data, M. Prabhakaran. Flexible Accuracy for Differential Privacy. AISTATS 2022, "
+    "PMLR 151, pages 3847–3882.",
+    "D. Desfontaines, J. Voss, B. Gipson, C. Mandayam. Differentially Private Partition Selection. Proceedings on "
+    "Privacy Enhancing Technologies 2022 (1), pages 339–352.",
+)
+CHOSEN = (
+    "were chosen first, with part of ε: about how many values there are was drawn, private medians split the line "
+    "again and again where the values are, and noisy counts of the parts decided edges at round numbers."
+)
+OPEN = " The first and the last bucket are open, so that no value is left out for being far away."
+_ROW = "row of the given query"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a page shows of one release, as far as its words depend on it.
+
+    Parameters
+    ----------
+    spec
+        The public description of the release.
+    max_drop
+        The most that a bucket can have lost; None without buckets.
+    asked
+        The statistics that were answered directly, by their canonical words.
+    automatic
+        True if buckets were to be chosen privately, after an estimate of how many values there are.
+    records_at_most
+        The published bound on the number of contributions, where one was paid for.
+
+    Examples
+    --------
+    >>> from flexdp.buckets.parse import make_buckets
+    >>> age = Spec(columns=("age",), partitions=(make_buckets("number", width=5),))
+    >>> print(published([Shown(spec=age, max_drop=27)]))
+    Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere.
+    """
+
+    spec: Spec
+    max_drop: int | None = None
+    asked: tuple[str, ...] = ()
+    automatic: bool = False
+    records_at_most: int | None = None
+
+    @classmethod
+    def of(cls, release: Release) -> Shown:
+        """Return what a page shows of a release."""
+        return cls(
+            spec=release.spec,
+            max_drop=None if release.budget is None else release.max_drop,
+            asked=() if release.asked is None else release.asked.wanted.words,
+            automatic=release.auto is not None,
+            records_at_most=release.records_at_most,
+        )
+
+    @property
+    def name(self) -> str:
+        """The column, within a sentence."""
+        return joined([short_name(name or "values") for name in self.spec.columns])
+
+    @property
+    def drop(self) -> int:
+        """The most that a bucket can have lost."""
+        return self.max_drop or 0
+
+
+def published(shown: Sequence[Shown]) -> str:
+    """Return what was done to the data, as the first sentence of a page."""
+    if all(each.max_drop is None for each in shown):
+        return (
+            "Published with differential privacy: each answer is drawn at random near the exact one; nothing else "
+            "about the data is published."
+        )
+    told = f"Published with differential privacy: every bucket lost a few {_counted(shown[0].spec)} at random, and"
+    drawn = [each for each in shown if each.asked]
+    if not drawn:
+        return f"{told} nothing was added anywhere."
+    both = all(each.asked == BOTH_ENDS.words for each in drawn)
+    if len(shown) == 1:
+        which = "Minimum and maximum" if both else "The answers asked for"
+    else:
+        names = joined([each.name for each in drawn])
+        which = f"Minimum and maximum of {names}" if both else f"Answers about {names}"
+    return (
+        f"{told} nothing was added to any. {which} were drawn separately, with noise: they are estimates, need not "
+        "occur in the data, and may lie beyond all values."
+    )
+
+
+def protected(spec: Spec, *, bucketed: bool = True, several: bool = False) -> str:
+    """Return what is protected, and how much of it counts; ``several`` if it counts so in each of several columns."""
+    if spec.unit is None:
+        unit = _ROW if spec.of_query else "record"
+        return f"What is protected is one {unit}: with or without it, this page would look much the same."
+    rows = f", of the {_ROW.replace('row', 'rows')}" if spec.of_query else ""
+    if spec.per_unit is not None:
+        return f"What is protected is one unit{unit_id(spec)}, of whose values only the {of_unit(spec)} counts{rows}."
+    return f"What is protected is one unit{unit_id(spec)}, counted in {_most(spec, bucketed, several)}{rows}."
+
+
+def not_promised(shown: Sequence[Shown]) -> list[str]:
+    """Return what readers might wrongly take for granted."""
+    bucketed = [each for each in shown if each.max_drop is not None]
+    asked = any(each.asked for each in shown)
+    spec = (bucketed or shown)[0].spec
+    chance = "A bound that is stated with a probability holds with that probability, not always"
+    chance += ". Of several such bounds, some may fail." if sum(len(each.asked) for each in shown) > 1 else "."
+    found = [
+        _whose(spec, bucketed=bool(bucketed), several=len(shown) > 1),
+        "Further releases of the same data are not covered. Their ε and δ add to those of this one.",
+    ]
+    if bucketed:
+        found.append(
+            "What is true of everybody is not hidden: that most values are small says something about each of them."
+        )
+    if asked:
+        found.append(chance if bucketed else f"{chance} An answer need not occur in the data.")
+    if bucketed:
+        found.append(_total(shown))
+    return [
+        *found,
+        "Running time is not protected: there is no defence against timing side channels.",
+        "Whether the data were right, complete or fairly collected is not examined.",
+    ]
+
+
+def _whose(spec: Spec, *, bucketed: bool, several: bool) -> str:
+    if spec.unit is None:
+        unit, more = (_ROW, "rows") if spec.of_query else ("record", "records")
+        return (
+            f"One {unit} is protected, not one person: somebody with several {more} is protected less, the more of "
+            "them there are."
+        )
+    if spec.per_unit is not None:
+        return f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
+    return (
+        f"Each unit{unit_id(spec)} counts in {_most(spec, bucketed, several)}; what it had beyond that was not "
+        "counted, so counts are not counts of records."
+    )
+
+
+def _total(shown: Sequence[Shown]) -> str:
+    """What is not published of the number of records."""
+    spec, bounded = shown[0].spec, [each for each in shown if each.records_at_most is not None]
+    if bounded:
+        counted = "records that count" if spec.unit is None else f"counts of each unit{unit_id(spec)}"
+        most = _apart(bounded, lambda each: thousands(each.records_at_most or 0), shown)
+        return f"Of the number of {counted}, only a bound is published: at most {most}."
+    if any(each.automatic or each.asked for each in shown):
+        return f"The exact number of {_counted(spec)} is not published, only an estimate of it."
+    return (
+        "The number of records in the data is not published, and no percentage of it can be computed from here, except "
+        "where a bound is stated above."
+    )
+
+
+def how_to_read(shown: Sequence[Shown]) -> list[str]:
+    """Return advice for people who will quote the numbers; nothing where there are no counts."""
+    bucketed = [each for each in shown if each.max_drop is not None]
+    if not bucketed:
+        return []
+    spec = bucketed[0].spec
+    spot, asked = _spot(spec), any(each.asked for each in shown)
+    group = f" per {joined([short_name(name) for name in spec.by])}" if spec.by else ""
+    more = _apart(bucketed, lambda each: f"{thousands(each.drop)} more{group}", bucketed)
+    hidden = _apart(bucketed, lambda each: record_count(each.spec, each.drop), bucketed)
+    found = [
+        f"Every count is a lower bound. The true one is the count shown or up to {more}, never less. Write "
+        "“at least”, or give the range.",
+        f"What is listed is real: no {spot} or group appears that is empty. What is not listed may still exist, in a "
+        f"{spot} of at most {hidden}.",
+    ]
+    ordered = [each for each in bucketed if each.spec.ordered]
+    if any(not {"min", "max"} <= set(each.asked) for each in ordered):
+        which = "A maximum or minimum that is read off buckets" if asked else "A maximum or minimum"
+        found.append(
+            f"{which} holds once a few {_counted(spec)} are left out. Single extreme cases are left out on purpose: "
+            "they are what identifies people."
+        )
+    if len(ordered) < len(bucketed):
+        found.append("Rare values are left out on purpose: they are what identifies people.")
+    return [
+        *found,
+        *([ESTIMATE] if asked else []),
+        "Quote ranges as they are printed, not their middles.",
+        *([ABOUT] if ordered else []),
+        "Do not divide by the number of records, or subtract another release of the same data, to find out about "
+        "somebody: each release was protected by itself, and together they reveal more.",
+    ]
+
+
+def how_it_was_made(shown: Sequence[Shown], version: str) -> list[str]:
+    """Return the method, without its integers."""
+    bucketed = [each for each in shown if each.max_drop is not None]
+    automatic, asked = [each for each in bucketed if each.automatic], [each for each in shown if each.asked]
+    where = "in the appendix" if len(shown) == 1 else "in the section of each column"
+    found = []
+    if automatic:
+        found.append(f"Buckets{_of(automatic, shown)} {CHOSEN}{OPEN if any(map(_open, automatic)) else ''}")
+    if asked:
+        found += [
+            "About how many values there are is drawn first. Inner quantiles and deep tails are drawn by the "
+            "exponential mechanism over decimal numbers; extremes are found by climbing a public ladder of numbers "
+            "until few values seem to lie beyond.",
+            f"Every choice follows tables of integers, whose proof of privacy is {where}.",
+        ]
+    if bucketed:
+        spec = bucketed[0].spec
+        spot, most = _spot(spec), _apart(bucketed, lambda each: thousands(each.drop), bucketed)
+        who = "Records were" if spec.unit is None else f"Units{unit_id(spec)} were"
+        found += [
+            f"{who} counted by {spot}. Every {spot} that held any then lost a random number of them, from 0 to {most}, "
+            f"and the rest is published. An empty {spot} stays empty.",
+            f"The random number follows a table of integer weights, whose proof of privacy is {where}.",
+        ]
+    return [*found, f"Made with flexdp {version}."]
+
+
+def group_note(words: Words, answers: Sequence[Answer]) -> str:
+    """Return what holds of the answers of each group by itself."""
+    known = [answer.accuracy for answer in answers if answer.accuracy is not None]
+    widest = max(known, key=lambda accuracy: accuracy.moved, default=None)
+    estimated = any(answer.text.startswith("about ") and answer.promise is None for answer in answers)
+    about = f" {ABOUT}" if estimated else ""
+    ends = [answer for answer in answers if answer.name in ("maximum", "minimum") and answer.promise is None]
+    is_open = any(answer.accuracy is None and answer.value is not None for answer in ends)
+    unbounded = " Where a range is open at one side, that much is certain, and no end is promised." if is_open else ""
+    if widest is None:
+        return f"Each group by itself.{unbounded}{about}"
+    loss = words.loss(widest.but(alpha=None, beta=widest.beta))
+    if estimated or is_open:
+        limits = "a highest or lowest value between two limits is" if is_open else "the highest and the lowest are"
+        loss = loss.replace("this is exact", f"{limits} exact")
+    return f"Each group by itself: {loss[:1].lower()}{loss[1:]}{unbounded}{about}"
+
+
+def _counted(spec: Spec) -> str:
+    return "records" if spec.unit is None else f"units{unit_id(spec)}"
+
+
+def _spot(spec: Spec) -> str:
+    return "bucket" if len(spec.columns) == 1 else "cell"
+
+
+def _open(shown: Shown) -> bool:
+    """True if automatic buckets are open at both ends."""
+    return getattr(shown.spec.partitions[0], "bounds", None) is None
+
+
+def _most(spec: Spec, bucketed: bool, several: bool) -> str:
+    """The most places that a unit counts in."""
+    many = plural(spec.max_buckets_per_unit, _spot(spec) if bucketed else "different value", thousands)
+    return f"at most {many}{' of each column' if several else ''}"
+
+
+def _of(some: Sequence[Shown], shown: Sequence[Shown]) -> str:
+    """Which columns are meant, where there are several: " of age and cost"."""
+    return f" of {joined([each.name for each in some])}" if len(shown) > 1 else ""
+
+
+def _apart(some: Sequence[Shown], text: Callable[[Shown], str], shown: Sequence[Shown]) -> str:
+    """What all columns share, or what each has, with their names: "149 for age and cost, or 57 for ward"."""
+    found: dict[str, list[str]] = {}
+    for each in some:
+        found.setdefault(text(each), []).append(each.name)
+    if len(found) == 1 and len(some) == len(shown):
+        return next(iter(found))
+    return ", or ".join(f"{value} for {joined(names)}" for value, names in found.items())
