@@ -48,12 +48,20 @@ IN_DUCKDB = [
     'SELECT x AS y FROM t WHERE "Random" /* at */ () < 0.5', "SELECT len(stats(x)::VARCHAR)::DOUBLE AS y FROM t",
     "SELECT CASE WHEN x > 99 THEN error('99') ELSE x END::DOUBLE AS y FROM t", "SELECT drawn(x) AS y FROM t",
     "SELECT y FROM over_drawn", "SELECT greatest_of() AS y FROM t", "SELECT twice(x) AS y FROM t",
-    "SELECT y FROM query_table('centred')",
+    "SELECT y FROM query_table('centred')", "SELECT x + txid_current() AS y FROM t",
+    "SELECT x AS y FROM t WHERE txid_current() % 2 = 0", "SELECT x + current_setting('threads') AS y FROM t",
+    "SELECT x AS y FROM t WHERE assert_true(x < 99) IS NULL", "SELECT x + pg_sleep(x / 1e9) AS y FROM t",
+    "SELECT y FROM numbered", "SELECT x + y AS y FROM drawn_columns", "SELECT y FROM main.same_name",
+    "SELECT y FROM another.same_words",
+    "SELECT overloaded(x, 1) AS y FROM t", "SELECT estimated_size::DOUBLE AS y FROM duckdb_tables()",
+    "SELECT reltuples::DOUBLE AS y FROM pg_class",
 ]  # fmt: skip
 ALSO_IN_DUCKDB = [
     "SELECT x AS y FROM t UNION ALL SELECT x FROM other", "SELECT more(x) AS y FROM t",
     "SELECT list_sum([x, k]) AS y FROM t", "WITH a AS (SELECT x AS y FROM t) FROM a",
     "SELECT x AS y FROM t WHERE now() > DATE '2020-01-01' AND 'random' || x <> 'nextval'",
+    "SELECT x AS y FROM t WHERE today() > DATE '2020-01-01' AND current_database() <> current_schema()",
+    "SELECT y FROM doubled",
 ]  # fmt: skip
 NUMBERED = ["SELECT rowid AS y FROM t", "SELECT x AS y FROM t WHERE _rowid_ < 3", 'SELECT "oid" AS y FROM t']
 IN_SQLITE = [
@@ -86,6 +94,17 @@ def fill_duckdb(con: Any) -> None:
     con.execute("CREATE MACRO more(a) AS a + 1")
     con.execute("CREATE VIEW drawings AS SELECT drawn(x) AS y FROM t")
     con.execute("CREATE VIEW over_drawn AS SELECT y FROM drawings")
+    con.execute("CREATE SEQUENCE numbers")
+    con.execute("CREATE TABLE numbered (x DOUBLE DEFAULT nextval('numbers'), y DOUBLE AS (x + txid_current()))")
+    con.execute("CREATE TABLE drawn_columns (x DOUBLE, y DOUBLE AS (x + random()))")
+    con.execute("CREATE TABLE doubled (x DOUBLE DEFAULT nextval('numbers'), y DOUBLE AS (2 * x))")
+    con.execute("INSERT INTO doubled (x) VALUES (1), (2)")
+    con.execute("CREATE SCHEMA another")
+    con.execute("CREATE VIEW main.same_name AS SELECT x + random() AS y FROM t")
+    con.execute("CREATE VIEW another.same_name AS SELECT x AS y FROM t")
+    con.execute("CREATE VIEW main.same_words AS SELECT x AS y FROM t")
+    con.execute("CREATE VIEW another.same_words AS SELECT x + random() AS y FROM t")
+    con.execute("CREATE MACRO overloaded(a, b) AS a + b + random(), (a) AS a")
     con.create_function("twice", lambda x: 2 * x, ["DOUBLE"], "DOUBLE")
 
 
@@ -376,6 +395,20 @@ def test_one_record_moves_many_numbers_of_rows() -> None:
             refused(source)
             found.setdefault(name, []).append(bars(source, rows_are_records=True))
     assert {name: moved(*pair) for name, pair in found.items()} == {"sqlite": 17, "duckdb": 17}
+
+
+def test_one_record_more_moves_the_number_of_a_transaction() -> None:
+    """Each record is inserted by itself, so that one more makes the number larger in every row."""
+    found = []
+    for rows in (9, 10):
+        con = duckdb.connect()
+        con.execute("CREATE TABLE t (x DOUBLE)")
+        for i in range(rows):
+            con.execute("INSERT INTO t VALUES (?)", [float(i)])
+        source = con.sql("SELECT 1000 * txid_current()::DOUBLE AS y FROM t")
+        refused(source)
+        found.append(bars(source, rows_are_records=True))
+    assert moved(*found) > 10
 
 
 def test_one_record_moves_every_row_of_a_query() -> None:
