@@ -57,6 +57,61 @@ def test_everything_else_is_refused_before_anything_is_read(where: str, why: str
     assert len(str(refusal.value)) < 400
 
 
+DATED = pl.DataFrame(
+    {"k": [0], "d": ["2024-01-01"], "s": ["2024-01-01T10:00"]}, schema_overrides={"k": pl.Int64}
+).with_columns(pl.col("d").str.to_date(), pl.col("s").str.to_datetime())
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    {
+        "month(d) = 13": "a month lies between 1 and 12; got 13",
+        "month(s) IN (1, 0)": "a month lies between 1 and 12; got 0",
+        "NOT month(d) < 13": "a month lies between 1 and 12",
+        "month(d) BETWEEN 11 AND 2": "Swap the bounds, or write",
+        "year(d) = 20244": "a year lies between 1 and 9999; got 20244",
+        "year(s) > -5": "a year lies between 1 and 9999",
+        "year(d) IN (2024, 24000)": "a year lies between 1 and 9999",
+        "year(d) BETWEEN 2024 AND 2020": "its higher bound first",
+        "year(d) = 2024.5": "no record can match",
+        "year(d) = 2024 AND year(d) = 2023": "no record can match",
+        "year(d) = 2024 AND d < DATE '2024-01-01'": "no record can match",
+        "year(d) > 9999": "no record can match",
+        "k = 2.5 AND d IS NOT NULL": "no record can match",
+        "d BETWEEN '2024-12-31' AND '2024-01-01'": "its higher bound first",
+        "s BETWEEN DATE '2024-12-31' AND TIMESTAMP '2024-12-30 23:59'": "its higher bound first",
+        "s > '2024-01-01' AND s <= '2024-01-01'": "no record can match",
+    }.items(),
+)
+def test_years_months_and_dates_that_no_record_can_have_are_refused(where: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        prepare(DATED, "k", exact=True, where=where)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "d BETWEEN '2024-01-01' AND '2024-01-01'",
+        "year(d) >= 1 AND year(d) <= 9999",
+        "month(d) >= 11 OR month(d) <= 2",
+        "month(d) < 6.5",
+        "year(d) > 1999.5",
+        "k >= 0 AND k <= 0",
+        "(k = 1 AND k = 2) OR k = 0",
+        "NOT (k > 3 AND k < 2)",
+        "k <> 1 AND k < 1",
+        "k IN (0, 1) AND k NOT IN (1, 2) AND k >= 0",
+    ],
+)
+def test_filters_that_a_record_can_pass_are_not_refused(where: str) -> None:
+    assert passing(DATED, where) == [0]
+
+
+def test_derived_columns_are_not_divided_by_zero() -> None:
+    with pytest.raises(InputError, match="derive: a value is divided by zero"):
+        prepare(FRAME, "y", derive={"y": "age / 0"})
+
+
 @pytest.mark.parametrize("where", [5, b"age > 1", ["age > 1"], "age > '\ud800'"])
 def test_a_filter_is_a_text(where: Any) -> None:
     with pytest.raises(InputError, match="where must be a text"):

@@ -339,12 +339,13 @@ class _Parser:
 
     def _number(self, text: str) -> Decimal:
         mantissa, _, power = text.lower().partition("e")
-        digits = mantissa.replace(".", "").strip("0")
-        if len(digits) > _MOST_DIGITS or (power and (len(power) > 5 or abs(int(power)) > _LARGEST_POWER)):
-            raise self._refused(f": a number has at most {_MOST_DIGITS} digits and an exponent within {_LARGEST_POWER}")
-        if len(mantissa) > 3 * _MOST_DIGITS:
+        if len(mantissa.replace(".", "").strip("0")) > _MOST_DIGITS or len(mantissa) > 3 * _MOST_DIGITS:
             raise self._refused(f": a number has at most {_MOST_DIGITS} digits")
-        return Decimal(text)
+        number = Decimal(text if len(power) <= 5 else f"1e{_LARGEST_POWER + 1}")
+        written = str(number).lower().partition("e")[2]  # its own words have another exponent
+        if any(each and abs(int(each)) > _LARGEST_POWER for each in (power[:6], written)):
+            raise self._refused(f": the exponent of a number must lie within {_LARGEST_POWER}")
+        return number
 
     def _time(self, word: str) -> Literal:
         text = self._text("a time")

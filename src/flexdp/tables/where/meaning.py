@@ -22,6 +22,7 @@ from flexdp.tables.where.grammar import parse_test, parse_value
 from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, is_fraction, literal_kind
 from flexdp.tables.where.pattern import pieces
+from flexdp.tables.where.possible import is_impossible, order_key
 from flexdp.tables.where.tree import text_of
 from flexdp.tables.where.typed import (
     LARGEST_TERM,
@@ -51,6 +52,8 @@ __all__ = ["Filter", "derived_column", "filter_of"]
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range around the turn of the year"
+_LARGEST_PART = {"year": dt.MAXYEAR, "month": 12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,14 @@ def filter_of(
     """Parse a filter and find its meaning; ``kinds`` are those of columns that are read anyway."""
     parsed = parse_test("where", text)
     meaning = _Meaning("where", Kinds("where", lookup, kinds or {}, parsed), zone)
-    return Filter(text_of(parsed), meaning.test(parsed))
+    test = meaning.test(parsed)
+    if is_impossible(test):
+        raise InputError(
+            "where",
+            ": no record can match, because its tests contradict each other or no value can pass them",
+            remedy="Join tests by OR if one of them is enough.",
+        )
+    return Filter(text_of(parsed), test)
 
 
 def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
@@ -92,8 +102,8 @@ class _Meaning:
     def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
         self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
 
-    def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
-        return InputError(self._parameter, rule, remedy=remedy)
+    def _refused(self, rule: Phrase, remedy: Phrase = "", given: str | None = None) -> InputError:
+        return InputError(self._parameter, rule, given=given, remedy=remedy)
 
     def value(self, node: tree.Value) -> Typed:
         """Return the meaning of a value."""
@@ -130,6 +140,8 @@ class _Meaning:
         for each in (left, right):
             if isinstance(each, Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
                 raise self._refused(": a number in arithmetic must lie between 1e-100 and 2^53")
+        if node.op == "/" and isinstance(right, Const) and not right.value:
+            raise self._refused(": a value is divided by zero, so that it is always missing")
         if isinstance(left, Const) and isinstance(right, Const):
             return self._folded(node.op, left, right)
         if node.op in "+-" and left.kind == right.kind == "integer":
@@ -141,8 +153,6 @@ class _Meaning:
         if op in "+-" and left.kind == right.kind == "integer":
             return Const("integer", left.value + right.value if op == "+" else left.value - right.value)
         first, second = float(left.value), float(right.value)
-        if op == "/" and not second:
-            raise self._refused(": a literal is divided by zero")
         done = {"+": first + second, "-": first - second, "*": first * second, "/": first / (second or 1.0)}
         return Const("number", done[op] + 0.0)
 
@@ -210,6 +220,9 @@ class _Meaning:
         if isinstance(node, tree.Between):
             low, high = ("<", ">") if negated else (">=", "<=")
             parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
+            if _reversed(node, *parts):
+                remedy = f"Swap the bounds{_AROUND if isinstance(node.value, tree.Call) else ''}."
+                raise self._refused(": BETWEEN has its higher bound first, so that no value can match", remedy)
             return Some(parts) if negated else All(parts)
         if isinstance(node, tree.IsNull):
             return Missing(self.value(node.value), negated)
@@ -221,7 +234,9 @@ class _Meaning:
         return self._among(value, node, negated)
 
     def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
-        literals = (item for item in node.items if isinstance(item, tree.Literal))
+        literals = [item for item in node.items if isinstance(item, tree.Literal)]
+        for literal in literals:
+            self._check_part(node.value, literal)
         consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
         return OneOf(value, tuple(c for c in dict.fromkeys(consts) if not isinstance(c.value, Fraction)), negated)
 
@@ -230,6 +245,8 @@ class _Meaning:
             left, right, op = right, left, _MIRRORED[op]
         if isinstance(right, tree.Literal):
             return self._with_literal(op, left, right)
+        if left == right:
+            raise self._refused(": a value is compared with itself", "Write IS NULL or IS NOT NULL for missing cells.")
         first, second = self.value(left), self.value(right)
         if isinstance(first, Const) and isinstance(second, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
@@ -249,6 +266,7 @@ class _Meaning:
     def _with_literal(self, op: str, left: tree.Value, right: tree.Literal) -> Tested:
         if isinstance(left, tree.Literal):
             raise self._refused(": two literals are compared", "Name a column on one side.")
+        self._check_part(left, right)
         if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
             return self._years(op, left.arguments[0], Fraction(self._literals.exact(right.value)))
         value = self.value(left)
@@ -259,6 +277,12 @@ class _Meaning:
         if isinstance(const.value, Fraction):
             return _between_integers(op, value, const.value)
         return Compared(op, value, const)
+
+    def _check_part(self, left: tree.Value, right: tree.Literal) -> None:
+        """Refuse to compare a year or a month with a number that is none."""
+        largest = _LARGEST_PART.get(left.function) if isinstance(left, tree.Call) else None
+        if largest is not None and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
+            raise self._refused(f": a {left.function} lies between 1 and {largest}", given=str(right.value))
 
     def _years(self, op: str, of: tree.Value, year: Fraction) -> Tested:
         """Compare a date with the ends of a year, which all engines do alike and quickly."""
@@ -292,6 +316,16 @@ class _Meaning:
 
 def _is_zoned(value: Typed) -> bool:
     return any(leaf.column.zoned and leaf.kind == "datetime" for leaf in leaves(value))
+
+
+def _reversed(node: tree.Between, low: Tested, high: Tested) -> bool:
+    """Tell whether both bounds are literals, the higher one first."""
+    if isinstance(node.low, tree.Literal) and isinstance(node.high, tree.Literal):
+        if isinstance(node.low.value, Decimal) and isinstance(node.high.value, Decimal):
+            return node.low.value > node.high.value
+        consts = [part.right for part in (low, high) if isinstance(part, Compared) and isinstance(part.right, Const)]
+        return len(consts) == 2 and bool(order_key(consts[0]) > order_key(consts[1]))
+    return False
 
 
 def _number(value: Typed) -> Typed:
