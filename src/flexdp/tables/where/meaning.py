@@ -280,9 +280,10 @@ class _Meaning:
 
     def _check_part(self, left: tree.Value, right: tree.Literal) -> None:
         """Refuse to compare a year or a month with a number that is none."""
-        largest = _LARGEST_PART.get(left.function) if isinstance(left, tree.Call) else None
+        part = left.function if isinstance(left, tree.Call) else ""
+        largest = _LARGEST_PART.get(part)
         if largest is not None and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
-            raise self._refused(f": a {left.function} lies between 1 and {largest}", given=str(right.value))
+            raise self._refused(f": a {part} lies between 1 and {largest}", given=str(right.value))
 
     def _years(self, op: str, of: tree.Value, year: Fraction) -> Tested:
         """Compare a date with the ends of a year, which all engines do alike and quickly."""
