@@ -132,8 +132,12 @@ def test_a_filter_is_read_as_its_table_declares() -> None:
     assert passing(FRAME, "k BETWEEN 1 AND 2.5") == [1, 2]
 
 
-CSV = "k,age,ward,zip,day,when,id\n0,10,ICU,01234,2024-02-29,2024-02-29T10:00+01:00,12345678901234567891\n"
-CSV += '1,20.5,A,1234,2023-12-31,2024-02-29T10:00Z,12345678901234567890\n2,old,"a ""b"", c",,x,no,7\n3,,,9,,,8\n'
+CSV = """k,age,ward,zip,day,when,id,at
+0,10,ICU,01234,2024-02-29,2024-02-29T10:00+01:00,12345678901234567891,2024-02-29
+1,20.5,A,1234,2023-12-31,2024-02-29T10:00Z,12345678901234567890,2023-12-31 23:30:00
+2,old,"a ""b"", c",,x,no,7,2024-13-01
+3,,,9,,,8,2024-02-30T10:00
+"""
 OF_TEXT = {
     "age > 15": [1],
     "age <= 10": [0],
@@ -148,10 +152,18 @@ OF_TEXT = {
     "day = '2024-02-29'": [0],
     "day IS NULL OR year(day) = 2023": [1, 2, 3],
     "year(day) IN (2024, 2025)": [0],
+    "year(at) = 2024": [0],  # a date and a datetime are read alike
+    "month(at) = 12 AND at IS NOT NULL": [1],
+    "month(at) + 1 = 13": [1],
+    "at >= DATE '2024-01-01'": [0],
+    "at BETWEEN TIMESTAMP '2023-12-31 23:00' AND DATE '2024-02-29'": [0, 1],
+    "year(at) > 1999 OR at IS NULL": [0, 1, 2, 3],
+    "at - DATE '2024-02-28' = 1": [0],  # the difference of dates is in days
     "\"when\" > TIMESTAMP '2024-02-29 09:30+00:00'": [1],
     "\"when\" = TIMESTAMP '2024-02-29 09:00+00:00'": [0],
     "id = 12345678901234567891": [0],
     "id > 12345678901234567890": [0],
+    "age + 0 IS NULL": [2, 3],  # not a number, or nothing
     "age - k > 10": [1],
     "coalesce(age, 0) = 0": [2, 3],
 }
@@ -173,6 +185,14 @@ def test_cells_without_a_type_are_read_as_what_they_are_compared_with(suffix: st
         if suffix == "pandas" and ("when" in where or "id" in where):
             continue  # objects hold no offsets, and of integers those that any dtype could hold
         assert passing(source, where, kind="integer") == wanted, where
+
+
+def test_dates_of_text_files_are_shown_in_every_dialect(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(CSV)
+    for dialect in ("duckdb", "sqlite", "postgres", "spark", "mariadb", "clickhouse"):
+        shown = flexdp.query(path, "k", kind="integer", exact=True, where="year(day) = 2024", dialect=dialect)
+        assert "1704067200000000" in shown, dialect  # the first of January
 
 
 def test_conflicting_uses_of_a_column_without_a_type_are_refused(tmp_path: Path) -> None:

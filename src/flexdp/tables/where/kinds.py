@@ -73,8 +73,11 @@ class Kinds:
             for name in names:
                 self._wanted.setdefault(name, set()).update(kinds)
 
-    def leaf(self, name: str) -> Leaf:
-        """Return a column with the kind that it is read as."""
+    def leaf(self, name: str, *, tested: bool = False) -> Leaf:
+        """Return a column with the kind that it is read as.
+
+        A column that is ``tested`` as it is may hold dates and datetimes, if it declares no type.
+        """
         column = self._column(name)
         if not _is_open(column):
             if column.kind is None:
@@ -88,6 +91,8 @@ class Kinds:
             kinds = {"integer"}
         if kinds == {"date", "datetime"}:
             kinds = {"datetime"}
+        if tested and kinds and kinds <= {"date", "datetime"} and column.may_be_dated and name not in self._offsets:
+            return Leaf(replace(column, dated=True), "datetime")
         if len(kinds) > 1:
             first, second = sorted(kinds)[:2]
             raise self._refused(

@@ -124,6 +124,10 @@ class _Meaning:
             return self._case(node)
         return self._first(node) if node.function == "coalesce" else self._part(node)
 
+    def _tested(self, node: tree.Value) -> Typed:
+        """Return the meaning of a value that is compared with literals, or whose year or month is taken."""
+        return self._kinds.leaf(node.name, tested=True) if isinstance(node, tree.Name) else self.value(node)
+
     def _arithmetic(self, node: tree.Arithmetic) -> Typed:
         left, right = self.value(node.left), self.value(node.right)
         times = {"date", "datetime"}
@@ -167,7 +171,7 @@ class _Meaning:
         return value
 
     def _part(self, node: tree.Call) -> Typed:
-        inner = self.value(node.arguments[0])
+        inner = self._tested(node.arguments[0])
         if inner.kind not in ("date", "datetime"):
             raise self._refused(f": {node.function} needs a date, not {a_kind(inner.kind)}")
         if _is_zoned(inner):
@@ -225,8 +229,8 @@ class _Meaning:
                 raise self._refused(": BETWEEN has its higher bound first, so that no value can match", remedy)
             return Some(parts) if negated else All(parts)
         if isinstance(node, tree.IsNull):
-            return Missing(self.value(node.value), negated)
-        value = self.value(node.value)
+            return Missing(self._tested(node.value), negated)
+        value = self._tested(node.value)
         if isinstance(node, tree.Like):
             if value.kind != "text":
                 raise self._refused(f": LIKE needs a text, not {a_kind(value.kind)}")
@@ -269,7 +273,7 @@ class _Meaning:
         self._check_part(left, right)
         if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
             return self._years(op, left.arguments[0], Fraction(self._literals.exact(right.value)))
-        value = self.value(left)
+        value = self._tested(left)
         if isinstance(value, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
         self._ordered(op, value.kind)
@@ -287,7 +291,7 @@ class _Meaning:
 
     def _years(self, op: str, of: tree.Value, year: Fraction) -> Tested:
         """Compare a date with the ends of a year, which all engines do alike and quickly."""
-        value = self.value(of)
+        value = self._tested(of)
         if value.kind not in ("date", "datetime"):
             raise self._refused(f": year needs a date, not {a_kind(value.kind)}")
         present = Missing(value, True)
