@@ -130,7 +130,7 @@ CASES: dict[str, Callable[[Row], Truth]] = {
     "t LIKE 'a_b'": on("t", lambda t: len(t) == 3 and t[0] == "a" and t[2] == "b"),
     "t LIKE '%!%' ESCAPE '!'": on("t", lambda t: t.endswith("%")),
     "t LIKE '5\\_0' ESCAPE '\\'": on("t", lambda t: t == "5_0"),
-    "t LIKE '%\\%'": on("t", lambda t: "\\" in t),
+    "t LIKE '%\\\\%' ESCAPE '\\'": on("t", lambda t: "\\" in t),
     "t LIKE '%!%'": on("t", lambda t: "!" in t),
     "t LIKE ''": on("t", lambda t: t == ""),
     "t LIKE '%\0%'": on("t", lambda t: "\0" in t),

@@ -226,12 +226,27 @@ def test_nan_passes_no_test_whatever_the_statistics_of_a_file(tmp_path: Path) ->
         assert last in passing(path, "coalesce(x, 7) = 7")
 
 
+def test_numbers_that_are_too_large_for_an_integer_column() -> None:
+    with pytest.raises(InputError, match="a number is too large"):
+        prepare(DATED, "k", exact=True, where="k < 1e400")
+    with pytest.raises(InputError, match="integers have at most 37 digits"):
+        prepare(DATED, "k", exact=True, where="k < 1e38")
+
+
+def test_booleans_have_no_order() -> None:
+    frame = pl.DataFrame({"k": [0, 1], "b": [True, False]})
+    with pytest.raises(InputError, match="booleans support only = and <>"):
+        prepare(frame, "k", exact=True, where="b > FALSE")
+
+
 def test_a_zone_reads_literals_without_an_offset() -> None:
     frame = pl.DataFrame({"k": [0, 1], "z": ["2024-03-31T00:30:00Z", "2024-03-31T01:30:00Z"]}).with_columns(
         pl.col("z").str.to_datetime(time_zone="UTC")
     )
     with pytest.raises(InputError, match="Europe/Berlin"):
         prepare(frame, "k", where="z > '2024-03-31 02:00'")
+    with pytest.raises(InputError, match=r"depends on the zone. Set zone='Europe/Berlin'"):
+        prepare(frame, "k", where="year(z) = 2024")
     assert passing(frame, "z > '2024-03-31 01:45'", zone="Europe/Berlin") == [1]
     assert passing(frame, "year(z) = 2024", zone="Europe/Berlin") == [0, 1]
     assert passing(frame, "z > TIMESTAMP '2024-03-31 01:45+01:00'") == [1]
@@ -284,7 +299,10 @@ def test_a_derived_column_is_released_and_stated() -> None:
     ("derive", "why"),
     [
         ({"age": "k + 1"}, "there is a column 'age' already"),
-        ({"y": "avg(k)"}, "looks at several records"),
+        ({"y": "avg(k)"}, "looks at several records; a derived column looks at one"),
+        ({"y": "k + 1", "z": "y * 2"}, "'y' is a derived column itself"),
+        ({"z": "y * 2", "y": "k + 1"}, "'y' is a derived column itself"),
+        ({"y": "coalesce(k, 'a')"}, "a number does not mix with a text"),
         ({"y": "5"}, "names no column"),
         ({"y": "k > 5"}, "a test stands where a value is needed"),
         ({"y": "k + 1", "z": "k"}, "'z' is not used"),

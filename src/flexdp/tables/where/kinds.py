@@ -45,7 +45,9 @@ class Kinds:
                 found = refusal
             if name not in self._columns:
                 remedy = found.remedy
-                if isinstance(remedy, str) and not remedy.startswith("Did you mean"):
+                if name.lower() in ("nan", "inf", "infinity"):
+                    remedy = f"{name} is no number here: it is missing. Write IS NULL, or IS NOT NULL."
+                elif isinstance(remedy, str) and remedy.startswith("Check"):
                     remedy += " A text stands in single quotes: 'ICU'."
                 raise InputError(self._parameter, found.rule, given=found.given, remedy=remedy)
         return self._columns[name]

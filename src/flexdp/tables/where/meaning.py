@@ -7,6 +7,7 @@ what it is compared with.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +16,7 @@ from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError, Phrase
+from flexdp.errors import InputError, P, Phrase
 from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import parse_test, parse_value
@@ -207,7 +208,7 @@ class _Meaning:
 
     def _as_kind(self, node: tree.Value, kind: Kind) -> Typed:
         if isinstance(node, tree.Literal):
-            return self._literals.const(node, kind)
+            return self._literals.const(node, kind, compared=False)
         value = self.value(node)
         return _number(value) if kind == "number" else value
 
@@ -234,6 +235,11 @@ class _Meaning:
         if isinstance(node, tree.Like):
             if value.kind != "text":
                 raise self._refused(f": LIKE needs a text, not {a_kind(value.kind)}")
+            if node.escape is None and re.search(r"\\[%_]", node.pattern):
+                raise self._refused(
+                    ": a backslash before % or _ escapes it only if ESCAPE names the backslash",
+                    r"Write LIKE '50\%' ESCAPE '\', where \\ is a backslash itself.",
+                )
             return Matches(value, pieces(node.pattern, node.escape), negated)
         return self._among(value, node, negated)
 
@@ -265,7 +271,7 @@ class _Meaning:
 
     def _ordered(self, op: str, kind: Kind) -> None:
         if kind == "boolean" and op not in ("=", "<>"):
-            raise self._refused(": truth values are equal or not, and have no order")
+            raise self._refused(": booleans support only = and <>")
 
     def _with_literal(self, op: str, left: tree.Value, right: tree.Literal) -> Tested:
         if isinstance(left, tree.Literal):
@@ -294,6 +300,11 @@ class _Meaning:
         value = self._tested(of)
         if value.kind not in ("date", "datetime"):
             raise self._refused(f": year needs a date, not {a_kind(value.kind)}")
+        if _is_zoned(value) and not self._literals.has_zone:
+            raise self._refused(
+                ": the year of a datetime with a time zone depends on the zone",
+                ("Set ", P("zone", "Europe/Berlin"), "."),
+            )
         present = Missing(value, True)
         if year.denominator != 1:
             if op in ("=", "<>"):
