@@ -300,6 +300,14 @@ ROW_BY_ROW: dict[str, Any] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*cut.*is deprecated:DeprecationWarning")
+def test_a_lazy_frame_that_is_cut_at_given_places_passes() -> None:
+    frame = pl.LazyFrame({"x": [float(i) for i in range(9)]})
+    made = frame.select(y=pl.col("x").cut([2.5, 5.5], labels=["a", "bc", "def"]).cast(pl.String).str.len_chars())
+    assert bars(made) == bars(made.collect())
+    refused(frame.select(y=pl.col("x").qcut(3, labels=["a", "bc", "def"]).cast(pl.String).str.len_chars()))
+
+
 @pytest.mark.parametrize("name", FRAMES)
 def test_lazy_frames_that_are_refused(name: str) -> None:
     frame = pl.LazyFrame({"k": list(range(9)), "x": [float(i) for i in range(9)]})
