@@ -93,6 +93,15 @@ IN_POSTGRES = {
     "a query": "SELECT x + length(CAST(query_to_xml('SELECT 1', true, true, '') AS TEXT)) AS y FROM rec4",
     "a place": "SELECT (CAST(CAST(ctid AS TEXT) AS point))[1] AS y FROM rec4",
     "an operator": "SELECT x AS y FROM rec4 WHERE x === 1.0",
+    "a transaction": "SELECT x + txid_current() AS y FROM rec4",
+    "a transaction as a test": "SELECT x AS y FROM rec4 WHERE txid_current_if_assigned() IS NULL",
+    "a transaction's age": "SELECT CAST(age(CAST(CAST(x AS TEXT) AS xid)) AS FLOAT8) AS y FROM rec4",
+    "a setting": "SELECT x + length(current_setting('search_path')) AS y FROM rec4",
+    "who wrote a row": "SELECT CAST(CAST(CAST(xmin AS TEXT) AS BIGINT) AS FLOAT8) AS y FROM rec4",
+    "which command": "SELECT x AS y FROM rec4 WHERE CAST(CAST(cmin AS TEXT) AS INT) < 3",
+    "which table": "SELECT CAST(CAST(tableoid AS BIGINT) AS FLOAT8) AS y FROM rec4",
+    "a catalogue": "SELECT CAST(reltuples AS FLOAT8) AS y FROM pg_catalog.pg_class",
+    "a catalogue's view": "SELECT CAST(n_live_tup AS FLOAT8) AS y FROM pg_catalog.pg_stat_user_tables",
 }
 
 
@@ -114,9 +123,15 @@ def test_what_a_view_of_postgres_may_not_call(psycopg_connection: Any) -> None:
     fine = (
         "SELECT x + length('random()') AS y FROM rec4 WHERE extract(year FROM d) > 1 AND now() > date_trunc('day', d)"
     )
-    con.execute(f"CREATE OR REPLACE VIEW calling AS {fine}")
-    con.commit()
-    assert "GROUP BY" in flexdp.query((con, "calling"), "y", width=1)
+    dated = "SELECT x + extract(year FROM age(d, '2020-01-01')) + length(to_char(d, 'YYYY')) AS y FROM rec4"
+    for passing in (fine, f"{dated} WHERE d < current_date + 1 AND concat(x, 'a') <> 'b' AND CAST(d AS TEXT) <> ''"):
+        con.execute("DROP VIEW IF EXISTS calling")
+        con.execute(f"CREATE VIEW calling AS {passing}")
+        con.commit()
+        assert "GROUP BY" in flexdp.query((con, "calling"), "y", width=1)
+    for catalogue in ("pg_class", "pg_catalog.pg_statistic", "information_schema.sql_features"):
+        with pytest.raises(InputError, match="a table of the server itself"):
+            flexdp.query((con, catalogue), None, width=1)
     con.execute("DROP VIEW calling")
     con.execute("DROP OPERATOR === (float8, float8)")
     con.commit()
@@ -160,6 +175,22 @@ def test_one_record_moves_many_rows_of_a_view_of_postgres(psycopg_connection: An
     con.execute("INSERT INTO rec3 VALUES (1000)")
     con.commit()
     assert moved(before, bars((con, "moved"), rows_are_records=True)) > 10
+
+
+def test_one_more_record_moves_the_transaction_of_every_row_of_postgres(psycopg_connection: Any) -> None:
+    """Both views were made of the same records, one of them in one transaction more."""
+    con = psycopg_connection
+    con.execute("DROP TABLE IF EXISTS rec6 CASCADE")
+    con.execute("CREATE TABLE rec6 AS SELECT CAST(i AS FLOAT8) AS x FROM generate_series(1, 9) i")
+    (base,) = con.execute("SELECT txid_current()").fetchone()
+    con.execute(f"CREATE VIEW moved6 AS SELECT 100.0 * (txid_current() - {base}) AS y FROM rec6")
+    con.commit()
+    before = bars((con, "moved6"), rows_are_records=True)
+    con.execute("INSERT INTO rec6 VALUES (10)")
+    con.commit()
+    assert moved(before, bars((con, "moved6"), rows_are_records=True)) > 10
+    with pytest.raises(InputError, match="rows need not be records"):
+        bars((con, "moved6"))
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

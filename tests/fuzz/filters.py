@@ -81,8 +81,10 @@ def run(data: bytes) -> None:
 
 def _filtered(text: str, tree: Any) -> None:
     con, records, question = table()
-    test, _ = outcome_of(lambda: filter_of(text, question.table.column))
+    test, refusal = outcome_of(lambda: filter_of(text, question.table.column))
     if test is None:
+        if "no record can match" in refusal[1]:
+            demand(not any(Meaning().test(tree, row) is True for row in records), "a record that passes")
         return
     bars, refusal = outcome_of(lambda: count(question.table, [replace(question.counting, where=test)])[0])
     if bars is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from _support.private import private_counts
 import flexdp
 from flexdp import DataError, InputError, UnavailableError
 from flexdp._release.api import prepare
+from flexdp.tables.duckdb import source as duckdb_source
 
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 
@@ -151,6 +153,25 @@ def in_threads(source: Any, turns: int = 3, threads: int = 4) -> list[Any]:
     return found
 
 
+def test_a_result_that_is_not_fetched_is_named(path: Path) -> None:
+    with duckdb.connect(path) as con:
+        relation = con.sql("SELECT age FROM visits")
+        assert con.execute("SELECT age FROM visits").fetchone() is not None
+        for source in ((con, "visits"), relation):
+            with pytest.raises(InputError, match=r"not all rows have been fetched. Fetch .* con.cursor\(\)"):
+                prepare(source, "age", width=10)
+        assert private_counts((con.cursor(), "visits"), "age", width=50) == {25.0: 4000}
+        assert len(con.fetchall()) == 3999  # the caller's result is untouched
+        assert private_counts(relation, "age", width=50) == {25.0: 4000}
+
+
+def test_relations_whose_connection_is_not_known_take_turns(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_source, "is_connection", lambda _: False)
+    with duckdb.connect(path) as con:
+        relations = itertools.cycle([con.sql("SELECT age FROM visits"), con.table("visits")])
+        assert in_threads(lambda: next(relations), turns=2) == [dict.fromkeys([5.0, 15.0, 25.0, 35.0, 45.0], 800)] * 8
+
+
 def test_threads_take_turns_on_one_connection_and_its_cursors(path: Path) -> None:
     with duckdb.connect(path) as con:
         con.execute("CREATE TEMP TABLE mine AS FROM visits")
@@ -162,5 +183,8 @@ def test_threads_take_turns_on_one_connection_and_its_cursors(path: Path) -> Non
         assert in_threads(lambda: (con, "mine"), turns=1) == [{**one, 5.0: 800}] * 4
         con.rollback()
         assert in_threads(lambda: (con.cursor(), "visits")) == [{**one, 5.0: 800}] * 12
+        relations = [con.sql("SELECT age FROM visits"), con.table("visits").filter("age >= 0"), con.table("mine")]
+        sources = itertools.cycle([*relations, (con, "visits"), (con, "mine")])
+        assert in_threads(lambda: next(sources)) == [{**one, 5.0: 800}] * 12
         left = con.execute("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'flexdp%'").fetchall()
         assert left == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +49,35 @@ IN_DUCKDB = [
     'SELECT x AS y FROM t WHERE "Random" /* at */ () < 0.5', "SELECT len(stats(x)::VARCHAR)::DOUBLE AS y FROM t",
     "SELECT CASE WHEN x > 99 THEN error('99') ELSE x END::DOUBLE AS y FROM t", "SELECT drawn(x) AS y FROM t",
     "SELECT y FROM over_drawn", "SELECT greatest_of() AS y FROM t", "SELECT twice(x) AS y FROM t",
-    "SELECT y FROM query_table('centred')",
+    "SELECT y FROM query_table('centred')", "SELECT x + txid_current() AS y FROM t",
+    "SELECT x AS y FROM t WHERE txid_current() % 2 = 0", "SELECT x + current_setting('threads') AS y FROM t",
+    "SELECT x AS y FROM t WHERE assert_true(x < 99) IS NULL", "SELECT x + pg_sleep(x / 1e9) AS y FROM t",
+    "SELECT y FROM numbered", "SELECT x + y AS y FROM drawn_columns", "SELECT y FROM main.same_name",
+    "SELECT y FROM another.same_words",
+    "SELECT overloaded(x, 1) AS y FROM t", "SELECT estimated_size::DOUBLE AS y FROM duckdb_tables()",
+    "SELECT reltuples::DOUBLE AS y FROM pg_class",
 ]  # fmt: skip
 ALSO_IN_DUCKDB = [
     "SELECT x AS y FROM t UNION ALL SELECT x FROM other", "SELECT more(x) AS y FROM t",
     "SELECT list_sum([x, k]) AS y FROM t", "WITH a AS (SELECT x AS y FROM t) FROM a",
     "SELECT x AS y FROM t WHERE now() > DATE '2020-01-01' AND 'random' || x <> 'nextval'",
+    "SELECT x AS y FROM t WHERE today() > DATE '2020-01-01' AND current_database() <> current_schema()",
+    "SELECT y FROM doubled",
 ]  # fmt: skip
 NUMBERED = ["SELECT rowid AS y FROM t", "SELECT x AS y FROM t WHERE _rowid_ < 3", 'SELECT "oid" AS y FROM t']
 IN_SQLITE = [
     *NUMBERED, "SELECT x AS y FROM t WHERE k IN ids", "SELECT x AS y FROM t WHERE k NOT IN main.ids",
     "SELECT x AS y FROM t WHERE x REGEXP 'a'", "SELECT length(x) AS y FROM t", "SELECT seq AS y FROM sqlite_sequence",
-    "SELECT ncol AS y FROM pragma_table_list", "SELECT cnt AS y FROM counted", "SELECT max(x, k) AS y FROM t",
+    "SELECT ncol AS y FROM pragma_table_list", "SELECT cnt AS y FROM counted",
+    "SELECT min(x, 3) AS y FROM t", "SELECT y FROM (SELECT y FROM centred)",
+    "SELECT y FROM (SELECT x AS y FROM t LIMIT 3)",
+    "WITH a AS (SELECT x - avg(x) OVER () AS y FROM t) SELECT y FROM a",
+    "SELECT y FROM (SELECT max(x) AS y FROM t) AS a",
+    "WITH a AS (SELECT y FROM centred) SELECT y FROM (WITH centred AS (SELECT x AS y FROM t) SELECT y FROM a)",
+    "WITH a AS (SELECT x AS y FROM t), b AS (SELECT y FROM a UNION ALL SELECT y FROM a) SELECT y FROM b",
+    "WITH RECURSIVE a(y) AS (SELECT x FROM t UNION ALL SELECT y + 1 FROM a WHERE y < 3) SELECT y FROM a",
+    "SELECT y FROM (SELECT x AS y FROM t) AS a, (SELECT x FROM other) AS b", "SELECT value AS y FROM json_each('[1]')",
+    "SELECT max((x), (SELECT max(k) FROM t)) AS y FROM t", "SELECT max(coalesce(x, k)) AS y FROM t",
 ]  # fmt: skip
 PASSED = [
     "SELECT x AS y FROM t",
@@ -86,6 +104,17 @@ def fill_duckdb(con: Any) -> None:
     con.execute("CREATE MACRO more(a) AS a + 1")
     con.execute("CREATE VIEW drawings AS SELECT drawn(x) AS y FROM t")
     con.execute("CREATE VIEW over_drawn AS SELECT y FROM drawings")
+    con.execute("CREATE SEQUENCE numbers")
+    con.execute("CREATE TABLE numbered (x DOUBLE DEFAULT nextval('numbers'), y DOUBLE AS (x + txid_current()))")
+    con.execute("CREATE TABLE drawn_columns (x DOUBLE, y DOUBLE AS (x + random()))")
+    con.execute("CREATE TABLE doubled (x DOUBLE DEFAULT nextval('numbers'), y DOUBLE AS (2 * x))")
+    con.execute("INSERT INTO doubled (x) VALUES (1), (2)")
+    con.execute("CREATE SCHEMA another")
+    con.execute("CREATE VIEW main.same_name AS SELECT x + random() AS y FROM t")
+    con.execute("CREATE VIEW another.same_name AS SELECT x AS y FROM t")
+    con.execute("CREATE VIEW main.same_words AS SELECT x AS y FROM t")
+    con.execute("CREATE VIEW another.same_words AS SELECT x + random() AS y FROM t")
+    con.execute("CREATE MACRO overloaded(a, b) AS a + b + random(), (a) AS a")
     con.create_function("twice", lambda x: 2 * x, ["DOUBLE"], "DOUBLE")
 
 
@@ -147,10 +176,65 @@ def test_more_views_of_sqlite_that_are_refused(text: str) -> None:
     con.execute("CREATE VIRTUAL TABLE counted USING fts5vocab(words, row)")
     con.create_function("regexp", 2, max)
     con.create_function("length", 1, abs)  # in the place of the built-in one
+    con.create_function("min", 2, min)
     con.execute(f"CREATE TEMP VIEW v AS {text}")
     refused((con, "v"))
     con.execute("CREATE TABLE computed (x REAL, y REAL AS (x * 2))")  # of one row each
     assert bars((con, "computed")) == {}
+
+
+REASONS = {
+    "SELECT x AS y FROM t LIMIT 3": "a limit",
+    "SELECT y FROM (SELECT x AS y FROM t LIMIT 3)": "a limit",
+    "SELECT x AS y FROM t GROUP BY k": "an aggregate",
+    "SELECT avg(x) AS y FROM t": "an aggregate",
+    "SELECT char(x) AS y FROM t": "a function that is not known to look at one row",
+    "SELECT x AS y FROM t UNION SELECT x FROM other": "a UNION",
+    "SELECT x AS y FROM t EXCEPT SELECT x FROM other": "EXCEPT",
+    "SELECT a.x AS y FROM t AS a LEFT JOIN other USING (k)": "a join",
+    "SELECT a.x AS y FROM t AS a, other": "a join",
+    "SELECT x AS y FROM t WHERE k IN (SELECT k FROM other)": "a subquery",
+    "WITH RECURSIVE a(y) AS (SELECT x FROM t UNION ALL SELECT y + 1 FROM a WHERE y < 3) SELECT y FROM a": "a recursion",
+    "SELECT value AS y FROM json_each('[1]')": "a function that makes rows",
+}
+ALSO_IN_SQLITE = [
+    "SELECT max(x, k, coalesce(k, 3)) AS y FROM t", "SELECT y FROM (SELECT x AS y FROM t WHERE k > 1) AS a ORDER BY y",
+    "WITH a AS (SELECT x AS y, k FROM t), b(y) AS NOT MATERIALIZED (SELECT y FROM A WHERE k > 1) SELECT y FROM b",
+    "SELECT x AS y FROM t NOT INDEXED WHERE k > 1", "SELECT x AS y FROM t AS a INDEXED BY by_k WHERE k > 1",
+    'WITH "t" AS (SELECT x AS "a ""b" FROM main.t) SELECT [a "b] AS y FROM (t)',
+    "SELECT y FROM (SELECT * FROM shifted)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), REASONS.items())
+def test_views_of_sqlite_are_refused_with_the_true_reason(text: str, reason: str) -> None:
+    con = opened()
+    fill(con)
+    con.execute(f"CREATE VIEW v AS {text}")
+    assert f"it has {reason}" in refused((con, "v"))
+
+
+def test_a_view_of_sqlite_over_names_that_differ_in_case() -> None:
+    """Only ASCII letters are compared without their case, so that the second name is that of the view."""
+    con = opened()
+    fill(con)
+    con.execute('CREATE VIEW "é" AS SELECT x - avg(x) OVER () AS y FROM t')
+    con.execute('CREATE VIEW v AS WITH "É" AS (SELECT x AS y FROM t) SELECT y FROM "é"')
+    refused((con, "v"))
+
+
+@pytest.mark.parametrize("text", ALSO_IN_SQLITE)
+def test_more_views_of_sqlite_that_pass(text: str) -> None:
+    """One more record makes one more row."""
+    found = []
+    for rows in (9, 10):
+        con = opened()
+        fill(con, rows)
+        con.execute("CREATE INDEX by_k ON t (k)")
+        con.execute(f"CREATE VIEW v AS {text}")
+        found.append(bars((con, "v")))
+        assert found[-1] == bars((con, "v"), rows_are_records=True)
+    assert moved(*found) == 1
 
 
 @pytest.mark.parametrize("text", PASSED)
@@ -163,6 +247,7 @@ def test_views_of_sqlite_that_pass(text: str) -> None:
     assert bars((con, "out er")) == bars((con, "v"))
 
 
+DAY = dt.datetime(2024, 5, 3, 10, 30)
 FRAMES: dict[str, Any] = {
     "mean": lambda f: f.select(y=pl.col("x") - pl.col("x").mean()),
     "over": lambda f: f.select(y=pl.col("x").sum().over("k")),
@@ -192,6 +277,10 @@ FRAMES: dict[str, Any] = {
     "runs": lambda f: f.select(y=pl.col("k").rle_id().cast(pl.Float64)),
     "top": lambda f: f.top_k(3, by="x").select(y="x"),
     "repeated": lambda f: f.select(y=pl.col("x").is_duplicated().cast(pl.Float64)),
+    "replaced": lambda f: f.select(y=pl.col("x").replace(pl.col("x").first(), 3.0)),
+    "replaced by columns": lambda f: f.select(y=pl.col("k").replace(pl.col("k"), pl.col("k") + 1)),
+    "beside others": lambda f: f.select(y=pl.sum_horizontal("x", pl.Series([float(i) for i in range(9)]))),
+    "guessed": lambda f: f.select(y=pl.col("x").cast(pl.String).str.to_date(strict=False)),
     "merged": lambda f: f.merge_sorted(f, "k").select(y="x"),
 }
 ROW_BY_ROW: dict[str, Any] = {
@@ -201,7 +290,22 @@ ROW_BY_ROW: dict[str, Any] = {
     "choice": lambda f: f.with_columns(y=pl.when(pl.col("x") > 3).then(pl.col("x")).otherwise(0.0)),
     "sorted": lambda f: f.sort("x", descending=True).select(y="x"),
     "functions": lambda f: f.select(y=pl.col("x").fill_null(0).abs().round(1).clip(0, 5)),
+    "across": lambda f: f.select(y=pl.sum_horizontal("x", "k") + pl.max_horizontal("x", pl.lit(3))),
+    "means": lambda f: f.select(y=pl.mean_horizontal("x", "k") - pl.min_horizontal("x", "k")),
+    "replaced": lambda f: f.select(y=pl.col("x").replace({1.0: 5.0, 2.0: 5.0})),
+    "texts": lambda f: f.select(y=pl.concat_str("x", "k", separator="-").str.len_chars()),
+    "times": lambda f: f.select(
+        y=(pl.lit(DAY) - pl.lit(DAY).dt.truncate("1mo")).dt.total_minutes() + pl.col("x"),
+    ),
 }
+
+
+@pytest.mark.filterwarnings("ignore:.*cut.*is deprecated:DeprecationWarning")
+def test_a_lazy_frame_that_is_cut_at_given_places_passes() -> None:
+    frame = pl.LazyFrame({"x": [float(i) for i in range(9)]})
+    made = frame.select(y=pl.col("x").cut([2.5, 5.5], labels=["a", "bc", "def"]).cast(pl.String).str.len_chars())
+    assert bars(made) == bars(made.collect())
+    refused(frame.select(y=pl.col("x").qcut(3, labels=["a", "bc", "def"]).cast(pl.String).str.len_chars()))
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -376,6 +480,20 @@ def test_one_record_moves_many_numbers_of_rows() -> None:
             refused(source)
             found.setdefault(name, []).append(bars(source, rows_are_records=True))
     assert {name: moved(*pair) for name, pair in found.items()} == {"sqlite": 17, "duckdb": 17}
+
+
+def test_one_record_more_moves_the_number_of_a_transaction() -> None:
+    """Each record is inserted by itself, so that one more makes the number larger in every row."""
+    found = []
+    for rows in (9, 10):
+        con = duckdb.connect()
+        con.execute("CREATE TABLE t (x DOUBLE)")
+        for i in range(rows):
+            con.execute("INSERT INTO t VALUES (?)", [float(i)])
+        source = con.sql("SELECT 1000 * txid_current()::DOUBLE AS y FROM t")
+        refused(source)
+        found.append(bars(source, rows_are_records=True))
+    assert moved(*found) > 10
 
 
 def test_one_record_moves_every_row_of_a_query() -> None:

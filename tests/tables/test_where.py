@@ -57,6 +57,61 @@ def test_everything_else_is_refused_before_anything_is_read(where: str, why: str
     assert len(str(refusal.value)) < 400
 
 
+DATED = pl.DataFrame(
+    {"k": [0], "d": ["2024-01-01"], "s": ["2024-01-01T10:00"]}, schema_overrides={"k": pl.Int64}
+).with_columns(pl.col("d").str.to_date(), pl.col("s").str.to_datetime())
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    {
+        "month(d) = 13": "a month lies between 1 and 12; got 13",
+        "month(s) IN (1, 0)": "a month lies between 1 and 12; got 0",
+        "NOT month(d) < 13": "a month lies between 1 and 12",
+        "month(d) BETWEEN 11 AND 2": "Swap the bounds, or write",
+        "year(d) = 20244": "a year lies between 1 and 9999; got 20244",
+        "year(s) > -5": "a year lies between 1 and 9999",
+        "year(d) IN (2024, 24000)": "a year lies between 1 and 9999",
+        "year(d) BETWEEN 2024 AND 2020": "its higher bound first",
+        "year(d) = 2024.5": "no record can match",
+        "year(d) = 2024 AND year(d) = 2023": "no record can match",
+        "year(d) = 2024 AND d < DATE '2024-01-01'": "no record can match",
+        "year(d) > 9999": "no record can match",
+        "k = 2.5 AND d IS NOT NULL": "no record can match",
+        "d BETWEEN '2024-12-31' AND '2024-01-01'": "its higher bound first",
+        "s BETWEEN DATE '2024-12-31' AND TIMESTAMP '2024-12-30 23:59'": "its higher bound first",
+        "s > '2024-01-01' AND s <= '2024-01-01'": "no record can match",
+    }.items(),
+)
+def test_years_months_and_dates_that_no_record_can_have_are_refused(where: str, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        prepare(DATED, "k", exact=True, where=where)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "d BETWEEN '2024-01-01' AND '2024-01-01'",
+        "year(d) >= 1 AND year(d) <= 9999",
+        "month(d) >= 11 OR month(d) <= 2",
+        "month(d) < 6.5",
+        "year(d) > 1999.5",
+        "k >= 0 AND k <= 0",
+        "(k = 1 AND k = 2) OR k = 0",
+        "NOT (k > 3 AND k < 2)",
+        "k <> 1 AND k < 1",
+        "k IN (0, 1) AND k NOT IN (1, 2) AND k >= 0",
+    ],
+)
+def test_filters_that_a_record_can_pass_are_not_refused(where: str) -> None:
+    assert passing(DATED, where) == [0]
+
+
+def test_derived_columns_are_not_divided_by_zero() -> None:
+    with pytest.raises(InputError, match="derive: a value is divided by zero"):
+        prepare(FRAME, "y", derive={"y": "age / 0"})
+
+
 @pytest.mark.parametrize("where", [5, b"age > 1", ["age > 1"], "age > '\ud800'"])
 def test_a_filter_is_a_text(where: Any) -> None:
     with pytest.raises(InputError, match="where must be a text"):
@@ -77,8 +132,12 @@ def test_a_filter_is_read_as_its_table_declares() -> None:
     assert passing(FRAME, "k BETWEEN 1 AND 2.5") == [1, 2]
 
 
-CSV = "k,age,ward,zip,day,when,id\n0,10,ICU,01234,2024-02-29,2024-02-29T10:00+01:00,12345678901234567891\n"
-CSV += '1,20.5,A,1234,2023-12-31,2024-02-29T10:00Z,12345678901234567890\n2,old,"a ""b"", c",,x,no,7\n3,,,9,,,8\n'
+CSV = """k,age,ward,zip,day,when,id,at
+0,10,ICU,01234,2024-02-29,2024-02-29T10:00+01:00,12345678901234567891,2024-02-29
+1,20.5,A,1234,2023-12-31,2024-02-29T10:00Z,12345678901234567890,2023-12-31 23:30:00
+2,old,"a ""b"", c",,x,no,7,2024-13-01
+3,,,9,,,8,2024-02-30T10:00
+"""
 OF_TEXT = {
     "age > 15": [1],
     "age <= 10": [0],
@@ -93,10 +152,18 @@ OF_TEXT = {
     "day = '2024-02-29'": [0],
     "day IS NULL OR year(day) = 2023": [1, 2, 3],
     "year(day) IN (2024, 2025)": [0],
+    "year(at) = 2024": [0],  # a date and a datetime are read alike
+    "month(at) = 12 AND at IS NOT NULL": [1],
+    "month(at) + 1 = 13": [1],
+    "at >= DATE '2024-01-01'": [0],
+    "at BETWEEN TIMESTAMP '2023-12-31 23:00' AND DATE '2024-02-29'": [0, 1],
+    "year(at) > 1999 OR at IS NULL": [0, 1, 2, 3],
+    "at - DATE '2024-02-28' = 1": [0],  # the difference of dates is in days
     "\"when\" > TIMESTAMP '2024-02-29 09:30+00:00'": [1],
     "\"when\" = TIMESTAMP '2024-02-29 09:00+00:00'": [0],
     "id = 12345678901234567891": [0],
     "id > 12345678901234567890": [0],
+    "age + 0 IS NULL": [2, 3],  # not a number, or nothing
     "age - k > 10": [1],
     "coalesce(age, 0) = 0": [2, 3],
 }
@@ -118,6 +185,14 @@ def test_cells_without_a_type_are_read_as_what_they_are_compared_with(suffix: st
         if suffix == "pandas" and ("when" in where or "id" in where):
             continue  # objects hold no offsets, and of integers those that any dtype could hold
         assert passing(source, where, kind="integer") == wanted, where
+
+
+def test_dates_of_text_files_are_shown_in_every_dialect(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(CSV)
+    for dialect in ("duckdb", "sqlite", "postgres", "spark", "mariadb", "clickhouse"):
+        shown = flexdp.query(path, "k", kind="integer", exact=True, where="year(day) = 2024", dialect=dialect)
+        assert "1704067200000000" in shown, dialect  # the first of January
 
 
 def test_conflicting_uses_of_a_column_without_a_type_are_refused(tmp_path: Path) -> None:
@@ -151,12 +226,27 @@ def test_nan_passes_no_test_whatever_the_statistics_of_a_file(tmp_path: Path) ->
         assert last in passing(path, "coalesce(x, 7) = 7")
 
 
+def test_numbers_that_are_too_large_for_an_integer_column() -> None:
+    with pytest.raises(InputError, match="a number is too large"):
+        prepare(DATED, "k", exact=True, where="k < 1e400")
+    with pytest.raises(InputError, match="integers have at most 37 digits"):
+        prepare(DATED, "k", exact=True, where="k < 1e38")
+
+
+def test_booleans_have_no_order() -> None:
+    frame = pl.DataFrame({"k": [0, 1], "b": [True, False]})
+    with pytest.raises(InputError, match="booleans support only = and <>"):
+        prepare(frame, "k", exact=True, where="b > FALSE")
+
+
 def test_a_zone_reads_literals_without_an_offset() -> None:
     frame = pl.DataFrame({"k": [0, 1], "z": ["2024-03-31T00:30:00Z", "2024-03-31T01:30:00Z"]}).with_columns(
         pl.col("z").str.to_datetime(time_zone="UTC")
     )
     with pytest.raises(InputError, match="Europe/Berlin"):
         prepare(frame, "k", where="z > '2024-03-31 02:00'")
+    with pytest.raises(InputError, match=r"depends on the zone. Set zone='Europe/Berlin'"):
+        prepare(frame, "k", where="year(z) = 2024")
     assert passing(frame, "z > '2024-03-31 01:45'", zone="Europe/Berlin") == [1]
     assert passing(frame, "year(z) = 2024", zone="Europe/Berlin") == [0, 1]
     assert passing(frame, "z > TIMESTAMP '2024-03-31 01:45+01:00'") == [1]
@@ -209,7 +299,10 @@ def test_a_derived_column_is_released_and_stated() -> None:
     ("derive", "why"),
     [
         ({"age": "k + 1"}, "there is a column 'age' already"),
-        ({"y": "avg(k)"}, "looks at several records"),
+        ({"y": "avg(k)"}, "looks at several records; a derived column looks at one"),
+        ({"y": "k + 1", "z": "y * 2"}, "'y' is a derived column itself"),
+        ({"z": "y * 2", "y": "k + 1"}, "'y' is a derived column itself"),
+        ({"y": "coalesce(k, 'a')"}, "a number does not mix with a text"),
         ({"y": "5"}, "names no column"),
         ({"y": "k > 5"}, "a test stands where a value is needed"),
         ({"y": "k + 1", "z": "k"}, "'z' is not used"),

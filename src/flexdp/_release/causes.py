@@ -46,7 +46,7 @@ def likely_causes(spec: Spec, max_drop: int) -> tuple[str, ...]:
     if is_cut(spec.partitions):
         out.append("Values outside the bounds are not counted.")
     if spec.where is not None:
-        out.append("Records that the filter does not let pass are not counted.")
+        out.append("Records that do not match the filter are not counted.")
     if spec.by:
         groups = "" if spec.groups is None else f" of the {thousands(len(spec.groups))} declared"
         out.append(f"Each group{groups} of {', '.join(map(short_name, spec.by))} has {spot}s of its own.")

@@ -69,7 +69,7 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
     from flexdp.tables import Axis, Counting
 
     refuse_both(options)
-    options = with_other(options)
+    options = with_other(options, table)
     named = named_columns(table, options.get("derive"), options.get("zone"))
     declared = [named.column(name) for name in columns]
     per_unit = options.get("per_unit")

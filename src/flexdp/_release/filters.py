@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ def named_columns(table: Table, derive: object, zone: object) -> Named:
         )
     own = set(getattr(table, "names", None) or [column.name for column in table.columns])
     columns, texts = {}, {}
+    others = {name for name, _ in given if isinstance(name, str)} - own
     clock = None if zone is None else check_zone(zone)
     for name, written in given:
         called = text("derive", name)
@@ -67,11 +68,24 @@ def named_columns(table: Table, derive: object, zone: object) -> Named:
             raise InputError(
                 "derive", f": there is a column {safe_repr(called)} already", remedy="Choose another name."
             )
-        columns[called], texts[called] = derived_column(called, written, table.column, zone=clock)
+        columns[called], texts[called] = derived_column(
+            called, written, lambda wanted: _of_table(table, wanted, others), zone=clock
+        )
     return Named(table, columns, texts)
 
 
-def with_other(options: Mapping[str, Any]) -> Mapping[str, Any]:
+def _of_table(table: Table, name: object, derived: Collection[object]) -> Column:
+    """Return a column of the table itself; derived ones are not built on each other."""
+    if name in derived:
+        raise InputError(
+            "derive",
+            f": {safe_repr(name)} is a derived column itself, and is not known here",
+            remedy="Write out what it stands for, in columns of the table.",
+        )
+    return table.column(name)
+
+
+def with_other(options: Mapping[str, Any], table: Table) -> Mapping[str, Any]:
     """Return the options with one more group, of the records that no declared group covers, as a derived column."""
     if options.get("other") is None:
         return options
@@ -79,6 +93,8 @@ def with_other(options: Mapping[str, Any]) -> Mapping[str, Any]:
     by, groups = options.get("by"), options.get("groups")
     names = [plain_scalar(name) for name in ([by] if isinstance(by, str) else sequence(by) or [])]
     listed = sequence(groups) or []
+    if not listed:
+        raise InputError("other", ("needs the names of the other groups in ", P("groups")))
     plain = [plain_scalar(group) for group in listed]
     if len(names) != 1 or not isinstance(names[0], str) or not all(isinstance(group, str) for group in plain):
         raise InputError(
@@ -86,7 +102,14 @@ def with_other(options: Mapping[str, Any]) -> Mapping[str, Any]:
             ("needs one column in ", P("by"), ", of texts, and their names in ", P("groups")),
             remedy=("Else compute the groups with ", P("derive"), "."),
         )
-    if not listed or not other or other in plain:
+    if not _holds_texts(table, names[0]):
+        raise InputError(
+            "other",
+            ("needs a column of texts in ", P("by")),
+            given=safe_repr(names[0]),
+            remedy=("Else compute the groups with ", P("derive"), "."),
+        )
+    if not other or other in plain:
         raise InputError("other", ("must differ from the names in ", P("groups")), given=safe_repr(other))
     column, name = '"' + names[0].replace('"', '""') + '"', f"{names[0]} or {other}"
     known = ", ".join("'" + str(group).replace("'", "''") + "'" for group in plain)
@@ -94,6 +117,17 @@ def with_other(options: Mapping[str, Any]) -> Mapping[str, Any]:
     rule = f"CASE WHEN {column} IN ({known}) THEN {column} ELSE '{last}' END"
     derive = dict(pairs(options["derive"]) or ()) if isinstance(options.get("derive"), Mapping) else {}
     return {**options, "by": name, "groups": [*plain, other], "derive": {**derive, name: rule}, "other": None}
+
+
+def _holds_texts(table: Table, name: str) -> bool:
+    """Tell whether a column of groups holds texts."""
+    try:
+        column = table.column(name)
+    except InputError as refusal:
+        found = InputError("by", refusal.rule, given=refusal.given, remedy=refusal.remedy)
+    else:
+        return column.kind in ("text", None)
+    raise found  # outside the handler, so that the error has no cause
 
 
 def record_filter(named: Named, where: object, kinds: dict[str | None, Kind], zone: object) -> Filter | None:

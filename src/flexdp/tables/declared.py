@@ -59,6 +59,8 @@ class Column:
         to read such a column; ``kind`` is the library's choice.
     engine_name
         The engine's name for the column, where it differs.
+    dated
+        Read as datetimes, cells of text may also be dates, which are midnights.
     written
         How cells of text are written where they are read as numbers or dates.
     derived
@@ -84,6 +86,7 @@ class Column:
     follows: bool = False
     inferred: bool = False
     engine_name: str = ""
+    dated: bool = False
     written: Written = WRITTEN
     derived: Any = None
 
@@ -92,6 +95,11 @@ class Column:
         """True if datetimes may carry an offset from UTC, as in text files; the caller says so by giving a zone."""
         dates = self.written.dates
         return self.undeclared and self.default == "text" and (dates is None or dates.zoned)
+
+    @property
+    def may_be_dated(self) -> bool:
+        """True if cells may be dates as well as datetimes, as in text files and objects; SQLite has no datetimes."""
+        return self.undeclared and (self.default == "text" or self.type_name != "undeclared")
 
     def needs_zone(self, kind: Kind) -> bool:
         """Tell whether a zone must be given to read the column as a kind.

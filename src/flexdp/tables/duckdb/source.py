@@ -8,11 +8,11 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ __all__ = ["EXTENSIONS", "EngineTable", "is_connection", "open_connection", "ope
 EXTENSIONS = (".duckdb", ".ddb")
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _RELATION = "flexdp_relation"  # the name of the caller's relation in the query
+_T = TypeVar("_T")
 _TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
 
@@ -116,23 +117,28 @@ class EngineTable:
         return read_cell(DUCKDB.identifier(column.engine_name), column, kind)
 
 
-def open_relation(
-    source: Any,
-    interrupt: Callable[[], None] = lambda: None,
-    turn: AbstractContextManager[Any] = nullcontext(),  # noqa: B008  (it has no state)
-    *,
-    rows_are_records: bool = False,
-) -> EngineTable:
-    """Open a DuckDB relation, counted on its own connection, which alone can ``interrupt`` a query.
+def open_relation(source: Any, *, rows_are_records: bool = False) -> EngineTable:
+    """Open a DuckDB relation, counted on its own connection, on which several threads take turns."""
+    con = getattr(source, "_con", None)  # not documented; without it, all relations take turns with each other
+    if not is_connection(con):
+        con = None
+    turn = _turn_of(_Unknown if con is None else con)
+    with turn:
+        return _opened(source, lambda: None if con is None else con.interrupt(), turn, rows_are_records)
 
-    ``turn`` is entered, in the caller's thread, for every statement.
-    """
-    try:
-        names, types = list(source.columns), [str(each) for each in source.types]
-    except Exception:  # noqa: BLE001  (the engine's message is not repeated)
-        raise InputError(
+
+class _Unknown:
+    """Stands for the connections of relations that do not show theirs."""
+
+
+def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, rows_are_records: bool) -> EngineTable:
+    """Open a relation; ``turn``, which the caller holds, is taken again in its thread for every statement."""
+    names, types = _asked(
+        lambda: (list(source.columns), [str(each) for each in source.types]),
+        lambda: InputError(
             "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
-        ) from None
+        ),
+    )
     _refuse_inferred(source)
     if not rows_are_records:
         check_relation(lambda words: source.query(_RELATION, words), _RELATION, source.sql_query, _built_in)
@@ -185,6 +191,25 @@ def open_relation(
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, opened, table=_RELATION)
 
 
+def _asked(ask: Callable[[], _T], otherwise: Callable[[], InputError]) -> _T:
+    """Ask the caller's connection; its own message is not repeated, except that it is busy."""
+    failure: InputError
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001
+        busy = type(error).__name__ == "ResourceInUseException"
+        failure = _unfinished() if busy else otherwise()
+    raise failure  # outside the handler, so that the error has no cause
+
+
+def _unfinished() -> InputError:
+    return InputError(
+        "source",
+        ": its DuckDB connection has a result of which not all rows have been fetched",
+        remedy="Fetch the rest of it first, or pass a cursor of the connection, con.cursor().",
+    )
+
+
 @cache
 def _built_in() -> frozenset[tuple[str, ...]]:
     """Return the functions of a new connection."""
@@ -194,13 +219,12 @@ def _built_in() -> frozenset[tuple[str, ...]]:
 
 def _refuse_inferred(relation: Any) -> None:
     """Refuse a relation whose types come from cells. The plan, which reads no record, names what it scans."""
-    plan = None
-    with suppress(Exception):  # the engine's message is not repeated; refused below
-        plan = json.loads(relation.explain(format="json"))  # without a format a notebook displays it, with row counts
-    if plan is None:
-        raise InputError(
+    plan = _asked(
+        lambda: json.loads(relation.explain(format="json")),  # without a format a notebook displays it, with row counts
+        lambda: InputError(
             "source", "is a relation that cannot be planned", remedy="Check the files and tables that it names."
-        )
+        ),
+    )
     if any(_TEXT_READER.match(name) for name in _operators(plan)):
         raise InputError(
             "source",
@@ -227,15 +251,15 @@ def open_connection(con: Any, table: object, *, rows_are_records: bool = False) 
     A connection answers one statement at a time. Its cursors would not see temporary tables and open transactions.
     """
     wanted = check_name(table)
-    with _REGISTERING:
-        turn = _TURNS.setdefault(con, threading.Lock())
+    turn = _turn_of(con)
     with turn:
-        relation = None
-        with suppress(Exception):  # the engine's message is not repeated; refused below
-            relation = con.table(wanted)
-        if relation is None:
-            raise no_table(wanted)
-        return open_relation(relation, con.interrupt, turn, rows_are_records=rows_are_records)
+        relation = _asked(lambda: con.table(wanted), lambda: no_table(wanted))
+        return _opened(relation, con.interrupt, turn, rows_are_records)
+
+
+def _turn_of(con: Any) -> threading.Lock:
+    with _REGISTERING:
+        return _TURNS.setdefault(con, threading.Lock())
 
 
 _TURNS: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()

@@ -78,6 +78,10 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         return Reading(_ticks(cell, ticks.group(2), kind, whole_days=ticks.group(1) == "date64"))
     if column.timestamp:
         return _datetime(cell, column, kind)
+    if column.undeclared and column.dated and kind == "datetime":
+        strict = replace(column, dated=False)
+        stamp, day = (read_cell(cell, strict, each).value for each in ("datetime", "date"))
+        return Reading(stamp if column.written.dates else f"coalesce({stamp}, ({day}) * {MICROS_PER_DAY})")
     if column.undeclared:
         text = _zoned_text(cell, column.written) if column.zoned else _text_as(kind, cell, column.written)
         return Reading(text, kind == "integer")

@@ -62,9 +62,12 @@ class CellTable:
         undeclared = replace(self.declared, undeclared=True)
         return count_query("source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind))
 
-    def aligned(self, kind: Kind) -> Aligned:
-        """Return one cell per record; cells that are not readable are marked as missing."""
-        values = self.values_of(kind)
+    def aligned(self, kind: Kind, *, dated: bool = False) -> Aligned:
+        """Return one cell per record; cells that are not readable are marked as missing.
+
+        With ``dated``, datetimes may also be written as dates.
+        """
+        values = _read(self.cells(), _dated) if dated else self.values_of(kind)
         if self.codes is None:
             return self._readable(values, kind)
         different, codes = self._readable([*values, None], kind), self.codes()
@@ -237,6 +240,13 @@ def _datetime(cell: Any) -> int | None:
         same = cell == cell and cell.tzinfo is None
         return micros_since_epoch(plain) if same else None
     return days_since_epoch(cell) * MICROS_PER_DAY if isinstance(cell, dt.date) and cell == cell else None
+
+
+def _dated(cell: Any) -> int | None:
+    """Return the microseconds of a datetime, or of a day at midnight, however they are written."""
+    found = _datetime(cell)
+    day = _day(cell) if found is None and isinstance(cell, str) else None
+    return found if day is None else day * MICROS_PER_DAY
 
 
 def _tick(cell: np.datetime64, kind: Kind) -> int | None:

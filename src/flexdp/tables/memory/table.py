@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ class MemoryTable:
         return self._part(counting.values[0].column).sorted_column(counting)
 
     def _part(self, column: Column) -> ArrayTable | CellTable:
-        return next(part for part in self.parts if part.declared == column)
+        return next(part for part in self.parts if part.declared == replace(column, dated=False))
 
     def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
         """Return the function that makes the arrays to register, and the query over them."""
@@ -141,7 +141,8 @@ class MemoryTable:
         """Make the arrays to register."""
         out = {}
         for (column, kind), name in places.items():
-            aligned = self._part(column).aligned(kind)
+            part = self._part(column)
+            aligned = part.aligned(kind, dated=column.dated) if isinstance(part, CellTable) else part.aligned(kind)
             out[name] = aligned.cells
             present = aligned.present
             out[f"{name}_present"] = np.ones(len(aligned.cells), dtype=bool) if present is None else present

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from flexdp.tables.plans.refusal import UNKNOWN, file_twice, not_records
+from flexdp.tables.plans.refusal import UNKNOWN, UNKNOWN_FUNCTION, file_twice, not_records
 from flexdp.tables.plans.words import Word, check_expression, source_of, words_of
 
 __all__ = ["check_message"]
@@ -66,7 +66,7 @@ def check_message(root: Any, is_table: Callable[[str], bool]) -> None:
                 check_expression(words_of(message.expression_string.expression), _SCALAR)
             called = message.unresolved_function.function_name.upper() if step == "unresolved_function" else "+"
             if called not in _SIGNS and called not in _SCALAR:
-                raise not_records("an aggregate, or a function that is not known to look at one row")
+                raise not_records(UNKNOWN_FUNCTION)
 
 
 def _different(paths: list[str]) -> bool:

@@ -34,12 +34,22 @@ FROM duckdb_functions() WHERE function_type NOT IN ('macro', 'table_macro')
 """
 _DEFINITIONS = """
 SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
+UNION ALL SELECT table_name, generation_expression FROM duckdb_columns() WHERE is_generated
 UNION ALL SELECT function_name, macro_definition FROM duckdb_functions()
 WHERE function_type IN ('macro', 'table_macro') AND NOT internal
 """
+_BUILT_IN_MACROS = """
+SELECT function_name, macro_definition FROM duckdb_functions()
+WHERE function_type IN ('macro', 'table_macro') AND internal
+"""
 _PLACES = re.compile(r"(?<!\w)(rowid|file_row_number|file_index)(?!\w)", re.IGNORECASE)
 _NO_PLACES = re.compile(r"file_row_number\s*(:=|=>|=)\s*false", re.IGNORECASE)
-_SET = {"getvariable"}  # whose value may have been computed from records
+_STEADY = {"CONSISTENT", ""}  # of functions of their arguments alone; functions that make rows have no stability
+# Constant within a query, and none of them depends on records, as the number of the transaction or a setting may.
+_CLOCKS_AND_NAMES = {
+    "current_date", "get_current_time", "get_current_timestamp", "now", "today", "transaction_timestamp",
+    "current_database", "current_schema", "current_schemas", "in_search_path",
+}  # fmt: skip
 _HIDDEN = re.compile(r"__duckdb_source_\w+")  # how a text names a variable of Python: a frame, or a relation
 _CALLED = r'(?<!\w)({})"?(?:\s|/\*.*?\*/|--[^\n]*\n)*\('
 
@@ -65,16 +75,25 @@ def _check_words(
     whole = _definitions(ask, text)
     if _PLACES.search(_NO_PLACES.sub("", whole)):
         raise not_records("the number of a row, which depends on the rows before it")
-    if "(" in whole and _called(whole, _doubtful(ask(FUNCTIONS).fetchall(), built_in())):
+    if "(" in whole and _called(whole, _doubtful(ask, built_in())):
         raise not_records("chance, a sequence or a function that is not known to look at one row")
     if len(set(_HIDDEN.findall(text))) > sum(name in FRAME_SCANS for name in names):
         raise not_records("another relation, whose text is not shown")
     check_files(ask, whole, names)
 
 
-def _doubtful(functions: list[tuple[str, ...]], built_in: Collection[tuple[str, ...]]) -> set[str]:
-    """Return the names of functions that vary for the same row, and of those that somebody has registered."""
-    return _SET | {each[0] for each in functions if each[3] == "VOLATILE" or (not each[2] and each not in built_in)}
+def _doubtful(ask: Callable[[str], Any], built_in: Collection[tuple[str, ...]]) -> set[str]:
+    """Return the names of functions that may differ for the same row, and of those that somebody has registered."""
+    doubtful = {
+        name
+        for name, types, extension, stability in ask(FUNCTIONS).fetchall()
+        if (stability not in _STEADY and name not in _CLOCKS_AND_NAMES)
+        or (not extension and (name, types, extension, stability) not in built_in)
+    }
+    macros = ask(_BUILT_IN_MACROS).fetchall()
+    while more := {str(name) for name, words in macros if name not in doubtful and _called(str(words), doubtful)}:
+        doubtful |= more
+    return doubtful
 
 
 def _called(text: str, names: set[str]) -> bool:
@@ -83,12 +102,14 @@ def _called(text: str, names: set[str]) -> bool:
 
 
 def _definitions(ask: Callable[[str], Any], text: str) -> str:
-    """Return a text with the definitions of all views and macros that it names, and of those that they name."""
-    waiting = {str(name): str(words) for name, words in ask(_DEFINITIONS).fetchall()}
+    """Return a text with the definitions of what it names, and what they name: views, macros, computed columns."""
+    waiting: dict[str, list[str]] = {}  # several of one name: of other schemas, or with other arguments
+    for name, words in ask(_DEFINITIONS).fetchall():
+        waiting.setdefault(str(name), []).append(str(words))
     parts = [text]
     for part in parts:  # which grows
         for name in [each for each in waiting if _names(part, each)]:
-            parts.append(waiting.pop(name))
+            parts += waiting.pop(name)
     return "\n".join(parts)
 
 

@@ -17,6 +17,7 @@ _ROW_BY_ROW = {
     "Merge Append", "Sort", "Incremental Sort", "Materialize",
 }  # fmt: skip
 _ELSEWHERE = "a table of another server, which may be a view"
+_CATALOG = "a table of the server itself, which may count the rows of others"
 _GROUPED = "an aggregate or DISTINCT"  # the server chooses the step by statistics of the data
 _REASONS = {
     "WindowAgg": "a window", "Aggregate": _GROUPED, "Group": _GROUPED, "Unique": _GROUPED, "Limit": "a limit",
@@ -25,10 +26,13 @@ _REASONS = {
     "Function Scan": "a function that makes rows", "CTE Scan": "a WITH clause that is used several times",
     "Recursive Union": "a recursion",
 }  # fmt: skip
-_KIND = "SELECT CAST(relkind AS TEXT) FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass({name})"
+_KIND = (
+    "SELECT CAST(relkind AS TEXT), CAST(relnamespace AS regnamespace) "
+    "FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass({name})"
+)
 _DEFINED = "SELECT pg_catalog.pg_get_viewdef(pg_catalog.to_regclass({name}))"
 # Tables and views that a view is made of, itself included; those with a policy for rows; what users have written that
-# their definitions and policies call; and materialised views among them.
+# their definitions and policies call, or age(xid), which counts transactions; and materialised views among them.
 _INSIDE = """
 WITH RECURSIVE inside(one) AS (
   SELECT CAST(pg_catalog.to_regclass({name}) AS oid)
@@ -38,22 +42,33 @@ WITH RECURSIVE inside(one) AS (
   JOIN pg_catalog.pg_depend AS d ON d.classid = CAST('pg_catalog.pg_rewrite' AS regclass) AND d.objid = r.oid
     AND d.refclassid = CAST('pg_catalog.pg_class' AS regclass)
 ),
-definitions(catalog, rule) AS (
-  SELECT CAST('pg_catalog.pg_rewrite' AS regclass), r.oid
+definitions(catalog, rule, words) AS (
+  SELECT CAST('pg_catalog.pg_rewrite' AS regclass), r.oid, CAST(r.ev_action AS TEXT)
   FROM inside AS i JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = i.one
   UNION ALL
-  SELECT CAST('pg_catalog.pg_policy' AS regclass), p.oid
+  SELECT CAST('pg_catalog.pg_policy' AS regclass), p.oid, CAST(p.polqual AS TEXT)
   FROM inside AS i JOIN pg_catalog.pg_policy AS p ON p.polrelid = i.one
 )
 SELECT
   (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one WHERE c.relrowsecurity),
   (SELECT count(*) FROM definitions AS e
    JOIN pg_catalog.pg_depend AS d ON d.classid = e.catalog AND d.objid = e.rule AND d.refclassid IN (
-     CAST('pg_catalog.pg_proc' AS regclass), CAST('pg_catalog.pg_operator' AS regclass))),
+     CAST('pg_catalog.pg_proc' AS regclass), CAST('pg_catalog.pg_operator' AS regclass)))
+  + (SELECT count(*) FROM definitions WHERE strpos(words, ':funcid 1181 ') > 0),
   (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one AND c.relkind = 'm'
    WHERE i.one <> CAST(pg_catalog.to_regclass({name}) AS oid))
 """
-_VOLATILE = "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE provolatile = 'v'"
+_NOT_IMMUTABLE = "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE provolatile <> 'i'"
+# Functions that depend on their arguments, the clock, the time zone or the encoding, but on no record.
+_STEADY = {
+    "now", "statement_timestamp", "transaction_timestamp", "age", "date_part", "date_trunc", "extract", "timezone",
+    "date_add", "date_subtract", "make_timestamptz", "to_char", "to_date", "to_timestamp", "to_number", "timestamptz",
+    "timestamp", "date", "time", "timetz", "overlaps", "length", "concat", "concat_ws", "format", "quote_literal",
+    "quote_nullable", "array_to_string", "convert_from", "convert_to", "numeric", "timestamptz_pl_interval",
+    "timestamptz_mi_interval", "interval_pl_timestamptz", "current_database", "current_schema",
+}  # fmt: skip
+_CATALOGS = ("pg_", "information_schema")
+_SYSTEM_COLUMNS = re.compile(r"\b(ctid|xmin|xmax|cmin|cmax|tableoid)\b")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _CALL = re.compile(r"(\w+)\(")
 _LOOKS = ("pg_", "has_")  # functions that look at tables and catalogues
@@ -64,9 +79,11 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
 
     ``name`` is a name in SQL, ``quoted`` a literal of it.
     """
-    kind = ask(_KIND.format(name=quoted))[0][0]
+    kind, schema = ask(_KIND.format(name=quoted))[0]
     if kind == "f":
         raise not_records(_ELSEWHERE)
+    if str(schema).startswith(_CATALOGS):
+        raise not_records(_CATALOG)
     policies, functions, stored = ask(_INSIDE.format(name=quoted))[0]
     if kind not in ("v", "m") and not policies:
         return
@@ -84,12 +101,14 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
         if node["Node Type"] not in _ROW_BY_ROW:
             raise not_records(_REASONS.get(node["Node Type"], UNKNOWN))
     words = [_QUOTED.sub("", text) for node in nodes for text in _texts(node)]
-    volatile = {str(row[0]) for row in ask(_VOLATILE)}
+    doubtful = {str(row[0]) for row in ask(_NOT_IMMUTABLE)} - _STEADY
     calls = {call for text in words for call in _CALL.findall(text)}
-    if calls & volatile or any(call.startswith(_LOOKS) or call.endswith("_to_xml") for call in calls):
-        raise not_records("chance, a sequence or a function that looks at more than one row")
-    if any(re.search(r"\bctid\b", text) for text in words):
-        raise not_records("the place of a row, which depends on other rows")
+    if calls & doubtful or any(call.startswith(_LOOKS) or call.endswith("_to_xml") for call in calls):
+        raise not_records("chance, a sequence or a function that is not known to look at one row")
+    if any(_SYSTEM_COLUMNS.search(text) for text in words):
+        raise not_records("the place or the transaction of a row, which depend on other rows")
+    if any(str(node.get("Schema", "")).startswith(_CATALOGS) for node in nodes):
+        raise not_records(_CATALOG)
     scanned = [(node.get("Schema"), node["Relation Name"]) for node in nodes if "Relation Name" in node]
     if len(set(scanned)) < len(scanned):
         raise not_records("a UNION of the same records twice")

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from flexdp.errors import FlexdpError, InputError, P
 
-__all__ = ["UNKNOWN", "checked", "file_twice", "not_records"]
+__all__ = ["UNKNOWN", "UNKNOWN_FUNCTION", "checked", "file_twice", "not_records"]
 
 UNKNOWN = "a step that is not known to work row by row"
+UNKNOWN_FUNCTION = "a function that is not known to look at one row"
 
 
 def not_records(reason: str) -> InputError:
@@ -17,7 +18,7 @@ def not_records(reason: str) -> InputError:
         "source",
         f"is a query whose rows need not be records: it has {reason}, so that one record may change several rows",
         remedy=(
-            "Pass the table itself and say ", P("where"), " or ", P("derive"), "; or say ", P("rows_are_records", True),
+            "Pass the table itself and use ", P("where"), " or ", P("derive"), "; or set ", P("rows_are_records", True),
             " if every record makes at most one row, and no row depends on two.",
         ),
     )  # fmt: skip
@@ -29,7 +30,7 @@ def file_twice() -> InputError:
         "source",
         "is a query whose rows need not be records: it may read the same file twice, so that one record makes two rows",
         remedy=(
-            "Name each file once, by a path that is written out, and no link to it; or say ",
+            "Name each file once, by a path that is written out, and no link to it; or set ",
             P("rows_are_records", True), " if no file is read twice.",
         ),
     )  # fmt: skip

@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
@@ -137,7 +138,10 @@ def _read_in(name: str) -> Callable[[Column, Kind], Reading]:
     dialect, read_cell = RUN[name]
 
     def read(column: Column, kind: Kind) -> Reading:
-        return read_cell(dialect.identifier(column.name or "value"), column, kind)
+        cell = dialect.identifier(column.name or "value")
+        if name == "sqlite" and column.dated and kind == "datetime":  # it has no datetimes, so that these are dates
+            return Reading(f"({read_cell(cell, column, 'date').value}) * {MICROS_PER_DAY}")
+        return read_cell(cell, column, kind)
 
     return read
 
@@ -183,4 +187,5 @@ def _declared(column: Column, kind: Kind, name: str) -> Column:
         wide=wide,
         timestamp=column.timestamp or stored == "datetime",
         zoned=column.zoned,
+        dated=column.dated,
     )

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from flexdp.errors import InputError
+from flexdp.tables.where.habits import FUNCTIONS, unexpected, unknown_function
 from flexdp.tables.where.tokens import Token, refused, tokens_of
 from flexdp.tables.where.tree import (
     RESERVED,
@@ -33,40 +34,12 @@ from flexdp.tables.where.tree import (
 
 __all__ = ["FUNCTIONS", "datetime_of", "day_of", "parse_test", "parse_value"]
 
-FUNCTIONS = ("year", "month", "coalesce")
 _TESTS = (Compare, In, Between, IsNull, Like, Not, And, Or)
 _DEEPEST = 40
 _MOST_ITEMS = 1000
 _MOST_OPERATIONS = 100  # of arithmetic
 _MOST_DIGITS, _LARGEST_POWER = 40, 400
 _COMPARISONS = ("=", "<>", "!=", "<", "<=", ">", ">=")
-_OVER_RECORDS = frozenset(
-    [
-        "avg",
-        "mean",
-        "sum",
-        "count",
-        "min",
-        "max",
-        "median",
-        "mode",
-        "quantile",
-        "percentile",
-        "stddev",
-        "std",
-        "variance",
-        "var",
-        "first",
-        "last",
-        "any_value",
-        "array_agg",
-        "string_agg",
-        "group_concat",
-    ]
-)
-_WINDOWS = frozenset(
-    ["row_number", "rank", "dense_rank", "ntile", "lag", "lead", "first_value", "last_value", "nth_value", "cume_dist"]
-)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)? ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?",
@@ -138,19 +111,12 @@ class _Parser:
     def _refused(self, rule: str, remedy: str = "") -> InputError:
         return refused(self._parameter, rule, remedy=remedy)
 
-    def _unexpected(self) -> InputError:
-        return self._refused(f": unexpected {self._next.shown}", self._remedy())
+    @property
+    def _noun(self) -> str:
+        return "a filter" if self._parameter == "where" else "a derived column"
 
-    def _remedy(self) -> str:
-        word = self._next.text.upper() if self._next.kind == "word" else ""
-        if word in ("SELECT", "EXISTS"):
-            return "A subquery looks at several records; a filter looks at one."
-        if word == "OVER":
-            return "A window looks at several records; a filter looks at one."
-        before = self._tokens[self._place - 1] if self._place else None
-        if before is not None and before.kind == self._next.kind == "sign" and before.text == self._next.text == "=":
-            return "Equality is written with one =."
-        return ""
+    def _unexpected(self) -> InputError:
+        return self._refused(*unexpected(self._tokens, self._place, self._noun))
 
     def _is(self, *words: str) -> bool:
         """Tell whether these words come next."""
@@ -168,10 +134,14 @@ class _Parser:
 
     def _need(self, word: str) -> None:
         if not self._take(word):
-            raise self._refused(f": expected {word}, not {self._next.shown}", self._remedy())
+            found = "the end" if self._next.kind == "end" else self._next.shown
+            remedy = unexpected(self._tokens, self._place, self._noun)[1]
+            raise self._refused(f": expected {word}, not {found}", remedy)
 
     def _as_test(self, node: Node) -> Test:
         if not isinstance(node, _TESTS):
+            if self._next.kind in ("word", "name", "number", "text"):
+                raise self._unexpected()  # which is why it is none
             raise self._refused(
                 ": a column or a number is not a test", "Compare it with something, for example smoker = TRUE."
             )
@@ -223,6 +193,9 @@ class _Parser:
             return Compare("<>" if op == "!=" else op, self._as_value(left), right)
         if self._take("IS"):
             negated = self._take("NOT")
+            if self._is("TRUE") or self._is("FALSE"):
+                remedy = f"Write = {self._next.text.upper()}, or <> {self._next.text.upper()}."
+                raise self._refused(": IS is followed by NULL or NOT NULL only", remedy)
             self._need("NULL")
             return IsNull(self._as_value(left), negated)
         negated = False
@@ -240,6 +213,10 @@ class _Parser:
 
     def _items(self) -> tuple[Value, ...]:
         self._need("(")
+        if self._is(")"):
+            raise self._refused(
+                ": a list after IN must not be empty", "Write the values that may occur, for example IN ('A', 'B')."
+            )
         items = [self._as_value(self._sum())]
         while self._take(","):
             items.append(self._as_value(self._sum()))
@@ -247,7 +224,7 @@ class _Parser:
         if len(items) > _MOST_ITEMS:
             raise self._refused(f": a list has at most {_MOST_ITEMS} values")
         if not all(isinstance(item, Literal) for item in items):
-            raise self._refused(": a list holds numbers, texts, dates or truth values")
+            raise self._refused(": a list after IN holds numbers, texts, dates or booleans, no columns")
         return tuple(items)
 
     def _like(self, value: Value, negated: bool) -> Like:
@@ -339,19 +316,22 @@ class _Parser:
 
     def _number(self, text: str) -> Decimal:
         mantissa, _, power = text.lower().partition("e")
-        digits = mantissa.replace(".", "").strip("0")
-        if len(digits) > _MOST_DIGITS or (power and (len(power) > 5 or abs(int(power)) > _LARGEST_POWER)):
-            raise self._refused(f": a number has at most {_MOST_DIGITS} digits and an exponent within {_LARGEST_POWER}")
-        if len(mantissa) > 3 * _MOST_DIGITS:
+        if len(mantissa.replace(".", "").strip("0")) > _MOST_DIGITS or len(mantissa) > 3 * _MOST_DIGITS:
             raise self._refused(f": a number has at most {_MOST_DIGITS} digits")
-        return Decimal(text)
+        number = Decimal(text if len(power) <= 5 else f"1e{_LARGEST_POWER + 1}")
+        written = str(number).lower().partition("e")[2]  # its own words have another exponent
+        if any(each and abs(int(each)) > _LARGEST_POWER for each in (power[:6], written)):
+            raise self._refused(f": the exponent of a number must lie within {_LARGEST_POWER}")
+        return number
 
     def _time(self, word: str) -> Literal:
         text = self._text("a time")
         found = day_of(text) if word == "DATE" else datetime_of(text)
         if found is None:
-            example = "DATE '2024-12-31'" if word == "DATE" else "TIMESTAMP '2024-12-31 18:30'"
-            raise self._refused(f": a {word} is written {example}, with a day that exists")
+            example = "DATE '2024-12-31', with a day that exists"
+            if word == "TIMESTAMP":
+                example = "TIMESTAMP '2024-12-31 18:30', with a day and a time that exist"
+            raise self._refused(f": a {word} is written {example}")
         return Literal(found)
 
     def _case(self) -> Case:
@@ -369,12 +349,7 @@ class _Parser:
     def _call(self, name: str) -> Call:
         function = name.lower()
         if function not in FUNCTIONS:
-            reason = f"The functions are {', '.join(FUNCTIONS)}."
-            if function in _OVER_RECORDS:
-                reason = "An aggregate looks at several records; a filter looks at one."
-            elif function in _WINDOWS:
-                reason = "A window looks at several records; a filter looks at one."
-            raise self._refused(f": there is no function {Token('word', name).shown} here", reason)
+            raise self._refused(*unknown_function(name, self._noun))
         self._need("(")
         arguments = [self._as_value(self._either())]
         while self._take(","):

@@ -45,7 +45,9 @@ class Kinds:
                 found = refusal
             if name not in self._columns:
                 remedy = found.remedy
-                if isinstance(remedy, str) and not remedy.startswith("Did you mean"):
+                if name.lower() in ("nan", "inf", "infinity"):
+                    remedy = f"{name} is no number here: it is missing. Write IS NULL, or IS NOT NULL."
+                elif isinstance(remedy, str) and remedy.startswith("Check"):
                     remedy += " A text stands in single quotes: 'ICU'."
                 raise InputError(self._parameter, found.rule, given=found.given, remedy=remedy)
         return self._columns[name]
@@ -73,8 +75,11 @@ class Kinds:
             for name in names:
                 self._wanted.setdefault(name, set()).update(kinds)
 
-    def leaf(self, name: str) -> Leaf:
-        """Return a column with the kind that it is read as."""
+    def leaf(self, name: str, *, tested: bool = False) -> Leaf:
+        """Return a column with the kind that it is read as.
+
+        A column that is ``tested`` as it is may hold dates and datetimes, if it declares no type.
+        """
         column = self._column(name)
         if not _is_open(column):
             if column.kind is None:
@@ -88,6 +93,8 @@ class Kinds:
             kinds = {"integer"}
         if kinds == {"date", "datetime"}:
             kinds = {"datetime"}
+        if tested and kinds and kinds <= {"date", "datetime"} and column.may_be_dated and name not in self._offsets:
+            return Leaf(replace(column, dated=True), "datetime")
         if len(kinds) > 1:
             first, second = sorted(kinds)[:2]
             raise self._refused(

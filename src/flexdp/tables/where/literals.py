@@ -27,11 +27,16 @@ class Literals:
     def __init__(self, parameter: str, zone: str | None) -> None:
         self._parameter, self._zone = parameter, zone
 
+    @property
+    def has_zone(self) -> bool:
+        """True if datetimes without an offset have a zone."""
+        return self._zone is not None
+
     def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
         return InputError(self._parameter, rule, remedy=remedy)
 
-    def const(self, node: tree.Literal, kind: Kind, *, zoned: bool = False) -> Const:
-        """Return a literal as a kind."""
+    def const(self, node: tree.Literal, kind: Kind, *, zoned: bool = False, compared: bool = True) -> Const:
+        """Return a literal as a kind; else it stands beside values of that kind, or is ``compared`` with one."""
         value: Any = node.value
         held = literal_kind(value)
         if kind in ("date", "datetime") and isinstance(value, str):
@@ -46,7 +51,7 @@ class Literals:
             return Const(kind, self._micros(stamp, zoned))
         if held != kind:
             raise self._refused(
-                f": {a_kind(kind)} is compared with {a_kind(held)}",
+                f": {a_kind(kind)} {'is compared with' if compared else 'does not mix with'} {a_kind(held)}",
                 "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes.",
             )
         if kind == "date":
@@ -60,7 +65,7 @@ class Literals:
             if self._zone is None:
                 raise self._refused(
                     ": a column with a time zone is compared with a datetime without one",
-                    ("Write TIMESTAMP '2024-12-31 18:30+01:00', or say ", P("zone", "Europe/Berlin"), "."),
+                    ("Write TIMESTAMP '2024-12-31 18:30+01:00', or set ", P("zone", "Europe/Berlin"), "."),
                 )
             stamp = stamp.replace(tzinfo=ZoneInfo(self._zone))
         elif not zoned and stamp.tzinfo is not None:
@@ -79,6 +84,8 @@ class Literals:
 
     def exact(self, value: Decimal) -> int | Fraction:
         """Return an integer, or a fraction that is none."""
+        if float(value) in (float("inf"), float("-inf")):
+            raise self._refused(": a number is too large")
         if value.copy_abs() > LARGEST_INTEGER:
             raise self._refused(": integers have at most 37 digits")
         exact = Fraction(value)
@@ -105,4 +112,4 @@ def literal_kind(value: object, *, exact: bool = False) -> Kind:
 
 def a_kind(kind: str) -> str:
     """Return a kind with its article, as in a message."""
-    return {"integer": "an integer", "boolean": "a truth value"}.get(kind, f"a {kind}")
+    return {"integer": "an integer", "boolean": "a boolean"}.get(kind, f"a {kind}")

@@ -7,6 +7,7 @@ what it is compared with.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,13 +16,14 @@ from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError, Phrase
+from flexdp.errors import InputError, P, Phrase
 from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import parse_test, parse_value
 from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, is_fraction, literal_kind
 from flexdp.tables.where.pattern import pieces
+from flexdp.tables.where.possible import is_impossible, order_key
 from flexdp.tables.where.tree import text_of
 from flexdp.tables.where.typed import (
     LARGEST_TERM,
@@ -51,6 +53,8 @@ __all__ = ["Filter", "derived_column", "filter_of"]
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range around the turn of the year"
+_LARGEST_PART = {"year": dt.MAXYEAR, "month": 12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,14 @@ def filter_of(
     """Parse a filter and find its meaning; ``kinds`` are those of columns that are read anyway."""
     parsed = parse_test("where", text)
     meaning = _Meaning("where", Kinds("where", lookup, kinds or {}, parsed), zone)
-    return Filter(text_of(parsed), meaning.test(parsed))
+    test = meaning.test(parsed)
+    if is_impossible(test):
+        raise InputError(
+            "where",
+            ": no record can match, because its tests contradict each other or no value can pass them",
+            remedy="Join tests by OR if one of them is enough.",
+        )
+    return Filter(text_of(parsed), test)
 
 
 def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
@@ -92,8 +103,8 @@ class _Meaning:
     def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
         self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
 
-    def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
-        return InputError(self._parameter, rule, remedy=remedy)
+    def _refused(self, rule: Phrase, remedy: Phrase = "", given: str | None = None) -> InputError:
+        return InputError(self._parameter, rule, given=given, remedy=remedy)
 
     def value(self, node: tree.Value) -> Typed:
         """Return the meaning of a value."""
@@ -114,6 +125,10 @@ class _Meaning:
             return self._case(node)
         return self._first(node) if node.function == "coalesce" else self._part(node)
 
+    def _tested(self, node: tree.Value) -> Typed:
+        """Return the meaning of a value that is compared with literals, or whose year or month is taken."""
+        return self._kinds.leaf(node.name, tested=True) if isinstance(node, tree.Name) else self.value(node)
+
     def _arithmetic(self, node: tree.Arithmetic) -> Typed:
         left, right = self.value(node.left), self.value(node.right)
         times = {"date", "datetime"}
@@ -130,6 +145,8 @@ class _Meaning:
         for each in (left, right):
             if isinstance(each, Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
                 raise self._refused(": a number in arithmetic must lie between 1e-100 and 2^53")
+        if node.op == "/" and isinstance(right, Const) and not right.value:
+            raise self._refused(": a value is divided by zero, so that it is always missing")
         if isinstance(left, Const) and isinstance(right, Const):
             return self._folded(node.op, left, right)
         if node.op in "+-" and left.kind == right.kind == "integer":
@@ -141,8 +158,6 @@ class _Meaning:
         if op in "+-" and left.kind == right.kind == "integer":
             return Const("integer", left.value + right.value if op == "+" else left.value - right.value)
         first, second = float(left.value), float(right.value)
-        if op == "/" and not second:
-            raise self._refused(": a literal is divided by zero")
         done = {"+": first + second, "-": first - second, "*": first * second, "/": first / (second or 1.0)}
         return Const("number", done[op] + 0.0)
 
@@ -157,7 +172,7 @@ class _Meaning:
         return value
 
     def _part(self, node: tree.Call) -> Typed:
-        inner = self.value(node.arguments[0])
+        inner = self._tested(node.arguments[0])
         if inner.kind not in ("date", "datetime"):
             raise self._refused(f": {node.function} needs a date, not {a_kind(inner.kind)}")
         if _is_zoned(inner):
@@ -193,7 +208,7 @@ class _Meaning:
 
     def _as_kind(self, node: tree.Value, kind: Kind) -> Typed:
         if isinstance(node, tree.Literal):
-            return self._literals.const(node, kind)
+            return self._literals.const(node, kind, compared=False)
         value = self.value(node)
         return _number(value) if kind == "number" else value
 
@@ -210,18 +225,28 @@ class _Meaning:
         if isinstance(node, tree.Between):
             low, high = ("<", ">") if negated else (">=", "<=")
             parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
+            if _reversed(node, *parts):
+                remedy = f"Swap the bounds{_AROUND if isinstance(node.value, tree.Call) else ''}."
+                raise self._refused(": BETWEEN has its higher bound first, so that no value can match", remedy)
             return Some(parts) if negated else All(parts)
         if isinstance(node, tree.IsNull):
-            return Missing(self.value(node.value), negated)
-        value = self.value(node.value)
+            return Missing(self._tested(node.value), negated)
+        value = self._tested(node.value)
         if isinstance(node, tree.Like):
             if value.kind != "text":
                 raise self._refused(f": LIKE needs a text, not {a_kind(value.kind)}")
+            if node.escape is None and re.search(r"\\[%_]", node.pattern):
+                raise self._refused(
+                    ": a backslash before % or _ escapes it only if ESCAPE names the backslash",
+                    r"Write LIKE '50\%' ESCAPE '\', where \\ is a backslash itself.",
+                )
             return Matches(value, pieces(node.pattern, node.escape), negated)
         return self._among(value, node, negated)
 
     def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
-        literals = (item for item in node.items if isinstance(item, tree.Literal))
+        literals = [item for item in node.items if isinstance(item, tree.Literal)]
+        for literal in literals:
+            self._check_part(node.value, literal)
         consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
         return OneOf(value, tuple(c for c in dict.fromkeys(consts) if not isinstance(c.value, Fraction)), negated)
 
@@ -230,6 +255,8 @@ class _Meaning:
             left, right, op = right, left, _MIRRORED[op]
         if isinstance(right, tree.Literal):
             return self._with_literal(op, left, right)
+        if left == right:
+            raise self._refused(": a value is compared with itself", "Write IS NULL or IS NOT NULL for missing cells.")
         first, second = self.value(left), self.value(right)
         if isinstance(first, Const) and isinstance(second, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
@@ -244,14 +271,15 @@ class _Meaning:
 
     def _ordered(self, op: str, kind: Kind) -> None:
         if kind == "boolean" and op not in ("=", "<>"):
-            raise self._refused(": truth values are equal or not, and have no order")
+            raise self._refused(": booleans support only = and <>")
 
     def _with_literal(self, op: str, left: tree.Value, right: tree.Literal) -> Tested:
         if isinstance(left, tree.Literal):
             raise self._refused(": two literals are compared", "Name a column on one side.")
+        self._check_part(left, right)
         if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
             return self._years(op, left.arguments[0], Fraction(self._literals.exact(right.value)))
-        value = self.value(left)
+        value = self._tested(left)
         if isinstance(value, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
         self._ordered(op, value.kind)
@@ -260,11 +288,23 @@ class _Meaning:
             return _between_integers(op, value, const.value)
         return Compared(op, value, const)
 
+    def _check_part(self, left: tree.Value, right: tree.Literal) -> None:
+        """Refuse to compare a year or a month with a number that is none."""
+        part = left.function if isinstance(left, tree.Call) else ""
+        largest = _LARGEST_PART.get(part)
+        if largest is not None and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
+            raise self._refused(f": a {part} lies between 1 and {largest}", given=str(right.value))
+
     def _years(self, op: str, of: tree.Value, year: Fraction) -> Tested:
         """Compare a date with the ends of a year, which all engines do alike and quickly."""
-        value = self.value(of)
+        value = self._tested(of)
         if value.kind not in ("date", "datetime"):
             raise self._refused(f": year needs a date, not {a_kind(value.kind)}")
+        if _is_zoned(value) and not self._literals.has_zone:
+            raise self._refused(
+                ": the year of a datetime with a time zone depends on the zone",
+                ("Set ", P("zone", "Europe/Berlin"), "."),
+            )
         present = Missing(value, True)
         if year.denominator != 1:
             if op in ("=", "<>"):
@@ -292,6 +332,16 @@ class _Meaning:
 
 def _is_zoned(value: Typed) -> bool:
     return any(leaf.column.zoned and leaf.kind == "datetime" for leaf in leaves(value))
+
+
+def _reversed(node: tree.Between, low: Tested, high: Tested) -> bool:
+    """Tell whether both bounds are literals, the higher one first."""
+    if isinstance(node.low, tree.Literal) and isinstance(node.high, tree.Literal):
+        if isinstance(node.low.value, Decimal) and isinstance(node.high.value, Decimal):
+            return node.low.value > node.high.value
+        consts = [part.right for part in (low, high) if isinstance(part, Compared) and isinstance(part.right, Const)]
+        return len(consts) == 2 and bool(order_key(consts[0]) > order_key(consts[1]))
+    return False
 
 
 def _number(value: Typed) -> Typed:

@@ -33,7 +33,7 @@ class Token(NamedTuple):
     @property
     def shown(self) -> str:
         """The word as a message repeats it."""
-        return "the end" if self.kind == "end" else safe_repr(self.text)
+        return "end of the expression" if self.kind == "end" else safe_repr(self.text)
 
 
 def refused(parameter: str, rule: Phrase, *, given: str | None = None, remedy: Phrase = "") -> InputError:
@@ -79,6 +79,10 @@ def _unknown(parameter: str, rest: str) -> InputError:
         remedy = "A number is written like 12, 0.5 or 1e6."
     if first in "&|!~":
         remedy = "Tests are joined by AND, OR and NOT."
+    if first == "%":
+        remedy = "There is no remainder: the operators of arithmetic are +, -, * and /."
+    if first == ":":
+        remedy = "There are no casts: columns without a type are read as what they are compared with."
     if first == ";":
         remedy = "One test is given, not a statement."
     return refused(parameter, f": unexpected character {safe_repr(first)}", remedy=remedy)

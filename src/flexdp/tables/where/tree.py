@@ -68,7 +68,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, a text, a truth value, a date or a datetime, with or without an offset from UTC."""
+    """A number, a text, a boolean, a date or a datetime, with or without an offset from UTC."""
 
     value: Decimal | str | bool | dt.date
 
