@@ -112,7 +112,7 @@ class Column:
     @property
     def label(self) -> str:
         """The column as a message names it."""
-        return "this list of values" if self.name is None else f"column {safe_repr(self.name)}"
+        return "this column of values" if self.name is None else f"column {safe_repr(self.name)}"
 
 
 def pick(columns: Sequence[Column], name: object) -> Column:

@@ -80,6 +80,11 @@ class Written:
         """Pattern of a whole number; its groups are the sign, before or after a currency sign, and the digits."""
         return self._framed(self._whole("{1,37}"), rf"(?:{re.escape(self.decimal)}0*)?")
 
+    @cached_property
+    def whole(self) -> str:
+        """Pattern of a whole number of any length."""
+        return self._framed(self._whole("+"), rf"(?:{re.escape(self.decimal)}0*)?")
+
     @property
     def marks(self) -> str:
         """The decimal mark, and then everything to be left out of the digits."""

@@ -92,12 +92,11 @@ class EngineTable:
 
     def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
-        texts = {
-            column: f"CAST({DUCKDB.identifier(column.engine_name)} AS VARCHAR)"
-            for column, kind in wanted
-            if column.kind == "text" and kind != "text"
-        }
-        checked = [Checked(column, kind, texts.get(column)) for column, kind in wanted]
+        checked = []
+        for column, kind in wanted:
+            raw = DUCKDB.identifier(column.engine_name)
+            is_text = column.kind == "text" and kind != "text"
+            checked.append(Checked(column, kind, raw, f"CAST({raw} AS VARCHAR)" if is_text else None))
         out = self.execute(
             check_query(self.table, checked, self._read), list(dict.fromkeys(c.engine_name for c, _ in wanted))
         )
