@@ -16,7 +16,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.date_format import DateFormat
 
-__all__ = ["BLANKS", "WRITTEN", "Written", "read_written"]
+__all__ = ["BLANKS", "WRITTEN", "Written", "read_written", "refuse_offsets"]
 
 BLANKS = " \t\u00a0\u202f\u2009"  # with the blanks that do not break, which exports put before a currency sign
 _DECIMALS = (".", ",")
@@ -31,6 +31,7 @@ _LONGEST_SIGN = 8
 _MOST_SIGNS = 20
 _NO_SIGN = re.compile(r"[0-9+\-.,'\"()\s]")
 _EXPONENT = r"(?:[eE][+-]?[0-9]{1,5})?"
+_NUMERIC = r"[+-]?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?"
 _EXAMPLES: dict[Kind, str] = {
     "number": "numbers written like {}",
     "integer": "whole numbers written like {}",
@@ -105,6 +106,14 @@ class Written:
         before = f"(?:([+-]?)(?:{sign}{blanks})?|{sign}{blanks}([+-]))"
         return f"{blanks}{before}({digits}){rest}(?:{blanks}{sign})?{blanks}"
 
+    def misread(self, kind: Kind) -> str | None:
+        """Return the parameter by which a text means another value than the number that pandas would make of it."""
+        if kind in ("integer", "number") and self.decimal != ".":
+            return "decimal"
+        if kind in ("date", "datetime") and self.dates is not None and re.fullmatch(_NUMERIC, self.dates.example):
+            return "date_format"
+        return None
+
     def example(self, kind: Kind) -> str:
         """Say how cells of a kind are written; the kind must not be "text"."""
         if self.dates is not None and kind in ("date", "datetime"):
@@ -164,6 +173,17 @@ def read_written(
         )
     dates = None if date_format is None else DateFormat.parse(date_format)
     return Written(decimal=point, thousands=mark, currency=_signs(currency), dates=dates)
+
+
+def refuse_offsets(written: Written) -> None:
+    """Refuse a format with an offset where datetimes have types of their own."""
+    if written.dates is not None and written.dates.zoned:
+        raise InputError(
+            "date_format",
+            "must not contain %z here: offsets are read in CSV, JSON and Excel files only",
+            given=safe_repr(written.dates.text),
+            remedy="Convert the column to datetimes with a time zone.",
+        )
 
 
 def _signs(currency: object) -> tuple[str, ...]:

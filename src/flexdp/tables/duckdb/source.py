@@ -66,9 +66,11 @@ class EngineTable:
         """Return the declared column of that name; its type is looked up only now."""
         if self.single:
             no_name(name)
-            return declared(None, self.type_of(self.names[0]), self.names[0])
-        pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
-        return replace(declared(str(name), self.type_of(str(name)), str(name)), written=self.written)
+            found = declared(None, self.type_of(self.names[0]), self.names[0])
+        else:
+            pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
+            found = declared(str(name), self.type_of(str(name)), str(name))
+        return replace(found, written=self.written)
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""

@@ -55,7 +55,7 @@ from flexdp.tables.sql.query import ReadCell, Reading, count_query, together_que
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.workspace import Workspace
-from flexdp.tables.written import WRITTEN, Written, read_written
+from flexdp.tables.written import WRITTEN, Written, read_written, refuse_offsets
 
 __all__ = ["FileTable", "open_files"]
 
@@ -102,6 +102,8 @@ def open_files(
             given=repr(decoded),
             remedy="Pass the file itself.",
         )
+    if chosen in ("parquet", "arrow"):
+        refuse_offsets(cells)
     if chosen == "arrow":
         return open_arrow_files(files, cells)
     table = FileTable(
