@@ -266,8 +266,7 @@ def release(
     payer = payer_of(ledger, dataset, fresh)
     request = prepare(source, column, separately=separately, **options)
     request = request.with_budget(epsilon, delta, certify=certify, split=split)
-    if options.get("kind") is None:
-        warn_of_reading(request)
+    warn_of_reading(request)
     return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 

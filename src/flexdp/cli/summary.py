@@ -101,8 +101,7 @@ def summary(
     shares = shares_of(request, split)
     request = request.with_budget(epsilon, delta, split=shares)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=shares)
-    told = any(kinds.values())
-    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, sign=sign, told=told)
+    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, sign=sign)
 
 
 def _named(columns: tuple[str, ...]) -> dict[str, str | None]:
