@@ -22,7 +22,7 @@ from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
-from flexdp.tables.frames.stream import is_stream, open_stream
+from flexdp.tables.frames.stream import is_reader, is_stream, open_stream
 from flexdp.tables.mariadb.run import is_connection as is_pymysql
 from flexdp.tables.mariadb.source import is_address as is_mariadb
 from flexdp.tables.mariadb.source import open_mariadb
@@ -302,6 +302,8 @@ def _all_paths(source: Sequence[Any]) -> bool:
 
 def _library_of(source: object) -> str | None:
     """Return the library that an object's classes come from."""
+    if is_reader(source):
+        return None  # a stream like any other
     for cls in type(source).__mro__:
         root = cls.__module__.split(".")[0]
         if root in ("narwhals", "pandas", "polars", "pyarrow"):
