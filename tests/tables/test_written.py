@@ -318,7 +318,7 @@ def test_one_strange_cell_moves_its_own_bucket_alone(tmp_path: Path, kind: str, 
     [
         ({"decimal": ";"}, "decimal must be '.' or ','; got ';'."),
         ({"decimal": 5}, "decimal must be '.' or ','; got 5."),
-        ({"thousands": "."}, "thousands must differ from the decimal mark; got '.'. Set decimal=','."),
+        ({"thousands": "."}, "thousands must differ from the decimal mark; got '.'. Set decimal=',' as well."),
         ({"thousands": "x"}, "thousands must be"),
         ({"currency": "5"}, "currency must be a short sign"),
         ({"currency": ""}, "currency must be a short sign"),
@@ -369,5 +369,11 @@ def test_the_command_line_takes_the_same_options(tmp_path: Path) -> None:
         "release", path, "x", "--date-format", "%d.%m.%Y", "--kind", "date", "-e", "1", "-d", "1e-6", "--stat", "max"
     )
     assert out.returncode == 0 and "2024-12-31" in out.stdout, out
+    out = command("release", path, "x", "--date-format", "%d.%m.%Y", "-e", "1", "-d", "1e-6")
+    assert out.returncode == 2 and "Say --kind date for dates or --kind datetime for datetimes in" in out.stderr, out
+    out = command(
+        "release", path, "x", "--kind", "number", "--decimal", ",", "--thousands", ",", "-e", "1", "-d", "1e-6"
+    )
+    assert out.stderr.endswith("got ','. Set --decimal . as well.\n"), out
     out = command("release", path, "x", "--date-format", "%d", "--kind", "date", "-e", "1", "-d", "1e-6")
     assert out.returncode == 2 and out.stderr.startswith("Error: --date-format must name day, month and year"), out

@@ -159,7 +159,7 @@ def read_written(
     ','
     >>> read_written(thousands=".")
     Traceback (most recent call last):
-    flexdp.errors.InputError: thousands must differ from the decimal mark; got '.'. Set decimal=','.
+    flexdp.errors.InputError: thousands must differ from the decimal mark; got '.'. Set decimal=',' as well.
     """
     point = "." if decimal is None else choice("decimal", decimal, _DECIMALS)
     mark = None if thousands is None else choice("thousands", thousands, tuple(_THOUSANDS))
@@ -169,7 +169,7 @@ def read_written(
             "thousands",
             "must differ from the decimal mark",
             given=repr(mark),
-            remedy=("Set ", P("decimal", other), "."),
+            remedy=("Set ", P("decimal", other), " as well."),
         )
     dates = None if date_format is None else DateFormat.parse(date_format)
     return Written(decimal=point, thousands=mark, currency=_signs(currency), dates=dates)
