@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import sqlite3
 import traceback
 from typing import Any
@@ -16,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from _support.private import private_counts
+from pyarrow import csv, json
 
 import flexdp
 from flexdp import DataError, InputError
@@ -172,6 +174,13 @@ def test_readers_are_counted_as_their_table_is() -> None:
             found = private_counts(TABLE.to_reader(), **parameters, **VOUCHED)
             assert found == private_counts(TABLE, **parameters) != {}, question
     assert flexdp.check(ROWS.to_reader(), **VOUCHED).records == ROWS.num_rows
+
+
+def test_readers_of_text_files_are_refused_because_cells_decide_their_types() -> None:
+    readers = [csv.open_csv(io.BytesIO(b"x\n1\n")), json.open_json(io.BytesIO(b'{"x": 1}\n'))]
+    for reader in readers:
+        with pytest.raises(InputError, match="is a reader of a text file: pyarrow infers column types from the data"):
+            prepare(reader, "x", width=5, **VOUCHED)
 
 
 def test_a_failure_to_open_a_stream_quotes_nothing() -> None:

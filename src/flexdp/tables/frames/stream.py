@@ -16,6 +16,7 @@ from flexdp.tables.plans.refusal import not_records
 __all__ = ["is_reader", "is_stream", "open_stream"]
 
 _STORED = ("nanoarrow",)  # libraries whose objects hold rows that were stored
+_TEXT_READERS = ("CSVStreamingReader", "JSONStreamingReader")
 _consumed: WeakSet[Any] = WeakSet()  # readers whose rows have been read, of which nothing is left
 
 
@@ -39,6 +40,12 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
             "source",
             "has types that were inferred from cells, as in pandas",
             remedy="Pass it as a pandas frame.",
+        )
+    if type(source).__name__ in _TEXT_READERS:
+        raise InputError(
+            "source",
+            "is a reader of a text file: pyarrow infers column types from the data, or fails at a single cell",
+            remedy="Pass the file's path itself.",
         )
     if not rows_are_records and type(source).__module__.split(".")[0] not in _STORED:
         raise not_records("steps before its Arrow stream that cannot be seen")
