@@ -197,7 +197,7 @@ class DataError(FlexdpError):
 
 
 class ReadingWarning(UserWarning):
-    """A text file declares no types, and the caller gave no kind: the warning says how cells were read."""
+    """A text file or a column of objects declares no type, and the caller gave no kind: it says how cells are read."""
 
 
 class BoundsWarning(UserWarning):

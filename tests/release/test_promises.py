@@ -30,7 +30,7 @@ ALWAYS = [
     "missing cells",
     "cells that do not read as the column's kind",
     "texts of more than 65 536 bytes in UTF-8",
-    "lines of text files that are not UTF-8 or very long",
+    "lines of text files that are not in the declared encoding (UTF-8 by default) or very long",
 ]
 INFINITE, FAR = "infinities", "values further than 2^51 buckets from zero"
 SMALL = " Numbers closer to 0 than 2.2250738585072014e-308 count as 0."

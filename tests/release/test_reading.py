@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from _support.command import flexdp as command
 
@@ -25,9 +30,38 @@ def test_one_warning_names_every_column_and_the_caller(table: Path) -> None:
     with pytest.warns(ReadingWarning) as caught:
         flexdp.release(table, ["x", "y"], width=5, **SPEND)
     (warning,) = caught
-    told = "is read as numbers written like 1234.5; other cells are not counted. Use kind to read it differently."
-    assert str(warning.message) == f"Column 'x' {told} Column 'y' {told} flexdp.check counts such cells."
+    assert str(warning.message) == (
+        "Columns 'x' and 'y' are read as numbers written like 1234.5; other cells are not counted. If cells are "
+        "written in another way, set decimal, thousands, currency or kind. flexdp.check counts the cells that are read."
+    )
     assert warning.filename == __file__
+
+
+FRAME = pd.DataFrame({"x": ["1.234,56 €"] * 300, "n": [7.0] * 300})
+
+
+@pytest.mark.parametrize("dtype", ["str", object, "category"])
+def test_texts_in_pandas_are_warned_of_too(dtype: Any) -> None:
+    words = r"Column 'x' is read as numbers written like 1234\.5; other cells are not counted\. If cells are written"
+    with pytest.warns(ReadingWarning, match=words):
+        flexdp.release(FRAME.astype({"x": dtype}), "x", width=5, **SPEND)
+    with pytest.warns(ReadingWarning, match="This column of values is read as numbers"):
+        flexdp.release(FRAME["x"].astype(dtype), width=5, **SPEND)
+    with pytest.warns(ReadingWarning, match="numbers written like 1,234"):
+        flexdp.summary(FRAME.astype({"x": dtype}), ["x"], thousands=",", width=5, **SPEND)
+    with pytest.warns(ReadingWarning, match=r"^Column 'x' is read as numbers"):
+        options: dict[str, Any] = {"separately": True, "width": 5, "kind": {"n": "number"}}
+        flexdp.release(FRAME.astype({"x": dtype, "n": object}), ["x", "n"], **options, **SPEND)
+
+
+def test_whether_there_is_a_warning_depends_on_no_cell() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for cells in ([1.0, 2.0], [1.0, "2"], ["1", "2"]):
+            flexdp.release(cells * 200, width=5, **SPEND)
+    for objects in ([1.0, 2.0], [1.0, "2"], ["1", "2"]):
+        with pytest.warns(ReadingWarning):
+            flexdp.release(np.array(objects * 200, dtype=object), width=5, **SPEND)
 
 
 def test_it_says_how_cells_were_declared_to_be_written(table: Path) -> None:
@@ -41,6 +75,9 @@ def test_nothing_is_said_where_a_kind_or_a_type_is_declared(table: Path) -> None
         flexdp.release(table, "x", width=5, kind="number", **SPEND)
         flexdp.release(table, "day", kind="date", **SPEND)
         flexdp.release([1.0, 2.0] * 200, width=5, **SPEND)
+        flexdp.release(FRAME, "x", width=5, kind="number", **SPEND)
+        flexdp.release(FRAME, "n", width=5, **SPEND)
+        flexdp.release(FRAME.astype({"x": "string"}), "x", **SPEND)
 
 
 def test_a_warning_that_is_an_error_comes_before_anything_is_read(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,8 +90,33 @@ def test_a_warning_that_is_an_error_comes_before_anything_is_read(table: Path, m
     assert not ran
 
 
-def test_the_command_line_says_the_same_after_the_release(table: Path) -> None:
-    out = command("release", table, "x", "--width", "5", "-e", "1", "-d", "1e-6", "--thousands", ",")
-    assert "Column 'x' was read as numbers written like 1,234.5; other cells were not counted. Use --kind" in out.stderr
-    out = command("release", table, "x", "--width", "5", "-e", "1", "-d", "1e-6", "--kind", "number")
-    assert "was read as" not in out.stderr
+def test_the_command_line_says_the_same_after_the_release_also_if_a_kind_is_given(table: Path) -> None:
+    spend = ("-e", "1", "-d", "1e-6")
+    read = "Column 'x' was read as numbers written like 1,234.5; other cells were not counted.\n"
+    other = "If cells are written in another way, set --decimal, --thousands"
+    counts = "`flexdp check` counts the cells that are read.\n"
+    out = command("release", table, "x", "--width", "5", *spend, "--thousands", ",")
+    assert f"{read}{other}, --currency or --kind. {counts}" in out.stderr
+    out = command("release", table, "x", "--width", "5", *spend, "--thousands", ",", "--kind", "number")
+    assert f"{read}{other} or --currency. {counts}" in out.stderr
+    out = command("release", table, "day", "--kind", "date", *spend)
+    assert "dates written like 2024-12-31; other cells were not counted.\n" in out.stderr
+    assert "set --date-format. Set --zone to read datetimes with an offset. `flexdp check`" in out.stderr
+    out = command("release", table, "x", "--kind", "text", *spend)
+    assert "read as" not in out.stderr
+    out = command("summary", table, "-c", "x=number", "-c", "y=number", "-c", "day=date", *spend)
+    assert "Columns 'x' and 'y' were read as numbers" in out.stderr and out.stderr.count("If cells are") == 1
+
+
+def test_texts_that_are_declared_as_such_are_named_on_the_command_line(tmp_path: Path) -> None:
+    pl.DataFrame({"x": ["1,5"] * 300}).write_parquet(tmp_path / "t.parquet")
+    out = command("release", tmp_path / "t.parquet", "x", "--kind", "number", "-e", "1", "-d", "1e-6")
+    assert "Column 'x' was read as numbers written like 1234.5;" in out.stderr
+    con = sqlite3.connect(tmp_path / "t.db")
+    con.execute("CREATE TABLE t (x)")
+    con.executemany("INSERT INTO t VALUES (?)", [(i % 7,) for i in range(300)])
+    con.commit()
+    con.close()
+    spend = ("--width", "5", "-e", "1", "-d", "1e-6")
+    out = command("release", tmp_path / "t.db", "x", "--table", "t", "--kind", "number", *spend)
+    assert out.returncode == 0 and "read as" not in out.stderr, "no parameter describes cells of a database"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
+import sqlite3
 import traceback
 from typing import Any
 
@@ -15,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from _support.private import private_counts
+from pyarrow import csv, json
 
 import flexdp
 from flexdp import DataError, InputError
@@ -108,8 +111,90 @@ def test_a_stream_that_can_be_read_once_is_counted_once() -> None:
     with pytest.raises(InputError, match="has not been read already") as caught:
         prepare(source, "x", width=5)
     assert caught.value.__context__ is None
-    with pytest.raises(InputError, match="must be a pyarrow table"):
-        prepare(TABLE.to_reader(), "x", width=5)
+
+
+ROWS = pa.table(
+    {
+        "x": [float(i % 40) for i in range(4000)],
+        "y": [i % 7 for i in range(4000)],
+        "w": ["a", "b"] * 2000,
+        "u": list(range(1000)) * 4,
+    }
+)
+
+
+class Bound:
+    """A stream that only the thread which made it can open, as that of a table in SQLite."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.schema = lambda: table.schema
+        self.con = sqlite3.connect(":memory:")
+        self.con.execute("CREATE TABLE t (x REAL, y INTEGER, w TEXT, u INTEGER)")
+        self.con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [tuple(row.values()) for row in table.to_pylist()])
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        rows = self.con.execute("SELECT * FROM t").fetchall()
+        table = pa.table(list(zip(*rows, strict=True)), schema=self.schema())
+        return table.__arrow_c_stream__(requested_schema)
+
+
+MANY: dict[str, dict[str, Any]] = {
+    "buckets": {"column": "x", "width": 5},
+    "separately": {"column": ["x", "y"], "width": 5, "separately": True},
+    "units": {"column": ["x", "y"], "width": 5, "separately": True, "unit": "u", "max_buckets_per_unit": 3},
+    "automatic": {"column": "x"},
+    "automatic units": {"column": "x", "unit": "u", "max_buckets_per_unit": 3},
+    "asked": {"column": "x", "width": 5, "ask": ["max", "mean"]},
+    "groups": {"column": "x", "by": "w", "ask": ["median"]},
+}
+
+
+@pytest.mark.parametrize("question", MANY)
+def test_streams_are_opened_in_the_thread_of_the_caller(question: str) -> None:
+    source = Bound(ROWS)
+    flexdp.release(source, epsilon=20, delta="1e-6", **MANY[question], **VOUCHED)
+    assert flexdp.check(source, "x", **VOUCHED).columns[0].read == ROWS.num_rows
+    source.con.close()
+
+
+@pytest.mark.parametrize("question", MANY)
+def test_a_reader_of_pyarrow_is_a_stream_that_can_be_read_once(question: str) -> None:
+    reader = ROWS.to_reader(max_chunksize=100)
+    with pytest.raises(InputError, match="whose rows need not be records"):
+        flexdp.release(reader, epsilon=20, delta="1e-6", **MANY[question])
+    assert flexdp.query(reader, "x", width=5, **VOUCHED), "which reads nothing"
+    flexdp.release(reader, epsilon=20, delta="1e-6", **MANY[question], **VOUCHED)
+    with pytest.raises(InputError, match="source can be read only once, and has been read already"):
+        flexdp.release(reader, epsilon=20, delta="1e-6", **MANY[question], **VOUCHED)
+
+
+def test_readers_are_counted_as_their_table_is() -> None:
+    for question, parameters in QUESTIONS.items():
+        if "unit" not in parameters and "by" not in parameters:
+            found = private_counts(TABLE.to_reader(), **parameters, **VOUCHED)
+            assert found == private_counts(TABLE, **parameters) != {}, question
+    assert flexdp.check(ROWS.to_reader(), **VOUCHED).records == ROWS.num_rows
+
+
+def test_readers_of_text_files_are_refused_because_cells_decide_their_types() -> None:
+    readers = [csv.open_csv(io.BytesIO(b"x\n1\n")), json.open_json(io.BytesIO(b'{"x": 1}\n'))]
+    for reader in readers:
+        with pytest.raises(InputError, match="is a reader of a text file: pyarrow infers column types from the data"):
+            prepare(reader, "x", width=5, **VOUCHED)
+
+
+def test_a_failure_to_open_a_stream_quotes_nothing() -> None:
+    class Failing(Plain):
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise ValueError("QUOKKA")
+
+    source: Any = Failing(TABLE)
+    source.schema = lambda: TABLE.schema
+    for options in ({"width": 5}, {}):
+        prepared = prepare(source, "x", **options, **VOUCHED).with_budget(**SPEND)
+        with pytest.raises(DataError) as caught:
+            prepared.run()
+        assert "QUOKKA" not in "".join(traceback.format_exception(caught.value))
 
 
 class Once(Plain):

@@ -16,6 +16,7 @@ import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from _support.command import flexdp as command
 from _support.lite import opened
@@ -34,12 +35,16 @@ REASONS: dict[str, dict[str, list[str]]] = {
         "range": ["1e999", "-9e400"],
         "marks": ["1,234.56", "1.234,5", "1 234", "1'000", "1_000", "-1,5"],
         "sign": ["€5", "5 %", "USD 1,234.50", "12kg"],
-        "date": ["2024-01-01", "1.2.2024", "31/12/24", "2024-01-01T05:00"],
+        "date": ["2024-01-01", " 2024-13-01"],
+        "datetime": ["2024-01-01T05:00"],
+        "offset": ["2024-01-01T05:00Z"],
+        "format": ["1.2.2024", "31/12/24", "31.12.2024 18:30"],
         "other": [SECRET, "0x10", "twelve", "1-2", "--5"],
     },
     "integer": {
         "read": ["7", "54.0", "+3."],
         "fraction": ["54.5", "1e3", ".5"],
+        "digits": ["1" * 38, f"-{'9' * 400}.0"],
         "marks": ["1,000"],
         "other": [SECRET],
     },
@@ -58,7 +63,7 @@ REASONS: dict[str, dict[str, list[str]]] = {
         "offset": ["2024-01-01T05:00Z"],
         "format": ["1.1.2024 05:00"],
     },
-    "boolean": {"read": ["true", "FALSE "], "other": ["yes", "1", SECRET], "placeholder": ["?"]},
+    "boolean": {"read": ["true", "FALSE "], "spelling": ["yes", "1", "t", SECRET], "placeholder": ["?"]},
     "text": {"read": ["x", SECRET], "long": ["y" * 70_000]},
 }
 
@@ -138,7 +143,7 @@ def test_declared_types_other_formats_and_tables(tmp_path: Path) -> None:
     assert (found.records, found.columns[0].read, found.columns[0].reasons) == (
         5,
         1,
-        {"empty": 2, "placeholder": 1, "marks": 1},
+        {"record": 1, "nested": 1, "placeholder": 1, "marks": 1},
     )
     book = openpyxl.Workbook()
     for row in (["x"], [1], ["1,5"], ["abc"]):
@@ -148,6 +153,69 @@ def test_declared_types_other_formats_and_tables(tmp_path: Path) -> None:
     assert (found.records, found.columns[0].read, found.columns[0].reasons) == (3, 2, {"other": 1})
     with pytest.raises(InputError, match="column is missing"):
         flexdp.check(tmp_path / "t.json")
+
+
+def test_cells_of_damaged_records_are_not_called_empty(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('x,y,z\n1,2,3\n"4,5,6\n,,\n7\n"8",9\n8,a"b,\n,5,"6\n"9",,"a""b"\n')
+    reasons = {each.column: {"read": each.read, **each.reasons} for each in flexdp.check(path).columns}
+    assert reasons == {  # the third line is blank, and no record
+        "x": {"read": 5, "empty": 1, "line": 1},
+        "y": {"read": 3, "empty": 2, "line": 2},
+        "z": {"read": 1, "empty": 2, "line": 3, "other": 1},
+    }
+    assert "       3  in a line with an unclosed or stray quote" in str(flexdp.check(path, "z", kind="number"))
+    elements = ["{}", '{"x": null}', '{"x": [1]}', '{"x": {"y": 1}}', "3", '"x"', "null", "{x: 1}", '{"x": "7"}']
+    (tmp_path / "t.json").write_text(f"[{','.join(elements)}]")
+    (tmp_path / "t.jsonl").write_text("\n".join(elements))
+    for name in ("t.json", "t.jsonl"):
+        for way in ({}, {"decimal": ","}):
+            found = flexdp.check(tmp_path / name, "x", kind="text", **way)
+            assert found.records == 9 and found.columns[0].read == 1, name
+            assert found.columns[0].reasons == {"empty": 2, "record": 4, "nested": 2}, name
+
+
+def test_declared_numbers_that_are_not_whole_are_not_called_empty(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "x": pa.array([1.0, 1.5, 1e300, float("nan"), float("inf"), None]),
+            "d": pa.array(["7.00", "7.01", "-0.10", None, None, None], pa.string()).cast(pa.decimal128(10, 2)),
+            "t": pa.array(["y" * 70_000, None, "", "", "", ""]),
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    for source in (table, tmp_path / "t.parquet", duckdb.from_arrow(table)):
+        (x,), (d,) = (flexdp.check(source, name, kind="integer", **vouched(source)).columns for name in ("x", "d"))
+        assert (x.read, x.reasons) == (1, {"empty": 1, "fraction": 1, "digits": 1, "not finite": 2})
+        assert (d.read, d.reasons) == (1, {"empty": 3, "fraction": 2})
+        (t,) = flexdp.check(source, "t", **vouched(source)).columns
+        assert (t.read, t.reasons) == (4, {"empty": 1, "long": 1})
+    (x,) = flexdp.check(table.column("x").to_pylist(), kind="integer").columns
+    assert (x.read, x.reasons) == (1, {"empty": 2, "fraction": 1, "digits": 1, "not finite": 1})
+
+
+def vouched(source: Any) -> dict[str, Any]:
+    return {"rows_are_records": True} if isinstance(source, duckdb.DuckDBPyRelation) else {}
+
+
+def test_columns_are_read_as_a_release_reads_them_and_said_to_be_what_they_are(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"seen": [True, False] * 5, "n": [1, 2] * 5, "cost": ["1", "x"] * 5})
+    found = flexdp.check(frame)
+    assert [(each.kind, each.read) for each in found.columns] == [("boolean", 10), ("number", 10), ("number", 5)]
+    assert found.columns[0].kind == prepare(frame, "seen").kind
+    assert [each.manner for each in found.columns] == [
+        "held as bool, read as boolean", "held as int64, read as number", "numbers written like 1234.5",
+    ]  # fmt: skip
+    pl.DataFrame({"ward": ["A"], "cost": [1.5]}).write_parquet(tmp_path / "t.parquet")
+    manners = [
+        flexdp.check(tmp_path / "t.parquet", name, kind=kind).columns[0].manner  # type: ignore[arg-type]
+        for name, kind in (("ward", None), ("ward", "number"), ("cost", None), ("cost", "integer"))
+    ]
+    assert manners == [
+        "declared as text", "declared as text, read as numbers written like 1234.5", "declared as number",
+        "declared as number, read as integer",
+    ]  # fmt: skip
+    assert "These values, declared as integer: 2 of 2 records" in str(flexdp.check(np.array([1, 2])))
 
 
 def test_a_declared_sign_is_no_reason(tmp_path: Path) -> None:

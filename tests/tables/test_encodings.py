@@ -72,9 +72,15 @@ def test_json_in_other_encodings(tmp_path: Path, form: str) -> None:
         assert private_counts(tmp_path / f"t.{form}", "ä", kind="text", encoding=encoding) == {"é": 1, "5": 1}
 
 
-@pytest.mark.parametrize(
-    "name", ["shift_jis", "utf-7", "iso2022_jp", "cp037", "utf-32", "rot13", "nope", "", "a\0b", 7]
-)
+@pytest.mark.parametrize("name", ["nope", "", "a\0b", 7])
+def test_unknown_encodings_are_called_unknown(tmp_path: Path, name: Any) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x\n1\n")
+    with pytest.raises(InputError, match=r"^encoding: unknown encoding .*\. Known are, for example, encoding='cp1252'"):
+        flexdp.query(path, "x", width=1, encoding=name)
+
+
+@pytest.mark.parametrize("name", ["shift_jis", "utf-7", "iso2022_jp", "cp037", "utf-32", "rot13"])
 def test_encodings_in_which_a_byte_could_reach_further_are_refused(tmp_path: Path, name: Any) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x\n1\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from _support.private import private_counts
 from _support.waiting import counting_threads, sigint_when, wait_for
 from polars.io.plugins import register_io_source
 
-from flexdp import DataError
+from flexdp import DataError, InputError
 from flexdp._release.api import prepare
 from flexdp.tables.frames.batches import Batches
 from flexdp.tables.interrupts import run
@@ -126,3 +127,16 @@ def test_stopping_says_nothing_where_the_connection_is_closed_already(monkeypatc
     over.set()
     nothing_is_read_on()
     assert not spoken
+
+
+def test_lazy_frames_of_an_older_polars_are_refused_by_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pl.LazyFrame, "sink_batches")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # polars warns whoever asks a lazy frame for its schema
+        with pytest.raises(InputError) as refusal:
+            prepare(pl.LazyFrame({"a": [1]}), "a")
+    assert str(refusal.value) == (
+        "source is a lazy frame of a polars below 1.34, which cannot pass it on in batches. Run pip install "
+        "'polars>=1.34', or pass the frame that collect() gives."
+    )
+    assert private_counts(pl.DataFrame({"a": [1]}), "a") == {1: 1}

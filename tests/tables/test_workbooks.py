@@ -11,6 +11,7 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 import pyarrow.feather as feather
+import pyarrow.ipc as ipc
 import pytest
 from _support.command import flexdp as command
 from _support.corpus import SHEET_CELLS
@@ -257,6 +258,33 @@ def test_arrow_files_are_read_by_their_declared_types(tmp_path: Path, name: str)
     assert out.returncode == 4, "nothing survives of four records"  # except with probability 1e-8
 
 
+def stream_of(table: pa.Table, path: Path) -> Path:
+    with ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return path
+
+
+def test_arrow_streams_in_files_are_read_as_files_are(tmp_path: Path) -> None:
+    path = stream_of(TABLE, tmp_path / "t.arrow")
+    assert private_counts(path, "n") == {1: 1, 2: 2}
+    assert private_counts(path, "t", kind="number", decimal=",") == {1.5: 1, 2.5: 1}
+    assert private_counts(path, "when", kind="date") == {dt.date(2024, 1, 1): 4}
+    second = stream_of(TABLE, tmp_path / "u.arrow")
+    assert private_counts([path, second], "n") == {1: 2, 2: 4}
+    feather.write_feather(TABLE, second)
+    with pytest.raises(InputError, match="Arrow files and Arrow streams cannot be read together"):
+        flexdp.query([path, second], "n")
+
+
+def test_a_stream_without_its_end_is_refused_wherever_it_is_cut(tmp_path: Path) -> None:
+    path = stream_of(TABLE, tmp_path / "t.arrow")
+    raw = path.read_bytes()
+    for length in range(0, len(raw), 8):
+        path.write_bytes(raw[:length])
+        with pytest.raises(InputError, match="is not an Arrow IPC file or stream, or is damaged"):
+            flexdp.query(path, "n")
+
+
 def test_several_arrow_files_have_one_schema(tmp_path: Path) -> None:
     first, second = tmp_path / "a.arrow", tmp_path / "b.arrow"
     feather.write_feather(TABLE, first)
@@ -271,7 +299,7 @@ def test_several_arrow_files_have_one_schema(tmp_path: Path) -> None:
 def test_what_is_no_arrow_file_is_refused(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "t.arrow"
     path.write_bytes(raw)
-    with pytest.raises(InputError, match="is not an Arrow IPC file, or is damaged"):
+    with pytest.raises(InputError, match="is not an Arrow IPC file or stream, or is damaged"):
         flexdp.query(path, "n")
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import random
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,6 +27,7 @@ from flexdp._release.api import prepare
 from flexdp.tables.date_format import DateFormat
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.written import Written, read_written
 
 ROUNDS = 1500
@@ -47,6 +53,12 @@ def each(cells: list[str], kind: Any, written: Written, *, zoned: bool = False) 
         con.execute("CREATE TABLE t AS SELECT unnest(range(?)) AS i, unnest(?::VARCHAR[]) AS x", [len(cells), cells])
         rows = con.execute(f"SELECT {read_cell('x', column, kind).value} FROM t ORDER BY i").fetchall()
     return [row[0] for row in rows]
+
+
+def in_memory(cells: list[str], kind: Any, written: Written) -> list[Any]:
+    """What is read of a list, cell by cell."""
+    column = Column(name=None, type_name="list", kind=None, undeclared=True, written=written)
+    return CellTable(lambda: list(cells), column).values_of(kind)
 
 
 def taken_apart(cell: str, written: Written) -> tuple[str, str, str, str] | None:
@@ -102,10 +114,13 @@ def test_numbers_are_those_of_an_oracle_that_uses_no_pattern(
     written = Written(decimal=decimal, thousands=thousands, currency=currency)
     found = [taken_apart(cell, written) for cell in cells]
     numbers = each(cells, "number", written)
+    finite = [value if value is None or math.isfinite(value) else None for value in numbers]  # others are left out
+    assert in_memory(cells, "number", written) == finite
     assert sum(value is not None for value in numbers) > 100
     for cell, parts, value in zip(cells, found, numbers, strict=True):
         assert value == (None if parts is None else float("{}{}.{}e{}".format(*parts[:3], parts[3] or 0))), cell
     integers = each(cells, "integer", written)
+    assert in_memory(cells, "integer", written) == integers
     assert sum(value is not None for value in integers) > 100
     for cell, parts, value in zip(cells, found, integers, strict=True):
         whole = parts is not None and parts[1] and not parts[2].strip("0") and not parts[3]
@@ -156,6 +171,8 @@ def test_dates_are_those_of_strptime(form: str) -> None:
     written = Written(dates=DateFormat.parse(form))
     days, stamps = each(cells, "date", written), each(cells, "datetime", written, zoned=zoned)
     assert sum(value is None for value in days) > 20
+    if not zoned:
+        assert (in_memory(cells, "date", written), in_memory(cells, "datetime", written)) == (days, stamps)
     for cell, day, micros in zip(cells, days, stamps, strict=True):
         try:
             found = dt.datetime.strptime(cell, form)
@@ -205,15 +222,91 @@ def test_texts_in_parquet_are_read_as_declared(tmp_path: Path) -> None:
     assert private_counts(tmp_path / "t.parquet", "x", **options) == {1234.5: 1, 7.0: 1}
 
 
+CELLS = ["1.234,5 €", "7", "8.5", "x", "1.234"]
+TAGS = ["31.12.2024", "1.2.2024", "2024-12-31", "31.02.2024", ""]
+
+
+def tables() -> dict[str, tuple[Any, str | None]]:
+    """The same texts in every kind of table that is not a file."""
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT unnest(?::VARCHAR[]) AS x, unnest(?::VARCHAR[]) AS day", [CELLS, TAGS])
+    columns = {"x": CELLS, "day": TAGS}
+    return {
+        "list": (CELLS, None), "objects": (np.array(CELLS, dtype=object), None), "texts": (np.array(CELLS), None),
+        "dict": (columns, "x"), "pandas": (pd.DataFrame(columns, dtype="string"), "x"),
+        "series": (pd.Series(CELLS, dtype="string"), None),
+        "arrow in pandas": (pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype), "x"),
+        "polars": (pl.DataFrame(columns), "x"), "lazy": (pl.LazyFrame(columns), "x"),
+        "polars series": (pl.Series(CELLS), None), "arrow": (pa.table(columns), "x"),
+        "array": (pa.chunked_array([CELLS]), None), "relation": (con.table("t"), "x"), "duckdb": ((con, "t"), "x"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", tables())
+def test_texts_that_are_not_in_files_are_read_as_declared(name: str) -> None:
+    source, column = tables()[name]
+    options: dict[str, Any] = {"decimal": ",", "thousands": ".", "currency": "€"}
+    assert private_counts(source, column, kind="number", exact=True, **options) == {1234.5: 1, 7.0: 1, 1234.0: 1}
+    assert private_counts(source, column, kind="integer", exact=True, **options) == {7: 1, 1234: 1}
+    (checked,) = flexdp.check(source, column, kind="number", **options).columns
+    assert (checked.read, checked.reasons) == (3, {"marks": 1, "other": 1})
+    assert flexdp.check(source, column, kind="number").columns[0].read == 3, "1.234, 7 and 8.5, and no more"
+    if column is not None:
+        days = private_counts(source, "day", kind="date", date_format="%d.%m.%Y", exact=True)
+        assert days == {dt.date(2024, 12, 31): 1, dt.date(2024, 2, 1): 1}
+    if name == "dict":
+        both: dict[str, Any] = {"by": "day", "by_kind": "date", "date_format": "%d.%m.%Y", "width": 1000, **options}
+        assert private_bars(prepare(source, "x", kind="number", **both)).counts.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", [object, "str", "category", "float64"])
+def test_what_pandas_may_have_turned_into_numbers_of_another_value_is_refused(dtype: Any) -> None:
+    """'1.234' is one thousand and more if any cell of its column is no number to pandas, and 1.234 otherwise."""
+    frame = pd.DataFrame({"x": ["1.234", "5"]}).astype(dtype)
+    for kind, options, name in (
+        ("number", {"decimal": ","}, "decimal"),
+        ("integer", {"decimal": ",", "thousands": "."}, "decimal"),
+        ("date", {"date_format": "%Y%m%d"}, "date_format"),
+        ("datetime", {"date_format": "%d%m.%Y"}, "date_format"),
+    ):
+        with pytest.raises(InputError, match=f"^{name} does not fit column 'x': pandas infers its type"):
+            flexdp.query(frame, "x", kind=kind, exact=True, **options)
+    with pytest.raises(InputError, match=r"^decimal does not fit column 'x'"):
+        flexdp.query(pd.DataFrame({"x": ["1"], "y": ["2"]}), "y", kind="text", by="x", by_kind="integer", decimal=",")
+    calm = private_counts(frame, "x", kind="number", exact=True, thousands=",", currency="€")
+    assert calm == {1.234: 1, 5.0: 1}, "as with any other dtype"
+
+
+def test_offsets_and_databases_are_refused_with_the_reason(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": CELLS}), tmp_path / "t.parquet")
+    for source in (CELLS, pl.Series(CELLS), tmp_path / "t.parquet"):
+        name = "x" if isinstance(source, Path) else None
+        with pytest.raises(InputError, match="date_format must not contain %z here"):
+            flexdp.query(source, name, kind="datetime", date_format="%d.%m.%Y %H:%M %z", zone="UTC")
+    con = sqlite3.connect(":memory:")
+    con.execute("CREATE TABLE t (x TEXT)")
+    with pytest.raises(InputError, match="decimal applies to files, frames, lists and DuckDB only"):
+        flexdp.query((con, "t"), "x", width=5, decimal=",")
+    con.close()
+    for name, value in {"encoding": "cp1252", "sheet": "a", "delimiter": ";", "format": "csv"}.items():
+        with pytest.raises(InputError, match=f"{name} applies to files only"):
+            flexdp.query([1.0], width=5, **{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["file", "list"])
 @pytest.mark.parametrize("kind", ["number", "integer", "date", "datetime"])
-def test_one_strange_cell_moves_its_own_bucket_alone(tmp_path: Path, kind: str) -> None:
+def test_one_strange_cell_moves_its_own_bucket_alone(tmp_path: Path, kind: str, source: str) -> None:
+    def read(cells: list[str]) -> dict[Any, int]:
+        table: Any = csv_of(tmp_path, cells) if source == "file" else cells
+        return private_counts(table, "x" if source == "file" else None, kind=kind, **options)
+
     options = {"decimal": ",", "thousands": ".", "currency": ["€", "kr."], "date_format": "%d.%m.%Y %H:%M"}
     calm = [f"{i % 9}.{i % 7}00,0 €" for i in range(50)]
     calm += [f"0{1 + i % 9}.01.2024 {i % 24}:05" for i in range(50)]
-    before = read(tmp_path, calm, kind=kind, **options)
+    before = read(calm)
     assert sum(before.values()) == 50
     for cell in [*WRITTEN, "x" * 70_000, "31.02.2024 00:00", "01.01.99999 00:00", "٣"]:
-        after = read(tmp_path, [*calm[:30], cell, *calm[30:]], kind=kind, **options)
+        after = read([*calm[:30], cell, *calm[30:]])
         more = Counter(after)
         more.subtract(before)
         assert sorted(set(more.values()) - {0}) in ([], [1]), cell
@@ -225,7 +318,7 @@ def test_one_strange_cell_moves_its_own_bucket_alone(tmp_path: Path, kind: str) 
     [
         ({"decimal": ";"}, "decimal must be '.' or ','; got ';'."),
         ({"decimal": 5}, "decimal must be '.' or ','; got 5."),
-        ({"thousands": "."}, "thousands must differ from the decimal mark; got '.'. Set decimal=','."),
+        ({"thousands": "."}, "thousands must differ from the decimal mark; got '.'. Set decimal=',' as well."),
         ({"thousands": "x"}, "thousands must be"),
         ({"currency": "5"}, "currency must be a short sign"),
         ({"currency": ""}, "currency must be a short sign"),
@@ -246,8 +339,9 @@ def test_wrong_options_are_refused_before_anything_is_read(tmp_path: Path, optio
     with pytest.raises(InputError) as refusal:
         flexdp.query(csv_of(tmp_path, ["1"]), "x", width=5, **options)
     assert str(refusal.value).startswith(words), str(refusal.value)
-    with pytest.raises(InputError, match="applies to files only"):
+    with pytest.raises(InputError) as refusal:
         flexdp.query([1.0], width=5, **options)
+    assert str(refusal.value).startswith(words), str(refusal.value)
 
 
 def test_an_offset_needs_a_zone_and_a_zone_an_offset(tmp_path: Path) -> None:
@@ -275,5 +369,11 @@ def test_the_command_line_takes_the_same_options(tmp_path: Path) -> None:
         "release", path, "x", "--date-format", "%d.%m.%Y", "--kind", "date", "-e", "1", "-d", "1e-6", "--stat", "max"
     )
     assert out.returncode == 0 and "2024-12-31" in out.stdout, out
+    out = command("release", path, "x", "--date-format", "%d.%m.%Y", "-e", "1", "-d", "1e-6")
+    assert out.returncode == 2 and "Say --kind date for dates or --kind datetime for datetimes in" in out.stderr, out
+    out = command(
+        "release", path, "x", "--kind", "number", "--decimal", ",", "--thousands", ",", "-e", "1", "-d", "1e-6"
+    )
+    assert out.stderr.endswith("got ','. Set --decimal . as well.\n"), out
     out = command("release", path, "x", "--date-format", "%d", "--kind", "date", "-e", "1", "-d", "1e-6")
     assert out.returncode == 2 and out.stderr.startswith("Error: --date-format must name day, month and year"), out

@@ -221,7 +221,7 @@ def release(
         The encoding of CSV and JSON files that are not UTF-8, such as "cp1252" or "utf-16"; the sheet of a
         workbook, by default the first.
     decimal, thousands, currency, date_format
-        How cells of text in files are written: the decimal mark "." or ","; the mark between thousands; signs that may
+        How cells of text are written: the decimal mark "." or ","; the mark between thousands; signs that may
         stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
@@ -271,8 +271,7 @@ def release(
     with engines_kept():
         request = prepare(source, column, separately=separately, **options)
         request = request.with_budget(epsilon, delta, certify=certify, split=split)
-        if options.get("kind") is None:
-            warn_of_reading(request)
+        warn_of_reading(request)
         return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 

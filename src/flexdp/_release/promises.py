@@ -151,7 +151,7 @@ def _not_counted(spec: Spec) -> list[str]:
     if "number" in spec.kinds:
         out.append("infinities")
     out.append(f"texts of more than {thousands(LONGEST_TEXT)} bytes in UTF-8")
-    out.append("lines of text files that are not UTF-8 or very long")
+    out.append("lines of text files that are not in the declared encoding (UTF-8 by default) or very long")
     if is_cut(axes):
         out.append("values outside the bounds")
     if "integer" in spec.kinds:

@@ -12,6 +12,7 @@ from flexdp._release.api import FILE_OPTIONS, Options, Releases, Request, prepar
 from flexdp._release.asking import asks
 from flexdp._release.charged import paid_by, payer_of, run_paid
 from flexdp._release.columns import named_column
+from flexdp._release.reading import warn_of_reading
 from flexdp._release.summary_checks import all_columns, check_kinds
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
@@ -94,6 +95,7 @@ def summary(
         request = prepare_summary(source, columns, skip=skip, **options)
         shares = shares_of(request, split)
         request = request.with_budget(epsilon, delta, split=shares)
+        warn_of_reading(request)
         made = run_paid(request, payer, epsilon=epsilon, delta=delta, split=shares)
     return made if isinstance(made, Releases) else paid_by(Releases([made]), made.payment)
 

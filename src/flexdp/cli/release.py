@@ -95,8 +95,7 @@ def release(
     payer = payer_of(ledger, dataset, fresh)
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
-    told = options["kind"] is not None
-    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output, sign=sign, told=told)
+    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output, sign=sign)
 
 
 def publish(
@@ -109,9 +108,8 @@ def publish(
     as_json: bool,
     output: str | None,
     sign: str | None,
-    told: bool,
 ) -> int:
-    """Run a request, write it to a file and print its answers; ``told`` if the caller said how cells are written.
+    """Run a request, write it to a file and print its answers.
 
     ``work`` runs it, and calls ``charged`` once ``payer`` has paid.
     """
@@ -141,9 +139,8 @@ def publish(
         signed = "" if secret is None else f" and {visible(output)}.sig"
         click.echo(f"Wrote {visible(output)}{signed}.", err=True)
     each = list(published.values()) if request.separately else [published]
-    if not told or not all(one.survived and (one.auto is None or one.auto.chosen) for one in each):  # nothing, or few
-        for line in how_it_was_read(request):
-            click.echo(visible(spelled(line, run.spell)), err=True)
+    for line in how_it_was_read(request):
+        click.echo(visible(spelled(line, run.spell)), err=True)
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:

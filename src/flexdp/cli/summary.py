@@ -113,8 +113,7 @@ def summary(
     parts = shares_of(request, split)
     request = request.with_budget(epsilon, delta, split=parts)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=parts)
-    told = any(kinds.values())
-    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, sign=sign, told=told)
+    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, sign=sign)
 
 
 def _named(columns: tuple[str, ...]) -> dict[str, str | None]:

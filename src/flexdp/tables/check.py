@@ -27,20 +27,29 @@ __all__ = ["Check", "ColumnCheck", "check"]
 INTERNAL = "INTERNAL: true counts of the records, not private. Do not publish them."
 _FOR_PEOPLE: dict[str, Phrase] = {
     "empty": "empty",
+    "line": "in a line with an unclosed or stray quote",
+    "record": "in a record that is not a JSON object",
+    "nested": "a list or an object, not a value",
     "placeholder": "a word or sign for a missing value",
     "long": "longer than 65 536 bytes",
     "fraction": ("not whole: ", P("kind", "number")),
+    "digits": "a whole number of more than 37 digits",
     "range": "beyond the largest double",
     "marks": ("digits with other marks between them: set ", P("decimal"), " and ", P("thousands")),
     "sign": ("a number beside a sign or a unit: set ", P("currency")),
     "date": ("a date: ", P("kind", "date")),
-    "impossible": "not a day or time of the calendar",
+    "impossible": "not a day or time of the years 1 to 9999",
     "datetime": ("a datetime: ", P("kind", "datetime")),
     "offset": ("a datetime with an offset: set ", P("zone")),
     "day": ("a date: ", P("kind", "date")),
     "format": ("a date in another format: set ", P("date_format")),
+    "spelling": "not written true or false, in small or capital letters",
     "not finite": "not a number, or infinite",
     "other": "something else",
+}
+_AMONG_NUMBERS: dict[str, Phrase] = {
+    "offset": ("a datetime with an offset: set ", P("kind", "datetime"), " and ", P("zone")),
+    "format": ("a date in another format: set ", P("kind", "date"), " and ", P("date_format")),
 }
 _OF_LINES: dict[str, Phrase] = {
     "encoding": ("not in the encoding of the file: set ", P("encoding")),
@@ -59,7 +68,9 @@ class ColumnCheck:
     kind
         The kind that its cells are read as.
     written
-        How such cells must be written; empty where the source declares a type.
+        How such cells must be written; empty where they are not texts.
+    declared
+        The type that the source declares, or that a library holds the cells in; empty where it declares none.
     read
         The number of cells that are read.
     reasons
@@ -74,6 +85,16 @@ class ColumnCheck:
     read: int = field(repr=False)
     reasons: dict[str, int] = field(repr=False)
     readable_as: dict[str, int] = field(default_factory=dict, repr=False)
+    declared: str = ""
+
+    @property
+    def manner(self) -> str:
+        """How the cells are read, in words."""
+        if not self.declared:
+            return self.written
+        if not self.written and self.declared == f"declared as {self.kind}":
+            return self.declared
+        return f"{self.declared}, read as {self.written or self.kind}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,10 +145,10 @@ class Check:
             out.append(f"{plural(unreadable, 'line', thousands)} cannot be read:")
             out += _listed(self.lines, _OF_LINES, name)
         for each in self.columns:
-            label = "This list" if each.column is None else f"Column {safe_repr(each.column)}"
-            manner = each.written or f"declared, as {each.kind}"
-            out.append(f"{label}, {manner}: {thousands(each.read)} of {thousands(self.records)} records are read.")
-            out += _listed(each.reasons, _FOR_PEOPLE, name)
+            label = "These values" if each.column is None else f"Column {safe_repr(each.column)}"
+            out.append(f"{label}, {each.manner}: {thousands(each.read)} of {thousands(self.records)} records are read.")
+            words = _FOR_PEOPLE | (_AMONG_NUMBERS if each.kind in ("integer", "number") else {})
+            out += _listed(each.reasons, words, name)
             if each.readable_as:
                 kinds = ", ".join(f"{kind} {thousands(count)}" for kind, count in each.readable_as.items())
                 out.append(f"  Readable by {name(P('kind'))}: {kinds}.")
@@ -265,7 +286,7 @@ def _inspector(table: Any) -> Callable[..., Any]:
 
 
 def _checked(column: Column, kind: object, zone: object) -> tuple[Column, Kind]:
-    chosen = reading(column, kind, bucketed=True)
+    chosen = reading(column, kind, bucketed=column.kind is None)
     if column.needs_zone(chosen) and zone is None and not column.zoned:
         raise InputError(
             "zone", f"is missing: {column.label} is written with offsets", remedy=("Say ", P("zone", "UTC"), ".")
@@ -298,7 +319,8 @@ def _counted(
             ColumnCheck(
                 column=column.name,
                 kind=kind,
-                written=_manner(column, kind) if column.undeclared else "",
+                written=_written(column, kind),
+                declared=_declared(column),
                 read=counts[READ],
                 reasons={reason: counts[reason] for reason in REASONS if counts[reason]},
                 readable_as=readable.get(column.name, {}),
@@ -308,8 +330,17 @@ def _counted(
     )
 
 
-def _manner(column: Column, kind: Kind) -> str:
-    return "texts" if kind == "text" else column.written.example(kind)
+def _written(column: Column, kind: Kind) -> str:
+    """Say how cells must be written; the empty text if they are not texts."""
+    if column.undeclared:
+        return "texts" if kind == "text" else column.written.example(kind)
+    return column.written.example(kind) if column.kind == "text" and kind != "text" else ""
+
+
+def _declared(column: Column) -> str:
+    if column.undeclared:
+        return ""
+    return f"held as {column.type_name[:40]}" if column.inferred else f"declared as {column.kind}"
 
 
 def _listed(counts: dict[str, int], words: dict[str, Phrase], name: Callable[[P], str]) -> list[str]:

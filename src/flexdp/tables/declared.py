@@ -120,7 +120,7 @@ class Column:
     @property
     def label(self) -> str:
         """The column as a message names it."""
-        return "this list of values" if self.name is None else f"column {safe_repr(self.name)}"
+        return "this column of values" if self.name is None else f"column {safe_repr(self.name)}"
 
 
 def pick(columns: Sequence[Column], name: object) -> Column:
@@ -220,6 +220,7 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
             raise InputError("kind", rule, remedy=("Set ", *kinds, "."))
         if column.inferred:
             _refuse_lost_text("kind", column, chosen)
+            _refuse_misread(column, chosen)
         return chosen
     if column.kind is None:
         parameter, subject = ("source", column.label) if column.name is None else ("column", safe_repr(column.name))
@@ -275,6 +276,7 @@ def label_reading(column: Column, kind: object, *, parameter: str, kinds: Sequen
             remedy = ("Set ", P(parameter), " to 'text' or 'integer', or convert the column to 'string' or 'Int64'.")
             raise InputError(parameter, f"is missing: {_inferred(column)}", remedy=remedy)
         _refuse_lost_text(parameter, column, asked)
+        _refuse_misread(column, asked)
         return asked
     if column.undeclared:
         return asked or "text"
@@ -316,4 +318,15 @@ def _refuse_lost_text(parameter: str, column: Column, kind: Kind) -> None:
             f"cannot be 'text' for {column.label}, which pandas holds as {_type_of(column)}: the original text "
             "(leading zeros, for example) is lost",
             remedy="Load the column as text (dtype=str).",
+        )
+
+
+def _refuse_misread(column: Column, kind: Kind) -> None:
+    """Refuse texts that may have become numbers of another value: '1.234', one thousand, would be 1.234."""
+    parameter = column.written.misread(kind)
+    if parameter is not None:
+        raise InputError(
+            parameter,
+            f"does not fit {column.label}: pandas infers its type from cells, and may have made numbers of such texts",
+            remedy="Load the column as text (dtype='string').",
         )

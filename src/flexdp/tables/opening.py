@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,20 @@ from flexdp.tables.clickhouse.run import is_connection as is_chdb
 from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
 from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
+from flexdp.tables.duckdb.source import EngineTable, open_connection, open_file, open_relation
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
-from flexdp.tables.duckdb.source import open_connection, open_file, open_relation
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
-from flexdp.tables.frames.stream import is_stream, open_stream
+from flexdp.tables.frames.stream import is_reader, is_stream, open_stream
 from flexdp.tables.mariadb.run import is_connection as is_pymysql
 from flexdp.tables.mariadb.source import is_address as is_mariadb
 from flexdp.tables.mariadb.source import open_mariadb
+from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.columns import open_columns
-from flexdp.tables.memory.table import open_array
+from flexdp.tables.memory.table import MemoryTable, open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
 from flexdp.tables.spark.source import is_frame, open_spark
@@ -36,6 +38,7 @@ from flexdp.tables.sqlalchemy import source as alchemy
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import EXTENSIONS, open_sqlite
 from flexdp.tables.table import Table
+from flexdp.tables.written import Written, read_written, refuse_offsets
 
 __all__ = ["is_database", "open_table"]
 
@@ -68,8 +71,8 @@ def open_table(
     rows_are_records
         The caller vouches for a query whose plan does not show that its rows are records.
     cells
-        For files: their ``encoding``, the ``sheet`` of a workbook, and how cells of text are written (``decimal``,
-        ``thousands``, ``currency``, ``date_format``).
+        How cells of text are written (``decimal``, ``thousands``, ``currency``, ``date_format``); for files also their
+        ``encoding``, and the ``sheet`` of a workbook.
 
     Returns
     -------
@@ -92,12 +95,11 @@ def open_table(
     listed = elements(source) if isinstance(source, Sequence) else None
     pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
     if pair is not None and (served := _open_pair(pair[0], pair[1], engine, rows_are_records)) is not None:
-        _refuse_file_options(file_format, delimiter, cells)
-        return served
+        return _as_written(served, file_format, delimiter, cells)
     if is_frame(source):
-        _refuse_file_options(file_format, delimiter, cells)
         _refuse_engine(engine, "a Spark DataFrame")
-        return open_spark(source, rows_are_records=rows_are_records)
+        frame = open_spark(source, rows_are_records=rows_are_records)
+        return _as_written(frame, file_format, delimiter, cells)
     _refuse_engine(engine, "a file, a frame or an array")
     library = _library_of(source)
     computed = library == "duckdb" or (library == "polars" and hasattr(source, "collect"))
@@ -115,7 +117,14 @@ def open_table(
     if listed is not None and column is not None and _all_paths(listed):
         echo = all(isinstance(path, os.PathLike) for path in listed)
         return open_files(listed, file_format, delimiter, echo=echo, **cells)
-    _refuse_file_options(file_format, delimiter, cells)
+    opened = _open_object(source, column, listed, library, rows_are_records=rows_are_records)
+    return _as_written(opened, file_format, delimiter, cells)
+
+
+def _open_object(
+    source: Any, column: object, listed: list[Any] | None, library: str | None, *, rows_are_records: bool
+) -> Table:
+    """Open a frame, a relation, an array, a list, a dict of columns or a stream."""
     if library == "pandas" and hasattr(source, "iloc"):
         if hasattr(source, "columns"):
             return open_pandas(source)
@@ -233,10 +242,33 @@ def _refuse_engine(engine: object, what: str) -> None:
         raise InputError("engine", f"does not apply to {what}", remedy="Leave it out.")
 
 
-def _refuse_file_options(file_format: object, delimiter: object, cells: Mapping[str, object]) -> None:
-    for name, value in (("format", file_format), ("delimiter", delimiter), *cells.items()):
+def _as_written(table: Table, file_format: object, delimiter: object, cells: Mapping[str, object]) -> Table:
+    """Return a table that is not a file, with its texts to be read as declared; what describes files is refused."""
+    ways = {name: cells.get(name) for name in _WAYS}
+    others = {name: value for name, value in cells.items() if name not in _WAYS}
+    for name, value in (("format", file_format), ("delimiter", delimiter), *others.items()):
         if value is not None:
             raise InputError(name, "applies to files only", remedy="Leave it out.")
+    given = next((name for name, value in ways.items() if value is not None), None)
+    if given is None:
+        return table
+    written = read_written(**ways)
+    refuse_offsets(written)
+    if isinstance(table, EngineTable):
+        return replace(table, written=written)
+    if isinstance(table, MemoryTable):
+        return MemoryTable(tuple(_texts_written(part, written) for part in table.parts))
+    if isinstance(table, ArrayTable | CellTable):
+        return _texts_written(table, written)
+    raise InputError(
+        given,
+        "applies to files, frames, lists and DuckDB only",
+        remedy="Leave it out, and convert the texts in a view.",
+    )
+
+
+def _texts_written(part: ArrayTable | CellTable, written: Written) -> ArrayTable | CellTable:
+    return replace(part, declared=replace(part.declared, written=written))
 
 
 def _refuse_lone_database(path: str) -> None:
@@ -253,6 +285,7 @@ def _refuse_lone_database(path: str) -> None:
         raise InputError("table", _LONE, remedy="Pass (path, 'table').")
 
 
+_WAYS = ("decimal", "thousands", "currency", "date_format")
 _LONE = ("is missing: ", P("source"), " is a database")
 _NATIVE: dict[EngineName, Callable[[object], bool]] = {
     "postgres": is_psycopg,
@@ -269,6 +302,8 @@ def _all_paths(source: Sequence[Any]) -> bool:
 
 def _library_of(source: object) -> str | None:
     """Return the library that an object's classes come from."""
+    if is_reader(source):
+        return None  # a stream like any other
     for cls in type(source).__mro__:
         root = cls.__module__.split(".")[0]
         if root in ("narwhals", "pandas", "polars", "pyarrow"):

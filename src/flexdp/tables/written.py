@@ -16,7 +16,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.date_format import DateFormat
 
-__all__ = ["BLANKS", "WRITTEN", "Written", "read_written"]
+__all__ = ["BLANKS", "WRITTEN", "Written", "read_written", "refuse_offsets"]
 
 BLANKS = " \t\u00a0\u202f\u2009"  # with the blanks that do not break, which exports put before a currency sign
 _DECIMALS = (".", ",")
@@ -31,6 +31,7 @@ _LONGEST_SIGN = 8
 _MOST_SIGNS = 20
 _NO_SIGN = re.compile(r"[0-9+\-.,'\"()\s]")
 _EXPONENT = r"(?:[eE][+-]?[0-9]{1,5})?"
+_NUMERIC = r"[+-]?[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?"
 _EXAMPLES: dict[Kind, str] = {
     "number": "numbers written like {}",
     "integer": "whole numbers written like {}",
@@ -80,6 +81,11 @@ class Written:
         """Pattern of a whole number; its groups are the sign, before or after a currency sign, and the digits."""
         return self._framed(self._whole("{1,37}"), rf"(?:{re.escape(self.decimal)}0*)?")
 
+    @cached_property
+    def whole(self) -> str:
+        """Pattern of a whole number of any length."""
+        return self._framed(self._whole("+"), rf"(?:{re.escape(self.decimal)}0*)?")
+
     @property
     def marks(self) -> str:
         """The decimal mark, and then everything to be left out of the digits."""
@@ -99,6 +105,14 @@ class Written:
         sign = "(?:" + "|".join(map(re.escape, sorted(self.currency, key=len, reverse=True))) + ")"
         before = f"(?:([+-]?)(?:{sign}{blanks})?|{sign}{blanks}([+-]))"
         return f"{blanks}{before}({digits}){rest}(?:{blanks}{sign})?{blanks}"
+
+    def misread(self, kind: Kind) -> str | None:
+        """Return the parameter by which a text means another value than the number that pandas would make of it."""
+        if kind in ("integer", "number") and self.decimal != ".":
+            return "decimal"
+        if kind in ("date", "datetime") and self.dates is not None and re.fullmatch(_NUMERIC, self.dates.example):
+            return "date_format"
+        return None
 
     def example(self, kind: Kind) -> str:
         """Say how cells of a kind are written; the kind must not be "text"."""
@@ -145,7 +159,7 @@ def read_written(
     ','
     >>> read_written(thousands=".")
     Traceback (most recent call last):
-    flexdp.errors.InputError: thousands must differ from the decimal mark; got '.'. Set decimal=','.
+    flexdp.errors.InputError: thousands must differ from the decimal mark; got '.'. Set decimal=',' as well.
     """
     point = "." if decimal is None else choice("decimal", decimal, _DECIMALS)
     mark = None if thousands is None else choice("thousands", thousands, tuple(_THOUSANDS))
@@ -155,10 +169,21 @@ def read_written(
             "thousands",
             "must differ from the decimal mark",
             given=repr(mark),
-            remedy=("Set ", P("decimal", other), "."),
+            remedy=("Set ", P("decimal", other), " as well."),
         )
     dates = None if date_format is None else DateFormat.parse(date_format)
     return Written(decimal=point, thousands=mark, currency=_signs(currency), dates=dates)
+
+
+def refuse_offsets(written: Written) -> None:
+    """Refuse a format with an offset where datetimes have types of their own."""
+    if written.dates is not None and written.dates.zoned:
+        raise InputError(
+            "date_format",
+            "must not contain %z here: offsets are read in CSV, JSON and Excel files only",
+            given=safe_repr(written.dates.text),
+            remedy="Convert the column to datetimes with a time zone.",
+        )
 
 
 def _signs(currency: object) -> tuple[str, ...]:

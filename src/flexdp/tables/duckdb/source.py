@@ -67,9 +67,11 @@ class EngineTable:
         """Return the declared column of that name; its type is looked up only now."""
         if self.single:
             no_name(name)
-            return declared(None, self.type_of(self.names[0]), self.names[0])
-        pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
-        return replace(declared(str(name), self.type_of(str(name)), str(name)), written=self.written)
+            found = declared(None, self.type_of(self.names[0]), self.names[0])
+        else:
+            pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
+            found = declared(str(name), self.type_of(str(name)), str(name))
+        return replace(found, written=self.written)
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""
@@ -93,12 +95,11 @@ class EngineTable:
 
     def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
-        texts = {
-            column: f"CAST({DUCKDB.identifier(column.engine_name)} AS VARCHAR)"
-            for column, kind in wanted
-            if column.kind == "text" and kind != "text"
-        }
-        checked = [Checked(column, kind, texts.get(column)) for column, kind in wanted]
+        checked = []
+        for column, kind in wanted:
+            raw = DUCKDB.identifier(column.engine_name)
+            is_text = column.kind == "text" and kind != "text"
+            checked.append(Checked(column, kind, raw, f"CAST({raw} AS VARCHAR)" if is_text else None))
         out = self.execute(
             check_query(self.table, checked, self._read), list(dict.fromkeys(c.engine_name for c, _ in wanted))
         )

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.files.lines import Lines
+from flexdp.tables.sql.check_query import place_of
 
 __all__ = [
     "csv_cell",
+    "csv_damage",
     "file_list",
+    "json_damage",
     "json_member",
     "json_text",
     "json_typed",
@@ -64,6 +67,15 @@ def json_typed(name: str, *, dated: bool) -> str:
     return f"CASE WHEN json_type(line, {pointer}) IN {_TYPED} THEN json_extract_string(line, {pointer}){date} END"
 
 
+def json_damage(name: str) -> str:
+    """Return the reason why a line has no scalar of that name, NULL if it has one or none at all."""
+    pointer = _pointer(name)
+    return (
+        f"CASE WHEN json_type(line) IS DISTINCT FROM 'OBJECT' THEN {place_of('record')} "
+        f"WHEN json_type(line, {pointer}) IN ('ARRAY', 'OBJECT') THEN {place_of('nested')} END"
+    )
+
+
 def _pointer(name: str, rest: str = "") -> str:
     return DUCKDB.text("/" + name.replace("~", "~0").replace("/", "~1") + rest)
 
@@ -85,11 +97,24 @@ def unmarked(lines: str, delimiter: str) -> str:
 
 def csv_cell(place: int, delimiter: str) -> str:
     """Return the expression of a cell: split off where the line has no quotes, else matched by the quoting rules."""
-    mark = "".join(rf"\x{{{ord(char):x}}}" for char in delimiter)
-    quoted = '"(?:[^"]|"")*"'
-    plain = rf'[^"{mark}]*'
-    pattern = DUCKDB.text(rf"^(?:(?:{quoted}|{plain}){mark}){{{place}}}({quoted}|{plain})(?:{mark}|$)")
+    cell, mark = _csv_patterns(delimiter)
+    pattern = DUCKDB.text(rf"^(?:(?:{cell}){mark}){{{place}}}({cell})(?:{mark}|$)")
     matched = f"regexp_extract(line, {pattern}, 1)"
     unquoted = f"""CASE WHEN {matched} LIKE '"%' THEN replace({matched}[2:-2], '""', '"') ELSE {matched} END"""
     split = f"split_part(line, {DUCKDB.text(delimiter)}, {place + 1})"
     return f"CASE WHEN contains(line, '\"') THEN {unquoted} ELSE {split} END"
+
+
+def csv_damage(place: int, delimiter: str) -> str:
+    """Return the reason why quotes do not let a cell be found, NULL if they do, or the line is merely short."""
+    cell, mark = _csv_patterns(delimiter)
+    found = DUCKDB.text(rf"^(?:(?:{cell}){mark}){{{place}}}(?:{cell})(?:{mark}|$)")
+    sound = DUCKDB.text(rf"(?:(?:{cell}){mark})*(?:{cell})")
+    lost = f"NOT regexp_matches(line, {found}) AND NOT regexp_full_match(line, {sound})"
+    return f"CASE WHEN contains(line, '\"') AND {lost} THEN {place_of('line')} END"
+
+
+def _csv_patterns(delimiter: str) -> tuple[str, str]:
+    """Return the patterns of a cell, with its quotes, and of the delimiter."""
+    mark = "".join(rf"\x{{{ord(char):x}}}" for char in delimiter)
+    return rf'"(?:[^"]|"")*"|[^"{mark}]*', mark

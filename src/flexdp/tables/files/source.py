@@ -15,14 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from flexdp._core.domains import choice
 from flexdp._core.files import signatures
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
-from flexdp.tables.cell_patterns import DATE
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, check_unicode, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -30,11 +29,14 @@ from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.files.arrow_files import open_arrow_files
+from flexdp.tables.files.cells import Cell, as_text, read_typed, short
 from flexdp.tables.files.encodings import WIDE, check_encoding
 from flexdp.tables.files.excel import Sheet, open_sheet, read_sheet
 from flexdp.tables.files.expressions import (
     csv_cell,
+    csv_damage,
     file_list,
+    json_damage,
     json_member,
     json_text,
     json_typed,
@@ -53,7 +55,7 @@ from flexdp.tables.sql.query import ReadCell, Reading, count_query, together_que
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.workspace import Workspace
-from flexdp.tables.written import WRITTEN, Written, read_written
+from flexdp.tables.written import WRITTEN, Written, read_written, refuse_offsets
 
 __all__ = ["FileTable", "open_files"]
 
@@ -100,6 +102,8 @@ def open_files(
             given=repr(decoded),
             remedy="Pass the file itself.",
         )
+    if chosen in ("parquet", "arrow"):
+        refuse_offsets(cells)
     if chosen == "arrow":
         return open_arrow_files(files, cells)
     table = FileTable(
@@ -108,13 +112,6 @@ def open_files(
     )  # fmt: skip
     table._seen, table.columns  # noqa: B018  (reads the schema now, so that a bad file is refused before anything else)
     return table
-
-
-class _Cell(NamedTuple):
-    """Expressions of a cell: as text, and where the format has types, as what is not a text."""
-
-    text: str
-    typed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -246,8 +243,8 @@ class FileTable:
             cells, copied, listed = self._cells(columns), {}, []
             for i, column in enumerate(columns):
                 cell = cells[column.name]
-                copied[column.name] = _Cell(f"x{i}", cell.typed and f"y{i}")
-                listed += [f"{_short(cell.text, column)} AS x{i}", *([f"{cell.typed} AS y{i}"] if cell.typed else [])]
+                copied[column.name] = Cell(f"x{i}", cell.typed and f"y{i}")
+                listed += [f"{short(cell.text, column)} AS x{i}", *([f"{cell.typed} AS y{i}"] if cell.typed else [])]
             run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {', '.join(listed)} FROM {source}"), interrupt)
             queries = [count_query("copied", counting, DUCKDB, self._reader(copied)) for counting in countings]
             return [
@@ -264,8 +261,13 @@ class FileTable:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
         columns = tuple({column.name: column for column, _ in wanted}.values())
         cells, tally = self._cells(columns), Counter[str]()
-        checked = [Checked(column, kind, _as_text(cells[column.name], column, kind)) for column, kind in wanted]
-        statement = check_query(self._from(columns, blank=False), checked, self._reader(cells))
+        lost = {} if self.format in ("parquet", "xlsx") else {c.name: f"lost{i}" for i, c in enumerate(columns)}
+        checked = [
+            Checked(column, kind, cell.text, as_text(cell, column, kind), lost.get(column.name, ""))
+            for column, kind in wanted
+            for cell in [cells[column.name]]
+        ]
+        statement = check_query(self._from(columns, checked=True), checked, self._reader(cells))
         with self._reading(columns, tally=tally) as (con, interrupt):
             (row,) = run(lambda: con.execute(statement).fetchall(), interrupt)
         return inspected(row, len(wanted), tally)
@@ -320,12 +322,12 @@ class FileTable:
         """Return a FROM clause, and the function that writes how a cell of it is read."""
         return self._from(columns), self._reader(self._cells(columns))
 
-    def _reader(self, cells: Mapping[str | None, _Cell]) -> ReadCell:
+    def _reader(self, cells: Mapping[str | None, Cell]) -> ReadCell:
         def read(column: Column, kind: Kind) -> Reading:
             cell = cells[column.name]
             if cell.typed is None:
                 return read_cell(cell.text, column, kind)
-            return _read_typed(cell.text, cell.typed, column, kind)
+            return read_typed(cell.text, cell.typed, column, kind)
 
         return read
 
@@ -334,28 +336,30 @@ class FileTable:
         """True if numbers and dates must be told from texts, because only texts are written in the declared way."""
         return self.format == "xlsx" or (self.format in _KEYED and self.written != WRITTEN)
 
-    def _cells(self, columns: Sequence[Column]) -> dict[str | None, _Cell]:
+    def _cells(self, columns: Sequence[Column]) -> dict[str | None, Cell]:
         """Return the expressions of each column's cells, by the column's name."""
         if self.format == "parquet":
-            return {column.name: _Cell(DUCKDB.identifier(column.engine_name)) for column in columns}
+            return {column.name: Cell(DUCKDB.identifier(column.engine_name)) for column in columns}
         if self._is_typed:
-            return {column.name: _Cell(f"cell{i}", f"typed{i}") for i, column in enumerate(columns)}
+            return {column.name: Cell(f"cell{i}", f"typed{i}") for i, column in enumerate(columns)}
         if self.format in _KEYED:
-            return {column.name: _Cell(f"cell{i}") for i, column in enumerate(columns)}
-        return {column.name: _Cell(f"nullif(cell{i}, '')") for i, column in enumerate(columns)}
+            return {column.name: Cell(f"cell{i}") for i, column in enumerate(columns)}
+        return {column.name: Cell(f"nullif(cell{i}, '')") for i, column in enumerate(columns)}
 
-    def _from(self, columns: Sequence[Column], *, blank: bool = True) -> str:
-        """Return a FROM clause; without ``blank`` lines there is one row for each record."""
+    def _from(self, columns: Sequence[Column], *, checked: bool = False) -> str:
+        """Return a FROM clause; where it is ``checked``, one row for each record, with the reasons for lost cells."""
         if self.format == "parquet":
             return read_parquet(file_list(self.files), int96=any(column.type_name == "INT96" for column in columns))
         if self.format != "csv":
-            kept = "" if blank else " WHERE trim(line, ' \t\r\n') <> ''"
+            kept = " WHERE trim(line, ' \t\r\n') <> ''" if checked else ""
             valid = f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines{kept})"
             read = json_text if self._is_typed else json_member
             cells = [f"{read(column.name or '')} AS cell{i}" for i, column in enumerate(columns)]
             if self._is_typed:
                 dated = self.format == "xlsx"
                 cells += [f"{json_typed(c.name or '', dated=dated)} AS typed{i}" for i, c in enumerate(columns)]
+            if checked and self.format in _KEYED:
+                cells += [f"{json_damage(column.name or '')} AS lost{i}" for i, column in enumerate(columns)]
             return f"(SELECT {', '.join(cells)} FROM {valid})"
         parts = []
         for name, lines in self._lines.items():
@@ -369,38 +373,15 @@ class FileTable:
                     remedy="Convert the file to Parquet.",
                 )
             cells = [f"{csv_cell(place, delimiter)} AS cell{i}" for i, place in enumerate(places)]
-            kept = "" if blank else f" WHERE trim(line, {DUCKDB.text(delimiter + chr(10))}) <> ''"
+            kept = f" WHERE trim(line, {DUCKDB.text(delimiter + chr(10))}) <> ''" if checked else ""
+            if checked:
+                cells += [f"{csv_damage(place, delimiter)} AS lost{i}" for i, place in enumerate(places)]
             parts.append(f"SELECT {', '.join(cells)} FROM {unmarked(name, delimiter)}{kept}")
         return "(" + " UNION ALL ".join(parts) + ")"
 
 
 def _columns_of(countings: Sequence[Counting]) -> tuple[Column, ...]:
     return tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
-
-
-def _read_typed(text: str, typed: str, column: Column, kind: Kind) -> Reading:
-    """Read a cell of a format with types: a text as declared, a number, boolean or date as it is."""
-    if kind == "text":
-        return Reading(f"coalesce({text}, {typed})")
-    own = {
-        "date": f"{typed}[1:10]",
-        "datetime": f"CASE WHEN regexp_full_match({typed}, '{DATE}') THEN {typed} || 'T00:00' ELSE {typed} END",
-    }.get(kind, typed)
-    found = read_cell(text, column, kind)
-    plain = read_cell(f"({own})", replace(column, written=WRITTEN), kind)
-    return Reading(f"coalesce({plain.value}, {found.value})", found.wide)
-
-
-def _as_text(cell: _Cell, column: Column, kind: Kind) -> str | None:
-    """Return the expression of a cell as text; None if it is declared to be something else."""
-    if column.undeclared:
-        return cell.text if cell.typed is None else f"coalesce({cell.text}, {cell.typed})"
-    return f"CAST({cell.text} AS VARCHAR)" if column.kind == "text" and kind != "text" else None
-
-
-def _short(cell: str, column: Column) -> str:
-    """Write how a cell is copied; texts that are too long to be read become NULL."""
-    return f"CASE WHEN {DUCKDB.is_short(cell)} THEN {cell} END" if column.type_name == "VARCHAR" else cell
 
 
 def _fetched(con: Any, statement: str) -> Any:

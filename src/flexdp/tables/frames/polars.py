@@ -18,6 +18,7 @@ from flexdp.tables.plans.polars import check_lazy
 
 __all__ = ["open_polars"]
 
+_FOR_LAZY = "1.34"  # the lowest version of polars with LazyFrame.sink_batches
 _TEXT_SCAN = re.compile(r"^\s*(csv|ndjson) scan\b", re.IGNORECASE | re.MULTILINE)
 
 
@@ -33,7 +34,13 @@ class _Stream:
 
 def open_polars(source: Any, column: object, *, rows_are_records: bool = False) -> EngineTable:
     """Open a polars frame, lazy frame or series."""
-    if hasattr(source, "sink_batches"):
+    if hasattr(source, "collect"):
+        if not hasattr(source, "sink_batches"):
+            raise InputError(
+                "source",
+                f"is a lazy frame of a polars below {_FOR_LAZY}, which cannot pass it on in batches",
+                remedy=f"Run pip install 'polars>={_FOR_LAZY}', or pass the frame that collect() gives.",
+            )
         return _lazy(source, rows_are_records=rows_are_records)
     if hasattr(source, "to_frame"):
         no_column(column, "a series")

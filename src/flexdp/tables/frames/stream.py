@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from flexdp.errors import InputError
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.registered import registered
+from flexdp.tables.interrupts import run_here
 from flexdp.tables.plans.refusal import not_records
 
-__all__ = ["is_stream", "open_stream"]
+__all__ = ["is_reader", "is_stream", "open_stream"]
 
 _STORED = ("nanoarrow",)  # libraries whose objects hold rows that were stored
+_TEXT_READERS = ("CSVStreamingReader", "JSONStreamingReader")
+_consumed: WeakSet[Any] = WeakSet()  # readers whose rows have been read, of which nothing is left
 
 
 def is_stream(source: object) -> bool:
     """Tell whether an object gives an Arrow stream."""
     return hasattr(type(source), "__arrow_c_stream__")
+
+
+def is_reader(source: object) -> bool:
+    """Tell whether an object is a reader of pyarrow, whose batches can be read once."""
+    return any(
+        cls.__module__.split(".")[0] == "pyarrow" and cls.__name__ == "RecordBatchReader"
+        for cls in type(source).__mro__
+    )
 
 
 def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
@@ -29,6 +41,12 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
             "has types that were inferred from cells, as in pandas",
             remedy="Pass it as a pandas frame.",
         )
+    if type(source).__name__ in _TEXT_READERS:
+        raise InputError(
+            "source",
+            "is a reader of a text file: pyarrow infers column types from the data, or fails at a single cell",
+            remedy="Pass the file's path itself.",
+        )
     if not rows_are_records and type(source).__module__.split(".")[0] not in _STORED:
         raise not_records("steps before its Arrow stream that cannot be seen")
     try:
@@ -37,6 +55,8 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
         raise InputError(
             "source", "is an Arrow stream, which needs pyarrow", remedy="Run pip install pyarrow."
         ) from None
+    if is_reader(source) and source in _consumed:
+        raise InputError("source", "can be read only once, and has been read already", remedy="Make a new reader.")
     rows = _Rows(source)
     schema = None
     with suppress(Exception):  # its message may quote a cell; refused below
@@ -50,23 +70,31 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
     names = list(schema.names)
     times = {field.name: str(field.type) for field in schema if str(field.type).startswith(("date64", "timestamp"))}
 
-    def selected(some: list[str]) -> Any:
+    def part(some: list[str]) -> Any:
         kinds = {name: pyarrow.int64() if name in times else schema.field(names.index(name)).type for name in some}
-        return _Selected(rows, schema, pyarrow.schema(list(kinds.items())))
+        return pyarrow.schema(list(kinds.items()))
+
+    def selected(some: list[str]) -> Any:
+        run_here(rows.open, lambda: None)  # objects may be bound to the caller's thread, as connections to SQLite are
+        return _Selected(rows, schema, part(some))
 
     def described(some: list[str]) -> Any:
-        return selected(some).schema.empty_table()
+        return part(some).empty_table()
 
     return registered(selected, names=names, times=times, describe=described)
 
 
 class _Rows:
-    """The stream of an object, opened anew for every count; a stream that was opened for its schema is not wasted."""
+    """The stream of an object, opened anew for every count; a stream that was opened for its schema is not wasted.
+
+    The batches of a reader, which can be read once, are kept in memory: a release may count several times.
+    """
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self._unread: list[Any] = []
         self._sizes: set[int] = set()
+        self._kept: list[Any] | None = None
 
     def schema(self) -> Any:
         """Return the declared schema, which most libraries know without opening a stream."""
@@ -75,23 +103,41 @@ class _Rows:
         if hasattr(self._source, "__arrow_c_schema__"):
             return pyarrow.schema(self._source)
         known = getattr(self._source, "schema", None)
+        if isinstance(known, pyarrow.Schema):
+            return known
         if callable(known):
             with suppress(TypeError):  # it is something else that is called so
                 return pyarrow.schema(known())
-        self._unread.append(pyarrow.RecordBatchReader.from_stream(self._source))
+        self.open()
         return self._unread[0].schema
+
+    def open(self) -> None:
+        """Open the stream in this thread, unless one is open that has not been read, or its batches were kept."""
+        import pyarrow
+
+        if self._unread or self._kept is not None:
+            return
+        self._unread.append(pyarrow.RecordBatchReader.from_stream(self._source))
 
     def batches(self, schema: Any) -> Iterator[Any]:
         """Yield all batches; those of another schema, or fewer than the last time, are a failure."""
-        import pyarrow
-
-        reader = self._unread.pop() if self._unread else pyarrow.RecordBatchReader.from_stream(self._source)
+        if self._kept is not None:
+            yield from self._kept
+            return
+        self.open()
+        reader, once, kept = self._unread.pop(), is_reader(self._source), []
+        if once:
+            _consumed.add(self._source)
         if reader.schema.names != schema.names or reader.schema.types != schema.types:
             raise TypeError("the table has changed since it was opened")
         size = 0
         for batch in reader:
             size += batch.num_rows
+            if once:
+                kept.append(batch)
             yield batch
+        if once:
+            self._kept = kept
         self._sizes.add(size)
         if len(self._sizes) > 1:  # a stream that can be read only once is empty the second time
             raise TypeError("the table has changed since it was last read")

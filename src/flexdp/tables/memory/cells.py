@@ -27,6 +27,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys
 from flexdp.tables.memory.times import to_ticks
+from flexdp.tables.memory.written_texts import written_reader
 from flexdp.tables.sql.query import Reading, count_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked, scale_of
 
@@ -80,11 +81,20 @@ class CellTable:
         value: booleans, which may come as texts, are not numbers; integers, which may come as doubles, are limited in
         size and may be written like doubles.
         """
-        reader = _READERS[kind]
         if not self.declared.inferred or kind not in ("integer", "number"):
-            return _read(self.cells(), reader)
+            return _read(self.cells(), self._reader(kind))
         cells = (None if isinstance(cell, bool | np.bool_) else cell for cell in self.cells())
-        return _read(cells, _inferred_integer if kind == "integer" else reader)
+        number = self._reader("number")
+        if kind == "number":
+            return _read(cells, number)
+        return _read(cells, lambda cell: _inferred_integer(number(cell) if isinstance(cell, str) else cell))
+
+    def _reader(self, kind: Kind) -> Callable[[Any], Any]:
+        """Return the function that reads a cell; texts may be declared to be written in a way of their own."""
+        reader, texts = _READERS[kind], written_reader(kind, self.declared.written)
+        if texts is None:
+            return reader
+        return lambda cell: texts(str.__str__(cell)) if isinstance(cell, str) else reader(cell)
 
     @staticmethod
     def _readable(values: list[Any], kind: Kind) -> Aligned:
@@ -190,7 +200,7 @@ def _integer(cell: Any) -> int | None:
 
 
 def _inferred_integer(cell: Any) -> int | None:
-    value = _integer(_number(cell) if isinstance(cell, str) else cell)
+    value = _integer(cell)
     return value if value is not None and abs(value) <= LARGEST_INFERRED else None
 
 

@@ -88,7 +88,9 @@ def _reason(cell: Any, kind: Kind) -> str:
         if cell is None or cell != cell:  # NaN and NaT differ from themselves
             return "empty"
         if isinstance(cell, float | np.floating):
-            return "not finite" if not math.isfinite(cell) else "fraction" if kind == "integer" else "other"
+            if not math.isfinite(cell):
+                return "not finite"
+            return "other" if kind != "integer" else "fraction" if cell != math.floor(cell) else "digits"
     except Exception:  # noqa: BLE001  (an object that cannot be compared, as pandas' NA)
         return "empty"
     return "other"
@@ -103,7 +105,7 @@ def _add_texts(out: dict[str, int], column: Column, kind: Kind, texts: Sequence[
     def read(_column: Column, wanted: Kind) -> Reading:
         return read_cell("value", undeclared, wanted)
 
-    query = check_query("part", [Checked(undeclared, kind, "CAST(value AS VARCHAR)")], read)
+    query = check_query("part", [Checked(undeclared, kind, "value", "CAST(value AS VARCHAR)")], read)
     with connection() as con:
         con.register("source", {"value": words, "often": np.array([many for _, many in texts], dtype=np.int64)})
         try:

@@ -16,13 +16,14 @@ from flexdp.tables.sql.query import ReadCell
 from flexdp.tables.written import BLANKS, Written
 
 __all__ = [
-    "READ", "REASONS", "Checked", "Inspected", "check_query", "inspected", "served_check_query", "served_inspected",
+    "READ", "REASONS", "Checked", "Inspected", "check_query", "inspected", "place_of", "served_check_query",
+    "served_inspected",
 ]  # fmt: skip
 
 READ = "read"
 REASONS = (
-    "empty", "placeholder", "long", "fraction", "range", "marks", "sign", "date", "impossible", "datetime", "offset",
-    "day", "format", "not finite", "other",
+    "empty", "line", "record", "nested", "placeholder", "long", "fraction", "digits", "range", "marks", "sign", "date",
+    "impossible", "datetime", "offset", "day", "format", "spelling", "not finite", "other",
 )  # fmt: skip
 _PLACEHOLDERS = (
     "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "-", "--", "---", ".", "..", "?",
@@ -32,6 +33,10 @@ _MARKED = r"[+-]?[0-9]+(?:[., '_\x{a0}\x{202f}\x{2019}][0-9]+)*"
 _SIGNED = rf"[^0-9+-]{{0,4}}{_MARKED}[^0-9]{{0,4}}"
 _DAYS = r"[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}\b.*"
 _MONTH = f"(?i:{'|'.join(MONTHS)})"
+_WHOLE = r"-?[0-9]*(\.0*)?"
+_LAST: dict[Kind, str] = {  # why a cell of a declared type is not read, if it is there and finite
+    "number": "not finite", "integer": "digits", "text": "long", "date": "impossible", "datetime": "impossible",
+}  # fmt: skip
 _NAMED = f".*[0-9].*{_MONTH}.*|.*{_MONTH}.*[0-9].*"
 
 
@@ -40,11 +45,17 @@ Inspected: TypeAlias = "tuple[int, list[dict[str, int]], Mapping[str, int]]"
 
 
 class Checked(NamedTuple):
-    """A column to check: how its cells are read, and the expression of a cell as text, None if it is not a text."""
+    """A column to check: how its cells are read, and expressions of a cell.
+
+    ``raw`` is the cell as it is, ``text`` the cell as text, None if it is not a text, and ``damage`` the place of the
+    reason why there is no cell (:func:`place_of`), NULL if there is one.
+    """
 
     column: Column
     kind: Kind
+    raw: str
     text: str | None
+    damage: str = ""
 
 
 def check_query(source: str, checked: Sequence[Checked], read: ReadCell) -> str:
@@ -96,45 +107,69 @@ def inspected(row: Sequence[Any], columns: int, lines: Mapping[str, int]) -> Ins
     return int(row[0]), outcomes, {reason: count for reason, count in lines.items() if count}
 
 
+def place_of(reason: str) -> int:
+    """Return the number of a reason among the outcomes."""
+    return 1 + REASONS.index(reason)
+
+
 def _outcome(checked: Checked, read: ReadCell) -> str:
-    column, kind, text = checked
+    column, kind, _, text, damage = checked
     value = read(column, kind).value
     if kind == "number":
         fits = f"coalesce(isfinite({value}), false)"
     else:
         fits = f"({value}) IS NOT NULL" + (f" AND {DUCKDB.is_short(value)}" if kind == "text" else "")
-    cases = [f"WHEN {fits} THEN 0", *_reasons(column.written, kind, text, value)]
-    return f"CASE {' '.join(cases)} ELSE {_place('other')} END"
+    tests = _typed_reasons(checked) if text is None else _text_reasons(column.written, kind, text)
+    cases = [f"WHEN {fits} THEN 0", *([f"WHEN {damage} IS NOT NULL THEN {damage}"] if damage else [])]
+    cases += [f"WHEN {test} THEN {place_of(reason)}" for reason, test in tests.items()]
+    return f"CASE {' '.join(cases)} ELSE {place_of('other')} END"
 
 
-def _reasons(written: Written, kind: Kind, text: str | None, value: str) -> list[str]:
-    if text is None:
-        cases = {"empty": f"({value}) IS NULL"} | ({"not finite": f"({value}) IS NOT NULL"} if kind == "number" else {})
-        return [f"WHEN {test} THEN {_place(reason)}" for reason, test in cases.items()]
+def _typed_reasons(checked: Checked) -> dict[str, str]:
+    """Return the reasons, with their tests, why a cell of a declared type is not read; the last one holds otherwise."""
+    column, kind, raw = checked[:3]
+    tests = {"empty": f"({raw}) IS NULL"}
+    if kind == "integer" and column.kind == "number":
+        if column.type_name.upper().startswith("DECIMAL"):
+            tests["fraction"] = f"NOT regexp_full_match(CAST({raw} AS VARCHAR), '{_WHOLE}')"
+        else:
+            double = f"CAST({raw} AS DOUBLE)"
+            tests |= {"not finite": f"NOT isfinite({double})", "fraction": f"{double} <> floor({double})"}
+    last = _LAST.get(kind)
+    return tests | ({last: "true"} if last else {})
+
+
+def _text_reasons(written: Written, kind: Kind, text: str) -> dict[str, str]:
+    """Return the reasons, with their tests, why a text is not read as a kind."""
     bare = f"trim({text}, {DUCKDB.text(BLANKS)})"
     listed = ", ".join(DUCKDB.text(word) for word in _PLACEHOLDERS)
+    dates = written.dates
     tests = {
         "empty": f"({text}) IS NULL OR {bare} = ''",
         "long": f"NOT {DUCKDB.is_short(text)}",
         "placeholder": f"lower({bare}) IN ({listed})",
     }
     if kind in ("number", "integer"):
-        number = f"regexp_full_match({text}, {DUCKDB.text(written.number)})"
         tests |= {
-            "fraction" if kind == "integer" else "range": number,
-            "date": _matches(bare, f"{DATE}|{DATETIME}|{_DAYS}"),
+            "digits": _matches(text, written.whole),
+            "fraction" if kind == "integer" else "range": _matches(text, written.number),
+            "date": _matches(text, DATE if dates is None or dates.timed else f"{DATE}|{dates.pattern}"),
+            "datetime": _matches(text, DATETIME if dates is None or not dates.timed else f"{DATETIME}|{dates.pattern}"),
+            "offset": _matches(text, ZONED_DATETIME),
+            "format": _matches(bare, _DAYS),
             "marks": _matches(bare, _marked(written)),
             "sign": _matches(bare, _SIGNED),
         }
-    elif kind in ("date", "datetime"):
-        own = written.dates.pattern if written.dates is not None else DATE if kind == "date" else DATETIME
+        return tests if kind == "integer" else {name: test for name, test in tests.items() if name != "digits"}
+    if kind in ("date", "datetime"):
+        own = dates.pattern if dates is not None else DATE if kind == "date" else DATETIME
+        iso = {"datetime": _matches(text, DATETIME)} if kind == "date" else {"day": _matches(text, DATE)}
         tests |= {
-            "impossible": f"regexp_full_match({text}, {DUCKDB.text(own)})",
-            **({"datetime": _matches(text, DATETIME)} if kind == "date" else {"day": _matches(text, DATE)}),
-            "offset": _matches(text, ZONED_DATETIME),
+            "impossible": _matches(text, own),
+            **({**iso, "offset": _matches(text, ZONED_DATETIME)} if dates is None else {}),
             "format": _matches(bare, f"{_DAYS}|[0-9]{{6,8}}|{_NAMED}"),
         }
-    return [f"WHEN {test} THEN {_place(reason)}" for reason, test in tests.items()]
+    return tests | ({"spelling": "true"} if kind == "boolean" else {})
 
 
 def _marked(written: Written) -> str:
@@ -146,7 +181,3 @@ def _marked(written: Written) -> str:
 
 def _matches(text: str, pattern: str) -> str:
     return f"regexp_full_match({text}, {DUCKDB.text(pattern)})"
-
-
-def _place(reason: str) -> int:
-    return 1 + REASONS.index(reason)
