@@ -103,8 +103,8 @@ class Dialect:
         return f"SELECT * FROM (VALUES {listed}) AS r({', '.join(names)})"
 
     def over(self, expression: str, divisor: float) -> str:
-        """Divide a double by a positive one."""
-        return f"{expression} / {self.double(divisor)}"
+        """Divide a double by a positive one; by 1, which changes no double, not at all."""
+        return expression if divisor == 1 else f"{expression} / {self.double(divisor)}"
 
     def quotient(self, expression: str, divisor: int, *, wide: bool = False) -> str:
         """Divide a non-negative integer by a positive one, rounding down."""
