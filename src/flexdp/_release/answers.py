@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
+from flexdp._release.answerable import check_kind
 from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.interpolation import Profile, difference, on_line
 from flexdp._release.ranges import bucket_ends
-from flexdp.buckets.base import MEASURES, Kind
+from flexdp.buckets.base import MEASURES
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
@@ -45,7 +46,7 @@ from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, Quantile, Range, Statistic, Top, to_python
 
-__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "check_order"]
+__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading"]
 
 Work: TypeAlias = Callable[[Histogram], Any]
 
@@ -365,7 +366,7 @@ class Reader:
                 f": the {statistic.name} needs one column, and this release has several",
                 remedy="Ask marginal(column) for it, or ask for support, mode, top or counts of the points.",
             )
-        check_order(statistic, self.partition.kind)
+        check_kind(statistic, [self.partition.kind])
 
     def _unanswerable(self, statistic: Statistic) -> Reading | None:
         self._check_order(statistic)
@@ -383,16 +384,6 @@ class Reader:
         """The outer ends of two buckets, rounded outward."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         return bucket_ends(self.partition, low)[0], bucket_ends(self.partition, high)[1]
-
-
-def check_order(statistic: Statistic, kind: Kind, parameter: str = "statistic") -> None:
-    """Refuse a statistic that needs an order on keys that have none."""
-    if statistic.ordered and kind in ("text", "boolean"):
-        raise InputError(
-            parameter,
-            f": the {statistic.name} needs a column of numbers or dates; this one is {kind}",
-            remedy=("Ask for mode, support, top or counts; or say ", P("kind", "number"), " where texts hold numbers."),
-        )
 
 
 def _number(key: Any) -> Fraction:

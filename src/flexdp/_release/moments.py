@@ -14,14 +14,15 @@ from fractions import Fraction
 from typing import Any
 
 from flexdp._core.exact import float_up, to_double
+from flexdp._release.answerable import check_kind, check_units
 from flexdp._release.answers import Answer, Reader, Reading
-from flexdp._release.interpolation import on_line, stretch_of
-from flexdp._release.ranges import bucket_ends, outward, value_words
+from flexdp._release.interpolation import Stretch, on_line, stretch_of
+from flexdp._release.ranges import ANY, bucket_ends, outward, value_words
 from flexdp._release.sentences import Words
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.calculus.loss import most_lost
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError
 from flexdp.statistics import Count, Mean, Std, Sum
 
 __all__ = ["Moment", "moment"]
@@ -66,6 +67,9 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
     _check(reader, words, question)
     if not len(reader.index):
         return words.answer(Reading(question=question, value=None, empty=True))
+    if not isinstance(question, Count) and _holds_everything(reader):
+        told = f"{words.headline(question)}: {ANY}. One bucket holds everything, and its middle is not known."
+        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY)
     value = _count(reader) if isinstance(question, Count) else _value(reader, question)
     found = _certain(reader, question)
     text = f"about {value_words(round(value) if isinstance(question, Count) else _short(value))}"
@@ -80,13 +84,8 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
 
 
 def _check(reader: Reader, words: Words, question: Moment) -> None:
+    check_units(question, words.spec.unit, words.spec.max_buckets_per_unit)
     if isinstance(question, Count):
-        if words.spec.unit is not None and words.spec.max_buckets_per_unit > 1:
-            raise InputError(
-                "statistic",
-                ": a unit may count in several buckets, so they do not tell the number of units",
-                remedy=("Ask for it with ", P("ask", ["count"]), ", or count one value of each unit."),
-            )
         return
     if isinstance(reader.partition, Grid):
         raise InputError(
@@ -94,12 +93,7 @@ def _check(reader: Reader, words: Words, question: Moment) -> None:
             f": the {question.name} needs one column, and this release has several",
             remedy="Ask marginal(column) for it.",
         )
-    if reader.partition.kind not in ("integer", "number"):
-        raise InputError(
-            "statistic",
-            f": the {question.name} needs a column of numbers; this one is {reader.partition.kind}",
-            remedy="Ask for the median, mode, support or counts.",
-        )
+    check_kind(question, [reader.partition.kind])
 
 
 def _count(reader: Reader) -> Fraction:
@@ -127,12 +121,6 @@ def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
     assert not isinstance(reader.partition, Grid)
     for place, index in enumerate(reader.index.keys.tolist()):
         stretch = stretch_of(reader.partition, index)
-        if stretch.low is None and stretch.high is None:
-            raise InputError(
-                "statistic",
-                ": one bucket holds everything, and its middle is not known",
-                remedy=("Give ", P("width"), "."),
-            )
         if stretch.low is None or stretch.high is None:
             far = reader.profile.scale(place)
             centre = (stretch.low + far) if stretch.low is not None else (stretch.high or 0) - far
@@ -216,9 +204,17 @@ def _known(reader: Reader, words: Words, question: Moment, found: tuple[Any, Any
 
 def _opened(reader: Reader) -> bool:
     """True if a released bucket is open."""
+    return any(stretch.width is None for stretch in _stretches(reader))
+
+
+def _holds_everything(reader: Reader) -> bool:
+    """True if a released bucket is open on both sides."""
+    return any(stretch.low is None and stretch.high is None for stretch in _stretches(reader))
+
+
+def _stretches(reader: Reader) -> Iterator[Stretch]:
     assert not isinstance(reader.partition, Grid)
-    stretches = (stretch_of(reader.partition, index) for index in reader.index.keys.tolist())
-    return any(stretch.width is None for stretch in stretches)
+    return (stretch_of(reader.partition, index) for index in reader.index.keys.tolist())
 
 
 _WORDS = {Count: "count", Sum: "sum", Mean: "mean"}
