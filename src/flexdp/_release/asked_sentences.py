@@ -32,6 +32,7 @@ from flexdp._release.asked_promises import (
 )
 from flexdp._release.asking import level_of
 from flexdp._release.estimates import guaranteed
+from flexdp._release.limits import Limits
 from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
@@ -172,6 +173,12 @@ class Telling:
             return found.value
         low, high = map(self._units, reading.interval)
         return min(max(found.value, low), high)
+
+    @property
+    def limits(self) -> Limits:
+        """The quantiles that were asked for, which limit those that are read off buckets."""
+        found = () if self.result.levels is None or self.result.levels.too_few else self.result.levels.answers
+        return Limits(tuple((each.level, self.value(self.units(each.level))) for each in found))
 
     def _sure(self, level: Fraction) -> Reading | None:
         """The interval of a quantile that buckets guarantee; None where they count other values, or are not public."""

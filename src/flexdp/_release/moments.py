@@ -120,10 +120,12 @@ def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
     """The estimated number of records of every released bucket, and where they are on average."""
     assert not isinstance(reader.partition, Grid)
     for place, index in enumerate(reader.index.keys.tolist()):
-        stretch = stretch_of(reader.partition, index)
+        stretch, released = reader.profile.stretch(place), stretch_of(reader.partition, index)
         if stretch.low is None or stretch.high is None:
             far = reader.profile.scale(place)
             centre = (stretch.low + far) if stretch.low is not None else (stretch.high or 0) - far
+        elif released.width is None:  # an asked end closes it
+            centre = (stretch.low + stretch.high - int(reader.partition.kind != "number")) / 2
         else:
             low, high = map(on_line, bucket_ends(reader.partition, index))
             centre = (low + high) / 2
