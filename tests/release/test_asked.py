@@ -637,9 +637,12 @@ def test_empty_columns_answer_too_few(source: list[Any], monkeypatch: pytest.Mon
 
 def test_too_few_records_say_what_epsilon_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_checks, "Bits", seeded(1))
-    found = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max"])
+    found = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max", "count"])
     about = found.records_about.value
-    assert 0 < about < 100 and f"This many would need about ε = {-(-1000 // about) / 10:.1f}." in str(found.max())
+    assert 20 < about < 100 and f"This many would need about ε = {-(-2000 // about) / 10:.1f}." in str(found.max())
+    unsure = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max"])
+    assert "that number is off by at most 75, so there may be none." in str(unsure.max())
+    assert "This many would need" not in str(unsure.max()), "which would be spent on nothing"
 
 
 def test_extreme_columns() -> None:

@@ -171,13 +171,18 @@ def test_too_few() -> None:
     for answer, subject in zip(found.values(), ("highest i", "mean i"), strict=True):
         assert answer.value is None and answer.text == "too few records"
         assert answer.statement == (
-            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about 200. This many would need "
-            "about ε = 29."
+            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about 200. {SURE} that number "
+            "is off by at most 150, so there may be none."
         )
+    some = answers("i", ["max"], records=90)["maximum"]
+    assert some.statement == (
+        f"Too few for the highest i: about 90 records were counted, and ε = 1 needs about 100. {SURE} that number is "
+        "off by at most 75. This many would need about ε = 1.2."
+    )
     one = answers("i", ["max"], records=1, epsilon="1/4")["maximum"]
-    assert ": about 1 record was counted, and ε = 0.25 needs about 400. This many would need about ε = 100." in str(one)
+    assert ": about 1 record was counted, and ε = 0.25 needs about 400. " in str(one)
     none = answers("i", ["max"], records=-3)["maximum"]
-    assert none.statement.endswith(": about 0 records were counted, and ε = 1 needs about 100.")
+    assert ": about 0 records were counted, and ε = 1 needs about 100. " in none.statement
 
 
 def test_means_and_sums() -> None:

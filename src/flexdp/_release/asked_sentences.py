@@ -41,9 +41,9 @@ from flexdp.sharp.exponentials import log_above
 from flexdp.sharp.rules import RULES
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
 
-__all__ = ["Telling", "counted", "statistic_of"]
+__all__ = ["SURE", "Telling", "counted", "statistic_of"]
 
-_SURE = f"With {percent_text(float(1 - GAMMA))} probability"
+SURE = f"With {percent_text(float(1 - GAMMA))} probability"
 _STATISTICS: dict[str, Statistic] = {"max": Max(), "min": Min(), "median": Median(), "range": Range(), "iqr": IQR(),
                                      "count": Count(), "sum": Sum(), "mean": Mean()}  # fmt: skip
 
@@ -116,7 +116,7 @@ class Telling:
             assert mean is not None
             off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
         told = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted."
-        statement = f"{told} {_SURE} this is off by at most {thousands(off)}."
+        statement = f"{told} {SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
 
     def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
@@ -138,7 +138,7 @@ class Telling:
             )
         seen = min(max(self.result.count, left), most)
         text = f"about {counted(spec, seen)}"
-        off = f"{_SURE} this is off by at most {thousands(count_promise(epsilon))}."
+        off = f"{SURE} this is off by at most {thousands(count_promise(epsilon))}."
         statement = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted. {off} {sure}"
         return Answer(
             name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
@@ -208,7 +208,7 @@ class Telling:
         timed = spec.kinds[0] in ("date", "datetime")
         if promise.between is not None:
             return (
-                f"{_SURE} at most {counted(spec, promise.between)} {'lies' if promise.between == 1 else 'lie'} between "
+                f"{SURE} at most {counted(spec, promise.between)} {'lies' if promise.between == 1 else 'lie'} between "
                 f"it and the exact {label(statistic)}{self._condition(promise)}."
             )
         if promise.beyond is None:
@@ -216,12 +216,12 @@ class Telling:
         upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
         limit = "it" if promise.step is None else value_words(self.value(promise.step))
-        told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
+        told = f"{SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
         word = self.words.headline(statistic).partition(" (")[0]
         reached = value_words(self.value(promise.reaches))
-        return f"{told}; {_SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
+        return f"{told}; {SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
 
     def _condition(self, promise: RankPromise) -> str:
         """The values for which a bound between ranks holds."""
@@ -283,7 +283,7 @@ class Telling:
         scale = self.asked.column.scale
         ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
         kept = "within" if getattr(self.words.spec.partitions[0], "outside", "clamp") == "drop" else "limited to"
-        told = f"{_SURE} it is within {error} of the {word} of the values {kept} {ends}"
+        told = f"{SURE} it is within {error} of the {word} of the values {kept} {ends}"
         if promise.outside is None:
             return f"{told}."
         return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
@@ -299,7 +299,12 @@ class Telling:
             f"{'was' if seen == 1 else 'were'} counted, and ε = {number_text(budget.epsilon)} needs about "
             f"{thousands(needed)}."
         )
-        if seen > 0:
+        epsilon = self.asked.count_epsilon
+        off = 0 if epsilon is None or self.result.listed is not None else count_promise(epsilon)
+        if off:
+            none = ", so there may be none" if seen <= off else ""
+            told += f" {SURE} that number is off by at most {thousands(off)}{none}."
+        if seen > off:
             told += f" This many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
         return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
 

@@ -165,8 +165,8 @@ class Release(Readable, Exported):
 
     @property
     def likely_causes(self) -> tuple[str, ...]:
-        """Why nothing survived, as far as public parameters tell; empty where anything did, and without buckets."""
-        return () if self.survived or self.budget is None else likely_causes(self.spec, self.max_drop)
+        """Why nothing survived, as far as public parameters tell; empty where anything did."""
+        return () if self.survived else likely_causes(self.spec, None if self.budget is None else self.max_drop)
 
     @property
     def _telling(self) -> Telling | None:

@@ -94,6 +94,8 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["conditions"] = list(release.conditions)
+    if release.likely_causes:
+        document["likely_causes"] = list(release.likely_causes)
     questions = _answerable(release, questions)
     whole = _as_a_whole(release, questions)
     document["answers"] = [json_answer(question.word, question(release)) for question in whole]
