@@ -77,6 +77,22 @@ def test_no_ledger_is_charged_for_a_number_of_units_that_buckets_do_not_tell(pla
         ).to_html(stats=["count"])
 
 
+def test_one_bucket_is_refused_unless_a_number_of_records_is_wanted(place: Path) -> None:
+    for buckets, name in (
+        (["--width", "500", "--bounds", "0:120"], "width"),
+        (["--edges", "0,120"], "edges"),
+        (["--relative", "0.9", "--bounds", "50:90"], "relative"),
+    ):
+        for stats in ([], ["-s", "max"], ["-s", "mean", "-s", "count"]):
+            out = run("release", "t.parquet", "x", *buckets, *SPEND, *stats, cwd=place)
+            assert out.returncode == 2 and "Spent" not in out.stderr, stats
+            assert out.stderr.startswith(f"Error: --{name}: there is only one bucket")
+        for more in (["-s", "count"], ["-s", "counts", "-s", "count"], ["--by", "w"], ["--ask", "max", "-s", "max"]):
+            assert run("release", "t.parquet", "x", *buckets, *SPEND, *more, cwd=place).returncode == 0, more
+    told = flexdp.release(place / "t.parquet", "x", width=500, bounds=(0, 120), epsilon=1, delta=1e-6).max()
+    assert str(told) == "Highest x: any value. One bucket holds everything, so nothing else is known."
+
+
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_release_that_was_paid_for_is_printed_whatever_becomes_of_an_answer(
     form: list[str], place: Path, monkeypatch: pytest.MonkeyPatch

@@ -86,10 +86,31 @@ def test_open_ends_promise_nothing_and_name_the_better_question() -> None:
     costs = np.random.default_rng(4).lognormal(7, 1.2, 20_000)
     released = flexdp.release(costs, **SPEND)
     mean = released.mean()
-    assert mean.interval is None and "(ask: mean)" in mean.statement and "no error is promised" in mean.statement
+    assert (
+        mean.interval is None
+        and 'ask=["mean"], or --ask mean.' in mean.statement
+        and "no error is promised" in mean.statement
+    )
     assert 0.5 < mean.value / costs.mean() < 2
     low, high = released.count().interval or (0, 0)
     assert low <= 20_000 <= high < 22_000, "a count does not care where the records lie"
+
+
+def test_a_poor_mean_is_called_poor_and_the_better_question_named() -> None:
+    rng = np.random.default_rng(8)
+    costs, ages = rng.lognormal(5, 1, 5000), rng.integers(0, 100, 5000)
+    thin = flexdp.release(costs, **SPEND, width=100)
+    for answer, word in ((thin.mean(), "mean"), (thin.sum(), "sum")):
+        assert "This is poor: the outermost buckets hold few records" in answer.statement
+        assert answer.statement.endswith(f'error: ask=["{word}"], or --ask {word}.')
+    assert "This is poor" in thin.std().statement and "ask" not in thin.std().statement
+    wide = flexdp.release(costs, **SPEND, width=100, bounds=(0, 3000)).mean().statement
+    assert ", which is wide: the estimate may be poor. Ask for it directly" in wide
+    for options in ({"width": 5}, {"width": 5, "bounds": (0, 100)}):
+        good = flexdp.release(ages, **SPEND, **options).mean().statement
+        assert "poor" not in good, options
+    open_end = flexdp.release(costs, **SPEND).mean().statement
+    assert "which is poor for long tails; no error is promised. Ask" in open_end
 
 
 def test_groups_and_units() -> None:
@@ -102,6 +123,7 @@ def test_groups_and_units() -> None:
     assert abs(by.count().value - 1800) < 40
     units = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=1)
     assert units.count().statement.startswith("Number of units: about 1")
+    assert units.count().text.startswith("about 1 ")  # as every number of records is written
     several = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=2)
     with pytest.raises(InputError, match="a unit may count in several buckets"):
         several.count()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flexdp._release.spec import Spec
 from flexdp.buckets.base import Kind
+from flexdp.buckets.edges import Edges
+from flexdp.buckets.exact import Exact
+from flexdp.buckets.relative import RelativeWidth
 from flexdp.errors import InputError, P, Phrase
 from flexdp.statistics import Count, Mean, Statistic, Std, Sum
 
-__all__ = ["check_kind", "check_units", "repeats_units"]
+__all__ = ["check_kind", "check_several_buckets", "check_units", "repeats_units"]
 
 _UNORDERED: tuple[str | P, ...] = ("Ask for mode, support, top or counts",)
 _REMEDIES: dict[str, Phrase] = {
@@ -81,3 +85,27 @@ def check_units(statistic: Statistic, unit: str | None, most: int, parameter: st
                 ".",
             ),
         )
+
+
+def check_several_buckets(spec: Spec) -> None:
+    """Refuse a single public bucket for all records: it tells their number, and nothing else.
+
+    Parameters
+    ----------
+    spec
+        The public description of the release.
+
+    Raises
+    ------
+    InputError
+        If there is one bucket, and no groups that divide the records.
+    """
+    (first, *more) = spec.partitions
+    if more or spec.by or isinstance(first, Exact) or first.count != 1:
+        return
+    named = {Edges: "edges", RelativeWidth: "relative"}.get(type(first), "width")
+    raise InputError(
+        named,
+        ": there is only one bucket, which tells the number of records and nothing else",
+        remedy=("Choose narrower buckets, or say ", P("stat", "count"), "."),
+    )

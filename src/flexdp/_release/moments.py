@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from flexdp._core.exact import float_up, to_double
+from flexdp._core.text import thousands
 from flexdp._release.answerable import check_kind, check_units
 from flexdp._release.answers import Answer, Reader, Reading
 from flexdp._release.interpolation import Stretch, on_line, stretch_of
@@ -28,6 +29,7 @@ from flexdp.statistics import Count, Mean, Std, Sum
 __all__ = ["Moment", "moment"]
 
 _DIGITS = 5  # of an estimate in words
+_WIDE = Fraction(1, 10)  # of both ends together: an interval wider than that is called wide
 _MOST_BUCKETS = 100_000  # for which a certain interval is worked out
 
 Moment = Count | Mean | Sum | Std
@@ -72,7 +74,7 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
         return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY)
     value = _count(reader) if isinstance(question, Count) else _value(reader, question)
     found = _certain(reader, question)
-    text = f"about {value_words(round(value) if isinstance(question, Count) else _short(value))}"
+    text = f"about {thousands(round(value)) if isinstance(question, Count) else value_words(_short(value))}"
     return Answer(
         name=question.name,
         value=round(value) if isinstance(question, Count) else to_double(value),
@@ -188,20 +190,38 @@ def _mean(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float
 
 
 def _known(reader: Reader, words: Words, question: Moment, found: tuple[Any, Any] | None) -> str:
-    """What is certain of an estimate, and what to ask for where nothing is."""
+    """What is certain of an estimate; where that is little, that it may be poor, and what to ask for instead."""
     better = ""
-    if type(question) in _WORDS:
-        better = f" Asked for directly (ask: {_WORDS[type(question)]}), it has a bound on its error."
+    if isinstance(question, Mean | Sum):
+        word = question.name
+        better = f' Ask for it directly to get a bound on its error: ask=["{word}"], or --ask {word}.'
     if not isinstance(question, Count) and _opened(reader):
-        return f"Values in an open end are placed by the counts beside it, and no error is promised.{better}"
+        open_end = "Values in an open end are placed by the counts beside it, which is poor for long tails"
+        return f"{open_end}; no error is promised.{better}"
     if found is None:
         off = "the released values" if isinstance(reader.partition, Exact) else "the middles of buckets"
+        if _thins_out(reader):
+            poor = (
+                f"This is poor: the outermost {off.rpartition(' ')[2]} hold few {words.contents}, and those beyond may"
+            )
+            return f"{poor} have been lost altogether. No error is promised.{better}"
         return f"It is read off {off}, and no error is promised.{better}"
     name = f"number of {words.contents}" if isinstance(question, Count) else question.name
+    if isinstance(question, Count):
+        low, high = (thousands(int(end)) if end != math.inf else "" for end in found)
+        return f"The exact {name} is guaranteed to {f'lie between {low} and {high}' if high else f'be at least {low}'}."
     low = outward(found[0], _DIGITS + 1, up=False)
     if found[1] == math.inf:
         return f"The exact {name} is guaranteed to be at least {low}."
-    return f"The exact {name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}."
+    told = f"The exact {name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}"
+    if isinstance(question, Mean | Sum) and found[1] - found[0] > _WIDE * (abs(found[0]) + abs(found[1])):
+        return f"{told}, which is wide: the estimate may be poor.{better}"
+    return f"{told}."
+
+
+def _thins_out(reader: Reader) -> bool:
+    """True if a released bucket at either end holds so few that buckets beyond it were probably lost."""
+    return min(int(reader.index.counts[0]), int(reader.index.counts[-1])) < 2 * reader.noise.max_drop
 
 
 def _opened(reader: Reader) -> bool:
@@ -217,9 +237,6 @@ def _holds_everything(reader: Reader) -> bool:
 def _stretches(reader: Reader) -> Iterator[Stretch]:
     assert not isinstance(reader.partition, Grid)
     return (stretch_of(reader.partition, index) for index in reader.index.keys.tolist())
-
-
-_WORDS = {Count: "count", Sum: "sum", Mean: "mean"}
 
 
 def _short(value: Fraction) -> Fraction:

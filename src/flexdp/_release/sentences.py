@@ -22,6 +22,7 @@ from flexdp._release.estimates import (
     guaranteed,
     iqr_known,
     iqr_text,
+    is_elsewhere,
     is_sure,
     span_text,
 )
@@ -160,8 +161,8 @@ class Words:
         head = f"{self.headline(question)}: {text}."
         if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
-        if text == ANY and reading.accuracy is None:
-            return head
+        if text == ANY:
+            return f"{head} One bucket holds everything, so nothing else is known."
         if isinstance(question, Median | Quantile):
             return f"{head} {self._known(reading)}"
         if isinstance(question, IQR):
@@ -183,6 +184,9 @@ class Words:
         if where := guaranteed(self.partition, reading):
             return f"The exact {label(reading.question)} is guaranteed to {where}."
         lost, rest = self._left_out(reading.accuracy), among_the_rest(self.partition, reading)
+        if lost and is_elsewhere(self.partition, reading):
+            rest = f"alone the exact {label(reading.question)} {rest.removeprefix('it ')}"
+            lost = f"This is an estimate for all {self.contents}. {lost}"
         return f"{lost}; among the rest {rest}." if lost else f"{_capital(rest)}."
 
     def _text(self, reading: Reading) -> str:

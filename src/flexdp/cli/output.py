@@ -20,7 +20,7 @@ from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text, value_text
 from flexdp._core.files import followed, replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
-from flexdp._release.answerable import repeats_units
+from flexdp._release.answerable import check_several_buckets, repeats_units
 from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
 from flexdp._release.api import Release, Releases, Request
@@ -82,6 +82,8 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
         ]
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
+    if not set(words) <= {"count", "counts"} and not request.questions[0].automatic:
+        check_several_buckets(spec)
     return [StatQuery(word, question_of(word, kinds, points=points, spec=spec)) for word in words]
 
 
