@@ -276,7 +276,8 @@ def test_sentences() -> None:
     assert str(released("inner").median()).endswith(
         " and the exact median, if values near all asked levels are below 1000 in magnitude."
     )
-    assert "records were counted. With 95% probability this is off by at most 75." in str(found.records_about)
+    assert str(found.records_about).startswith("Number of records: about ")
+    assert str(found.records_about).endswith(". With 95% probability this is off by at most 75.")
     assert found.range().value == pytest.approx(found.max().value - found.min().value)
     units = released("one value")
     assert "units (pid)" in str(units.records_about)
@@ -423,6 +424,8 @@ def test_bad_input_is_refused_before_reading(
     ],
 )
 def test_columns_that_cannot_be_asked(column: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=r"this one is of kind boolean\. Leave it out\.$"):
+        flexdp.release([True, False], kind="boolean", **PURE, ask="max")
     with pytest.raises(InputError, match=message):
         flexdp.release(TABLE, column, **PURE, **options)
 

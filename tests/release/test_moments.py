@@ -122,7 +122,7 @@ def test_groups_and_units() -> None:
     assert all(abs(answer.value - 52) < 2 for answer in by.by_group().mean().values())
     assert abs(by.count().value - 1800) < 40
     units = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=1)
-    assert units.count().statement.startswith("Number of units: about 1")
+    assert units.count().statement.startswith("Number of units (id): about 1")
     assert units.count().text.startswith("about 1 ")  # as every number of records is written
     several = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=2)
     with pytest.raises(InputError, match="a unit may count in several buckets"):

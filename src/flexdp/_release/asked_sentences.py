@@ -20,6 +20,7 @@ from flexdp._core.calendar import (
 )
 from flexdp._core.exact import number_text, to_double
 from flexdp._core.text import plural, thousands
+from flexdp._release.answerable import repeats_units
 from flexdp._release.answers import Answer, Reader, Reading
 from flexdp._release.asked import Asked, Result
 from flexdp._release.asked_promises import (
@@ -32,6 +33,7 @@ from flexdp._release.asked_promises import (
 )
 from flexdp._release.asking import level_of
 from flexdp._release.estimates import guaranteed
+from flexdp._release.filtered import range_of_filter
 from flexdp._release.limits import Limits
 from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
@@ -108,26 +110,25 @@ class Telling:
         seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
         if self.result.listed is not None:
             return self._listed_records(self.result.listed, epsilon)
-        text = f"about {counted(self.words.spec, seen)}"
+        text = f"about {thousands(seen)}"
         if epsilon is not None:
             off = count_promise(epsilon)
         else:
             mean = self.result.mean
             assert mean is not None
             off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
-        told = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted."
-        statement = f"{told} {SURE} this is off by at most {thousands(off)}."
+        statement = f"{self._number}: {text}. {SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
 
     def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
         """The number of records of a listed group: at least what was left of it, and at most D more."""
-        listing, spec = self.asked.budget.listing, self.words.spec
+        listing = self.asked.budget.listing
         assert listing is not None
         most = left + listing.noise.max_drop
         sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
         if self.result.count is None or epsilon is None:
-            text = f"at least {counted(spec, left)}"
-            statement = f"{_capital(text)} {'was' if left == 1 else 'were'} counted. {sure}"
+            text = f"at least {thousands(left)}"
+            statement = f"{self._number}: {text}. {sure}"
             return Answer(
                 name="number of records",
                 value=left,
@@ -137,11 +138,20 @@ class Telling:
                 interval=(left, most),
             )
         seen = min(max(self.result.count, left), most)
-        text = f"about {counted(spec, seen)}"
+        text = f"about {thousands(seen)}"
         off = f"{SURE} this is off by at most {thousands(count_promise(epsilon))}."
-        statement = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted. {off} {sure}"
+        statement = f"{self._number}: {text}. {off} {sure}"
         return Answer(
             name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
+        )
+
+    @property
+    def _number(self) -> str:
+        """The number of what is ranked, as a subject; of units that count with several values, of these."""
+        spec = self.words.spec
+        several = repeats_units(spec.unit, spec.max_buckets_per_unit)
+        return self.words.headline(Count()).replace(
+            "Number of ", "Number of values of " if several else "Number of ", 1
         )
 
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
@@ -166,13 +176,15 @@ class Telling:
         )
 
     def units(self, level: Fraction) -> int:
-        """Return the answer at a level, in units, within the ends that public buckets guarantee."""
+        """Return the answer at a level, in units, within what the filter allows and what public buckets guarantee."""
         found, reading = self.result.at(level), self._sure(level)
         assert found is not None
-        if reading is None or reading.interval is None:
-            return found.value
-        low, high = map(self._units, reading.interval)
-        return min(max(found.value, low), high)
+        units = found.value
+        for ends in (range_of_filter(self.words.spec), (None, None) if reading is None else reading.interval):
+            low, high = ends or (None, None)
+            units = units if low is None else max(units, self._units(low))
+            units = units if high is None else min(units, self._units(high))
+        return units
 
     @property
     def limits(self) -> Limits:
@@ -355,7 +367,3 @@ def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fracti
     power = math.floor(math.log10(to_double(error))) - 2
     grain = Fraction(10) ** power
     return round(number / grain) * grain
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

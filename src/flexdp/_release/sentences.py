@@ -293,7 +293,7 @@ class Words:
         if isinstance(question, Median | Mean):
             return f"{_capital(question.name)} {noun}" if noun else f"{_capital(question.name)} of {of}"
         if isinstance(question, Count):
-            return f"Number of {self.contents}"
+            return f"Number of {self.contents}{'' if self.spec.unit is None else unit_id(self.spec)}"
         if isinstance(question, Range | Quantile):
             return f"{_capital(question.name)} of {of}"
         if isinstance(question, Counts):

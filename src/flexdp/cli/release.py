@@ -45,7 +45,8 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
     "stats",
     multiple=True,
     metavar="S",
-    help="Statistic: max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
+    help="Statistic: max, min, range, median, q0.99 or p99, iqr, count, sum, mean, std, mode, support, "
+    "max_at_least:500, top:10, counts; repeatable.",
 )
 @click.option("--certify", metavar="S", help="Share of the budget spent on certifying the total left out, e.g. 0.05.")
 @click.option(
