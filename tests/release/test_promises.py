@@ -108,18 +108,18 @@ def test_certainties_are_those_of_the_buckets() -> None:
     assert published(ONE, width=5).certificate().promises[-3:] == (
         "Each count is at most 27 too low and never too high.",
         "Every bucket with at least 28 records is present.",
-        "No bucket is present that is empty in the data.",
+        "No empty bucket is listed.",
     )
     grouped = published({("A", 6, 7): 900}, ["x", "y"], width=5, by="g").certificate().promises
     assert grouped[-3:] == (
         "Each count is at most 27 too low per g and never too high.",
         "Every cell of each g with at least 28 records is present.",
-        "No cell of each g is present that is empty in the data.",
+        "No empty cell of any g is listed.",
     )
     public = published({(2,): 900}, width=5, bounds=(0, 50)).certificate().promises
     assert public[-1] == "At most 23.1% of what was counted was left out in total."
     nothing = published({}, width=5, bounds=(0, 50)).certificate().promises  # a share of 100% says nothing
-    assert nothing[-1] == "No bucket is present that is empty in the data."
+    assert nothing[-1] == "No empty bucket is listed."
 
 
 def test_a_divided_budget() -> None:
@@ -207,7 +207,7 @@ def test_what_is_protected() -> None:
     assert protected(spec("points of units")) == "What is protected is one unit (u), counted in at most 1 cell."
     assert (
         protected(spec("units"), bucketed=False)
-        == "What is protected is one unit (u), counted in at most 2 different values."
+        == "What is protected is one unit (u), which contributes at most 2 distinct values."
     )
     assert protected(spec("one value")) == "What is protected is one unit (u), of whose values only the lowest counts."
 
@@ -224,7 +224,7 @@ def test_what_is_not_promised() -> None:
     assert not_promised(many, None)[0].startswith("Each unit (u) counts in at most 2 000 buckets; ")
     assert protected(many) == "What is protected is one unit (u), counted in at most 2 000 buckets."
     assert conditions(many)[-1] == "Each unit (u) counts in at most 2 000 buckets."
-    assert conditions(many, bucketed=False)[-1] == "Each unit (u) counts in at most 2 000 different values."
+    assert conditions(many, bucketed=False)[-1] == "Each unit (u) contributes at most 2 000 distinct values."
     assert not_promised(spec("records"), None)[0] == (
         "One record is protected, not one person: somebody with several records is protected less, the more of them "
         "there are."
@@ -235,7 +235,7 @@ def test_what_is_not_promised() -> None:
     assert not_promised(spec("points of units"), None)[0] == f"Each unit (u) counts in at most 1 cell; {beyond}"
     assert (
         not_promised(spec("units"), None, bucketed=False)[0]
-        == f"Each unit (u) counts in at most 2 different values; {beyond}"
+        == f"Each unit (u) contributes at most 2 distinct values; {beyond}"
     )
     assert not_promised(spec("records"), None)[3].startswith("The number of records in the data is not published, ")
     assert not_promised(spec("records"), None, estimated=True)[3] == (

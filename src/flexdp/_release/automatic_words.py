@@ -54,7 +54,7 @@ def _division(auto: Auto, asked: Asked | None) -> str:
 
 def too_few_for_groups(spec: Spec, auto: Auto) -> str:
     """Return why there are no buckets by group, as part of a sentence."""
-    told = _few(spec, auto, f"buckets by {joined([short_name(name) for name in spec.by])}")
+    told = _few(spec, auto, f"buckets by {joined([short_name(name) for name in spec.labels])}")
     return f"{told[:1].lower()}{told[1:]}"
 
 

@@ -47,13 +47,13 @@ def likely_causes(spec: Spec, max_drop: int | None) -> tuple[str, ...]:
         out.append("Records that the filter does not let pass are not counted.")
     labels = [*spec.by, *([] if spec.unit is None else [spec.unit])]
     for name in labels:
-        if name not in dict(spec.derived):
+        if spec.other_group is None or name not in spec.by:
             out.append(f"Records without {short_name(name)} are not counted.")
     if spec.by:
         out += _of_groups(spec, spot, buckets=least is not None)
     if spec.unit is not None:
-        most = plural(spec.max_buckets_per_unit, spot if least is not None else "value", thousands)
-        out.append(f"Each unit{unit_id(spec)} counts in at most {most}.")
+        most = plural(spec.max_buckets_per_unit, spot if least is not None else "distinct value", thousands)
+        out.append(f"Each unit{unit_id(spec)} {'contributes' if least is None else 'counts in'} at most {most}.")
     if least is None:
         out.append(f"There are few {'records' if spec.unit is None else 'units'}: fewer are needed at a larger ε.")
     else:
@@ -73,8 +73,8 @@ def _of_buckets(spec: Spec, spot: str, least: str) -> list[str]:
 
 def _of_groups(spec: Spec, spot: str, *, buckets: bool) -> list[str]:
     """Groups that divide the records, or leave some out."""
-    names, out = ", ".join(map(short_name, spec.by)), []
-    if spec.groups is not None and not all(name in dict(spec.derived) for name in spec.by):
+    names, out = ", ".join(map(short_name, spec.labels)), []
+    if spec.groups is not None and spec.other_group is None:
         out.append(f"Records of other groups of {names} than the declared ones are not counted.")
     number = "" if spec.groups is None else f" of the {thousands(len(spec.groups))} declared"
     own = f"{spot}s" if buckets else "records"

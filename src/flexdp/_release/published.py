@@ -276,7 +276,7 @@ class Release(Readable, Exported):
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        return Groups(self.spec.by, self._group_places, self._view)
+        return Groups(self.spec.labels, self._group_places, self._view)
 
     @property
     def _group_places(self) -> dict[tuple[Any, ...], slice]:
@@ -368,7 +368,7 @@ class Release(Readable, Exported):
     def __repr__(self) -> str:
         names = [repr(name) for name in self.spec.columns]
         what = "values" if self.spec.columns == (None,) else ", ".join(names)
-        groups = f" by {', '.join(map(repr, self.spec.by))}" if self.spec.by else ""
+        groups = f" by {', '.join(map(repr, self.spec.labels))}" if self.spec.by else ""
         asked = "" if self.asked is None else f"{', '.join(self.asked.wanted.words)} asked"
         if self.budget is None:
             return f"<Release of {what}{groups}: {asked or 'too few records'}>"

@@ -112,7 +112,7 @@ class Words:
     @property
     def groups(self) -> list[str]:
         """The columns of the groups that an answer adds up."""
-        return [short_name(name) for name in self.spec.by] if self.part.group is None else []
+        return [short_name(name) for name in self.spec.labels] if self.part.group is None else []
 
     @property
     def per(self) -> str:
@@ -345,9 +345,11 @@ class Words:
         spec, part = self.spec, self.part
         out = []
         if part.group is not None:
-            out += [f"{short_name(name)} {value_words(value)}" for name, value in zip(spec.by, part.group, strict=True)]
-        elif spec.groups is not None:
-            out.append(f"declared groups of {joined([short_name(name) for name in spec.by])}")
+            out += [
+                f"{short_name(name)} {value_words(value)}" for name, value in zip(spec.labels, part.group, strict=True)
+            ]
+        elif spec.groups is not None and spec.other_group is None:
+            out.append(f"declared groups of {joined([short_name(name) for name in spec.labels])}")
         chosen = spec.partitions if part.column is None else (spec.partitions[part.column],)
         if is_cut(chosen):
             out.append(f"within {' × '.join(map(bounds_text, chosen))}")
