@@ -217,7 +217,7 @@ class BudgetError(FlexdpError):
     Examples
     --------
     >>> print(BudgetError("payroll-2026", "ε = 1, δ = 1e-06", "ε = 0.5, δ = 1e-06"))
-    the budget of 'payroll-2026' is exhausted: asked ε = 1, δ = 1e-06; left ε = 0.5, δ = 1e-06. Nothing was read.
+    the budget of 'payroll-2026' is insufficient: asked ε = 1, δ = 1e-06; left ε = 0.5, δ = 1e-06. Nothing was read.
     """
 
     def __init__(self, dataset: str, asked: str, left: str) -> None:
@@ -225,7 +225,9 @@ class BudgetError(FlexdpError):
         self.dataset, self.asked, self.left = dataset, asked, left
 
     def __str__(self) -> str:
-        return f"the budget of {self.dataset!r} is exhausted: asked {self.asked}; left {self.left}. Nothing was read."
+        return (
+            f"the budget of {self.dataset!r} is insufficient: asked {self.asked}; left {self.left}. Nothing was read."
+        )
 
 
 class LedgerError(FlexdpError):

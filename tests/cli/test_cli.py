@@ -195,9 +195,19 @@ def test_nothing_survived_is_exit_4(tmp_path: Path) -> None:
     assert out.returncode == 4
     assert out.stdout.count("Nothing survived") == 4
     causes = [line for line in out.stderr.splitlines() if line.startswith("Likely cause: ")]
-    assert (
-        len(causes) == 2 and "do not read as numbers" in causes[0] and "certain to survive with 28 records" in causes[1]
-    )
+    assert len(causes) == 3 and "may be too narrow" in causes[0] and "do not read as numbers" in causes[1]
+    assert "certain to survive with 28 records" in causes[2]
+    for line in (["--kind", "number", *SPEND], ["--kind", "number", "-e", 1, "-d", 0, "--ask", "max"]):
+        few = flexdp("release", path, "age", *line, "--json")
+        assert few.returncode == 4 and "Likely cause: Missing values, NaN" in few.stderr
+        told = json.loads(few.stdout)
+        assert told["likely_causes"][0].startswith("Missing values, NaN") and Release.from_json(few.stdout)
+        (tmp_path / "few.json").write_text(few.stdout)
+        assert flexdp("verify", tmp_path / "few.json").returncode == 0
+        told["likely_causes"] = ["There is nobody."]
+        (tmp_path / "few.json").write_text(json.dumps(told))
+        changed = flexdp("verify", tmp_path / "few.json")
+        assert changed.returncode == 5 and "likely causes" in changed.stdout + changed.stderr
     exact = flexdp("release", path, "age", *SPEND, "--kind", "integer", "--exact", "--where", "age > 3")
     assert exact.returncode == 4
     for cause in ("Every value is a bucket of its own", "whole numbers", "do not match the filter"):

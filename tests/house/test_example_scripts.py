@@ -23,7 +23,7 @@ SHOWN = {  # what each script prints, in this order
         r"Monday, carriers: Charged to 'flights-2013': ε = 1, δ = 1e-06\. Left: ε = 1, δ = 3e-06\.",
         "Tuesday, the same: .* it cost nothing",
         r"Left: ε = 0\.25, δ = 2e-06\.",
-        "Tuesday, airports: the budget of 'flights-2013' is exhausted.* Nothing was read",
+        "Tuesday, airports: the budget of 'flights-2013' is insufficient.* Nothing was read",
         "intact: True",
     ],
     "own_mechanism.py": [

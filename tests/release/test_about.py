@@ -128,10 +128,13 @@ def test_words_that_columns_do_not_have_are_refused_by_the_name_of_their_paramet
         ("max", "text", False): "{}: the maximum needs a column of numbers or dates; this one is text. Ask for mode, "
         "support, top or counts; or say kind='number' where texts hold numbers.",
         **{
-            (word, kind, False): f"{{}} {word} needs numbers. For dates and times, ask for the median."
-            for word in ("mean", "sum", "std")
+            (word, kind, False): f"{{}}: the {name} needs a column of numbers; this one is {kind}. Ask for the median "
+            "or another quantile."
+            for word, name in (("mean", "mean"), ("sum", "sum"), ("std", "standard deviation"))
             for kind in ("date", "datetime")
         },
+        ("mean", "boolean", False): "{}: the mean needs a column of numbers; this one is boolean. Ask for mode, "
+        "support, top or counts.",
         ("conts", "text", False): "{}: invalid statistic 'conts'. Did you mean counts?",
     }
     for (word, kind, points), message in refused.items():

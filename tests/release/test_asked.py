@@ -276,7 +276,8 @@ def test_sentences() -> None:
     assert str(released("inner").median()).endswith(
         " and the exact median, if values near all asked levels are below 1000 in magnitude."
     )
-    assert "records were counted. With 95% probability this is off by at most 75." in str(found.records_about)
+    assert str(found.records_about).startswith("Number of records: about ")
+    assert str(found.records_about).endswith(". With 95% probability this is off by at most 75.")
     assert found.range().value == pytest.approx(found.max().value - found.min().value)
     units = released("one value")
     assert "units (pid)" in str(units.records_about)
@@ -423,6 +424,8 @@ def test_bad_input_is_refused_before_reading(
     ],
 )
 def test_columns_that_cannot_be_asked(column: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=r"this one is of kind boolean\. Leave it out\.$"):
+        flexdp.release([True, False], kind="boolean", **PURE, ask="max")
     with pytest.raises(InputError, match=message):
         flexdp.release(TABLE, column, **PURE, **options)
 
@@ -637,9 +640,12 @@ def test_empty_columns_answer_too_few(source: list[Any], monkeypatch: pytest.Mon
 
 def test_too_few_records_say_what_epsilon_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked_checks, "Bits", seeded(1))
-    found = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max"])
+    found = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max", "count"])
     about = found.records_about.value
-    assert 0 < about < 100 and f"This many would need about ε = {-(-1000 // about) / 10:.1f}." in str(found.max())
+    assert 20 < about < 100 and f"This many would need about ε = {-(-2000 // about) / 10:.1f}." in str(found.max())
+    unsure = flexdp.release([3.5] * 60, kind="number", epsilon=1, delta=0, ask=["max"])
+    assert "that number is off by at most 75, so there may be none." in str(unsure.max())
+    assert "This many would need" not in str(unsure.max()), "which would be spent on nothing"
 
 
 def test_extreme_columns() -> None:

@@ -135,14 +135,14 @@ def test_the_ends_of_what_counts(column: str, level: str, units: int, text: str)
 
 def test_numbers_of_records() -> None:
     found = drawn("i", ["max"], anchor=200, values={"1": 395})
-    assert str(found.records_about).startswith(f"About 6 000 records were counted. {SURE} this is off by at most ")
+    assert str(found.records_about).startswith(f"Number of records: about 6 000. {SURE} this is off by at most ")
     one = drawn("i", ["max"], records=1).records_about
-    assert str(one).startswith("About 1 record was counted. ") and (one.value, one.name) == (1, "number of records")
+    assert str(one).startswith("Number of records: about 1. ") and (one.value, one.name) == (1, "number of records")
     assert drawn("i", ["max"], records=-3).records_about.value == 0
     units = drawn("i", ["count"], unit="u", max_buckets_per_unit=1).count()
-    assert units.text == "about 6 000 units (u)"
+    assert units.text == "about 6 000" and units.statement.startswith("Number of units (u): about 6 000. ")
     several = drawn("i", ["count"], unit="u", max_buckets_per_unit=2).count()
-    assert several.text == "about 6 000 values of units (u)"
+    assert several.statement.startswith("Number of values of units (u): about 6 000. ")
 
 
 def test_listed_groups_have_at_least_what_was_left() -> None:
@@ -153,15 +153,15 @@ def test_listed_groups_have_at_least_what_was_left() -> None:
     most = 500 + found.asked.budget.listing.noise.max_drop
     (group,) = found.by_group().values()
     told = group.records_about
-    assert (told.value, told.interval, told.text) == (500, (500, most), "at least 500 records")
+    assert (told.value, told.interval, told.text) == (500, (500, most), "at least 500")
     assert told.name == "number of records"
     sure = f"The exact number is guaranteed to lie between 500 and {most}."
-    assert told.statement == f"At least 500 records were counted. {sure}"
+    assert told.statement == f"Number of records (g A): at least 500. {sure}"
     for drawn_count, value in ((450, 500), (510, 510), (9999, most)):
         (group,) = drawn("i", ["max", "count"], records=drawn_count, **options).by_group().values()
         both = group.count()
         assert both.value == value and both.interval[0] == 500 and both.name == "number of records"
-        assert both.statement.startswith(f"About {value} records were counted. {SURE} this is off by at most ")
+        assert both.statement.startswith(f"Number of records (g A): about {value}. {SURE} this is off by at most ")
         assert " The exact number is guaranteed to lie between 500 and " in both.statement
 
 
@@ -171,13 +171,18 @@ def test_too_few() -> None:
     for answer, subject in zip(found.values(), ("highest i", "mean i"), strict=True):
         assert answer.value is None and answer.text == "too few records"
         assert answer.statement == (
-            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about 200. This many would need "
-            "about ε = 29."
+            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about 200. {SURE} that number "
+            "is off by at most 150, so there may be none."
         )
+    some = answers("i", ["max"], records=90)["maximum"]
+    assert some.statement == (
+        f"Too few for the highest i: about 90 records were counted, and ε = 1 needs about 100. {SURE} that number is "
+        "off by at most 75. This many would need about ε = 1.2."
+    )
     one = answers("i", ["max"], records=1, epsilon="1/4")["maximum"]
-    assert ": about 1 record was counted, and ε = 0.25 needs about 400. This many would need about ε = 100." in str(one)
+    assert ": about 1 record was counted, and ε = 0.25 needs about 400. " in str(one)
     none = answers("i", ["max"], records=-3)["maximum"]
-    assert none.statement.endswith(": about 0 records were counted, and ε = 1 needs about 100.")
+    assert ": about 0 records were counted, and ε = 1 needs about 100. " in none.statement
 
 
 def test_means_and_sums() -> None:
@@ -228,7 +233,7 @@ def test_the_number_of_records_behind_a_bounded_mean() -> None:
     """Both noises are at most z = ln(4/γ)/ε steps, and the number is the sum of both sums: 2z, and one for rounding."""
     told = drawn("i", ["mean"], records=None, sums=(600_000, 300_000), bounds=(0, 300)).records_about
     off = math.ceil(2 * math.log(4 * 20)) + 1
-    assert told.statement == f"About 3 000 records were counted. {SURE} this is off by at most {off}."
+    assert told.statement == f"Number of records: about 3 000. {SURE} this is off by at most {off}."
 
 
 def test_one_record_is_singular() -> None:

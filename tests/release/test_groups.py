@@ -23,7 +23,9 @@ from hypothesis import strategies as st
 import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
+from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
+from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import KeyedHistogram
 
 WARDS = ["A", "B", 'quote"d', "com,ma", "é", None]
@@ -281,3 +283,47 @@ def test_one_more_group_for_what_the_declared_ones_do_not_cover(tmp_path: Path) 
     }.items():
         with pytest.raises(InputError, match=words):
             flexdp.release(table, "age", **{**options, **dict(wrong)})
+
+
+def test_the_group_of_all_others_is_a_group_of_the_column_itself() -> None:
+    table = pl.DataFrame({"x": [1.5] * 900, "ward": ["A", "B", None] * 300})
+    released = flexdp.release(table, "x", epsilon=1, delta=1e-6, width=1, by="ward", groups=["A"], other="the rest")
+    assert released.conditions == (
+        "Counted: readable values of x.",
+        "Group the rest: records with another ward, or with none.",
+    )
+    view = released.by_group()["the rest"]
+    assert str(view.max()).startswith("Highest x (ward the rest): 1–2. ") and 560 < view.count().value < 640
+    assert " per bucket and ward were left out" in str(released.max()) and str(released.max()).startswith("Highest x: ")
+    assert "No empty bucket of any ward is listed." in str(released.certificate())
+    assert "none of the groups" not in str(released.certificate())
+    assert released.columns_of_bars()["ward"] and "by 'ward'" in repr(released)
+    assert released.by_group().max().rows[0]["ward"] == "A"
+    read = flexdp.Release.from_json(released.to_json())
+    assert read == released and read.conditions == released.conditions and read.spec.by == ("ward or the rest",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CASE WHEN ward = 'A' THEN 'A' ELSE 'rest' END",
+        "CASE WHEN ward IN ('A') THEN x ELSE 'rest' END",
+        "CASE WHEN x IN ('A') THEN x ELSE 'rest' END",
+        "CASE WHEN ward IN ('A', 'B') THEN ward ELSE 'rest' END",
+        "CASE WHEN NOT ward IN ('A') THEN ward ELSE 'rest' END",
+        "coalesce(ward, 'rest')",
+    ],
+)
+def test_a_derived_column_of_another_meaning_keeps_its_name(text: str) -> None:
+    buckets = (make_buckets("number", width=1),)
+    spec = Spec(
+        columns=("y",),
+        partitions=buckets,
+        by=("ward or rest",),
+        by_kinds=("text",),
+        groups=(("A",), ("rest",)),
+        derived=(("ward or rest", text),),
+    )
+    assert spec.other_group is None and spec.labels == ("ward or rest",)
+    right = "CASE WHEN ward IN ('A') THEN ward ELSE 'rest' END"
+    assert replace(spec, derived=(("ward or rest", right),)).labels == ("ward",)

@@ -297,6 +297,17 @@ def test_single_values_are_jumps_and_are_not_continued() -> None:
     assert alone.scale(1) == 0 and alone.quantile(Fraction(1)).value == 7.0, "no neighbour: the edge"
 
 
+def test_an_estimate_outside_the_bucket_of_the_rest_says_of_what_each_speaks() -> None:
+    made = released({0: 1000, 1: 5, 2: 5, 3: 5, 4: 5}, kind="number", width=10)
+    last = made.quantile("0.97")
+    assert last.value > 20 and made.partition.locate(np.array([last.value]))[0] > 1
+    assert str(last) == (
+        f"97th percentile of x: {last.text}. This is an estimate for all records. At most {NOISE.max_drop} records per "
+        "bucket were left out; among the rest alone the exact 97th percentile lies in 0–10."
+    )
+    assert str(made.median()).endswith(" were left out; among the rest it lies in 0–10.")
+
+
 def test_sentences_of_open_ends_promise_no_end() -> None:
     made = released({0: 60, 1: 900, 2: 900, 3: 80}, edges=["-15", "0", "285"], open=True)
     assert str(made.max()) == "Highest x: 285 or more. This is certain; no highest value is promised."
@@ -307,7 +318,9 @@ def test_sentences_of_open_ends_promise_no_end() -> None:
     assert str(last).endswith(" The exact 99.9th percentile is guaranteed to be at least 285.")
     assert str(made.median()).endswith(" The exact median is guaranteed to lie between -15 and 285.")
     whole = released({0: 500}, edges=[], open=True)
-    assert [str(each) for each in (whole.median(), whole.max())] == ["Median x: any value.", "Highest x: any value."]
+    assert [str(each) for each in (whole.median(), whole.max())] == [
+        f"{name} x: any value. One bucket holds everything, so nothing else is known." for name in ("Median", "Highest")
+    ]
     assert whole.median().value is None
     nobody = made.max_at_least(5000)
     assert nobody.text == "none" and "among the rest this is exact." in str(nobody)

@@ -15,8 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flexdp
-from flexdp import InputError
+from flexdp import Histogram, InputError
+from flexdp._release.answers import Reader
+from flexdp._release.moments import moment
+from flexdp._release.sentences import Words
+from flexdp._release.spec import Spec
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.noise import DropNoise
+from flexdp.statistics import Count, Mean
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 CLOSED: dict[str, Any] = {**SPEND, "kind": "integer", "width": 2, "bounds": (0, 5)}  # 0–1, 2–3, 4–5
@@ -80,10 +86,31 @@ def test_open_ends_promise_nothing_and_name_the_better_question() -> None:
     costs = np.random.default_rng(4).lognormal(7, 1.2, 20_000)
     released = flexdp.release(costs, **SPEND)
     mean = released.mean()
-    assert mean.interval is None and "(ask: mean)" in mean.statement and "no error is promised" in mean.statement
+    assert (
+        mean.interval is None
+        and 'ask=["mean"], or --ask mean.' in mean.statement
+        and "no error is promised" in mean.statement
+    )
     assert 0.5 < mean.value / costs.mean() < 2
     low, high = released.count().interval or (0, 0)
     assert low <= 20_000 <= high < 22_000, "a count does not care where the records lie"
+
+
+def test_a_poor_mean_is_called_poor_and_the_better_question_named() -> None:
+    rng = np.random.default_rng(8)
+    costs, ages = rng.lognormal(5, 1, 5000), rng.integers(0, 100, 5000)
+    thin = flexdp.release(costs, **SPEND, width=100)
+    for answer, word in ((thin.mean(), "mean"), (thin.sum(), "sum")):
+        assert "This is poor: the outermost buckets hold few records" in answer.statement
+        assert answer.statement.endswith(f'error: ask=["{word}"], or --ask {word}.')
+    assert "This is poor" in thin.std().statement and "ask" not in thin.std().statement
+    wide = flexdp.release(costs, **SPEND, width=100, bounds=(0, 3000)).mean().statement
+    assert ", which is wide: the estimate may be poor. Ask for it directly" in wide
+    for options in ({"width": 5}, {"width": 5, "bounds": (0, 100)}):
+        good = flexdp.release(ages, **SPEND, **options).mean().statement
+        assert "poor" not in good, options
+    open_end = flexdp.release(costs, **SPEND).mean().statement
+    assert "which is poor for long tails; no error is promised. Ask" in open_end
 
 
 def test_groups_and_units() -> None:
@@ -95,7 +122,8 @@ def test_groups_and_units() -> None:
     assert all(abs(answer.value - 52) < 2 for answer in by.by_group().mean().values())
     assert abs(by.count().value - 1800) < 40
     units = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=1)
-    assert units.count().statement.startswith("Number of units: about 1")
+    assert units.count().statement.startswith("Number of units (id): about 1")
+    assert units.count().text.startswith("about 1 ")  # as every number of records is written
     several = flexdp.release(table, "age", **SPEND, width=5, unit="id", max_buckets_per_unit=2)
     with pytest.raises(InputError, match="a unit may count in several buckets"):
         several.count()
@@ -113,13 +141,25 @@ def test_nothing_survived() -> None:
     assert released.count().value is None
 
 
+def test_no_mean_of_one_bucket_that_holds_everything() -> None:
+    """Automatic buckets may come to that: an answer, since the release has been paid for by then."""
+    partition = OpenEdges("number", ())
+    index = Histogram.from_counts({0: 500})
+    reader = Reader(partition=partition, noise=DropNoise(1, "1e-6"), index=index, centres=index)
+    words = Words(Spec(columns=("cost",), partitions=(partition,)), DROP)
+    told = moment(reader, words, Mean())
+    assert told.value is None and told.text == "any value" and told.statement.startswith("Mean cost: any value. One ")
+    assert moment(reader, words, Count()).value >= 500
+
+
 @pytest.mark.parametrize("kind", ["date", "text"])
 def test_no_mean_of_what_are_not_numbers(kind: Any) -> None:
     released = flexdp.release(["2024-01-01"] * 300, **SPEND, kind=kind, exact=True)
     assert abs(released.count().value - 300) < 30
     for answer in (released.mean, released.sum, released.std):
-        with pytest.raises(InputError, match=f"needs a column of numbers; this one is {kind}"):
+        with pytest.raises(InputError, match=f"needs a column of numbers; this one is {kind}") as refusal:
             answer()
+        assert ("median" in str(refusal.value)) == (kind == "date"), "a text has no median"
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:
@@ -131,4 +171,4 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     for name in ("Number of records", "Sum of age", "Mean age", "Standard deviation of age", "99th percentile of age"):
         assert f"{name}: about " in told.stdout
     refused = run("release", "t.csv", "age", "-e", 1, "-d", "1e-6", "--kind", "date", "-s", "mean", cwd=tmp_path)
-    assert refused.returncode == 2 and "--stat mean needs numbers" in refused.stderr
+    assert refused.returncode == 2 and "--stat: the mean needs a column of numbers; this one is date" in refused.stderr

@@ -73,7 +73,10 @@ def test_what_is_protected() -> None:
         whom("units", several=True) == "What is protected is one unit (u), counted in at most 2 buckets of each column."
     )
     assert whom("points of units") == "What is protected is one unit (u), counted in at most 1 cell."
-    assert whom("units", bucketed=False) == "What is protected is one unit (u), counted in at most 2 different values."
+    assert (
+        whom("units", bucketed=False)
+        == "What is protected is one unit (u), which contributes at most 2 distinct values."
+    )
     assert whom("one value") == "What is protected is one unit (u), of whose values only the lowest counts."
     many = replace(shown("units").spec, max_buckets_per_unit=2000)
     assert protected(many) == "What is protected is one unit (u), counted in at most 2 000 buckets."
@@ -109,7 +112,7 @@ def test_what_is_not_promised() -> None:
     both = not_promised([shown("units"), shown("texts of units")])
     assert both[0] == f"Each unit (u) counts in at most 2 buckets of each column; {beyond}"
     answers = not_promised([shown("units", None, asked=ENDS)])
-    assert answers[0] == f"Each unit (u) counts in at most 2 different values; {beyond}"
+    assert answers[0] == f"Each unit (u) contributes at most 2 distinct values; {beyond}"
     assert everybody not in answers and "An answer need not occur in the data." in answers[2]
     assert answers[2].startswith(
         "A bound that is stated with a probability holds with that probability, not always. Of"

@@ -103,18 +103,18 @@ def test_certainties_are_those_of_the_buckets() -> None:
     assert published(ONE, width=5).certificate().promises[-3:] == (
         "Each count is at most 27 too low and never too high.",
         "Every bucket with at least 28 records is present.",
-        "No bucket is present that is empty in the data.",
+        "No empty bucket is listed.",
     )
     grouped = published({("A", 6, 7): 900}, ["x", "y"], width=5, by="g").certificate().promises
     assert grouped[-3:] == (
         "Each count is at most 27 too low per g and never too high.",
         "Every cell of each g with at least 28 records is present.",
-        "No cell of each g is present that is empty in the data.",
+        "No empty cell of any g is listed.",
     )
     public = published({(2,): 900}, width=5, bounds=(0, 50)).certificate().promises
     assert public[-1] == "At most 23.1% of what was counted was left out in total."
     nothing = published({}, width=5, bounds=(0, 50)).certificate().promises  # a share of 100% says nothing
-    assert nothing[-1] == "No bucket is present that is empty in the data."
+    assert nothing[-1] == "No empty bucket is listed."
 
 
 def test_a_divided_budget() -> None:
@@ -199,7 +199,7 @@ def spec(shape: str) -> Spec:
 def test_many_buckets_of_a_unit() -> None:
     many = replace(spec("units"), max_buckets_per_unit=2000)
     assert conditions(many)[-1] == "Each unit (u) counts in at most 2 000 buckets."
-    assert conditions(many, bucketed=False)[-1] == "Each unit (u) counts in at most 2 000 different values."
+    assert conditions(many, bucketed=False)[-1] == "Each unit (u) contributes at most 2 000 distinct values."
 
 
 def test_captions() -> None:

@@ -169,7 +169,7 @@ def test_units() -> None:
         {
             "max": f"Highest x: 30–35. {lost}; among the rest this is exact.",
             "support": f"Buckets of x that hold units: 30–35. {lost}; among the rest this is exact.",
-            "count": "Number of units: about 914. The exact number of units is guaranteed to be at least 900.",
+            "count": "Number of units (u): about 914. The exact number of units is guaranteed to be at least 900.",
             "debiased": (
                 "Counts of x in 1 bucket, with 13.5 added to each, the mean number of units that it loses: unbiased "
                 "for buckets of at least 28 units (u); such a count may exceed the true one."

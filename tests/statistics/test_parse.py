@@ -44,7 +44,10 @@ def test_every_example_and_every_statistic_of_the_page_can_be_parsed() -> None:
 @pytest.mark.parametrize(
     ("word", "told"),
     [
-        ("q7", "stat: invalid statistic 'q7'. "),
+        ("q7", "stat: invalid statistic 'q7'. Write the 99th percentile as q0.99 or p99: "),
+        ("p999", "stat: invalid statistic 'p999'. Write the 99th percentile as q0.99 or p99: "),
+        ("units", "Did you mean count?"),
+        ("rows", "Did you mean count?"),
         ("maxx", "stat: invalid statistic 'maxx'. Did you mean max?"),
         ("skewness", "stat: invalid statistic 'skewness'. Choose from max, "),
         ("average", "stat: invalid statistic 'average'. Did you mean mean?"),

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
+from flexdp._release.answerable import check_kind
 from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.interpolation import Profile, difference, on_line
+from flexdp._release.limits import NO_LIMITS, Limits
 from flexdp._release.ranges import bucket_ends
-from flexdp.buckets.base import MEASURES, Kind
+from flexdp.buckets.base import MEASURES
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
@@ -45,7 +47,7 @@ from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, Quantile, Range, Statistic, Top, to_python
 
-__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "check_order"]
+__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading"]
 
 Work: TypeAlias = Callable[[Histogram], Any]
 
@@ -148,7 +150,7 @@ class Reader:
     ``index`` has the counts by bucket index, ``centres`` by bucket centre. ``summed`` is the number of buckets, each
     with a loss of its own, that one count adds up, None where it is not public; ``public`` tells that no group was
     found in the data; ``paid`` is a certified bound on all missing contributions. ``cells`` is the number of released
-    buckets that each count adds up, None where that is one.
+    buckets that each count adds up, None where that is one. ``limits`` are quantiles that were asked for.
     """
 
     partition: Partition
@@ -159,6 +161,7 @@ class Reader:
     public: bool = True
     paid: int | None = None
     cells: NDArray[np.int64] | None = None
+    limits: Limits = NO_LIMITS
 
     @property
     def shortfall(self) -> int | None:
@@ -216,14 +219,14 @@ class Reader:
             return nothing
         place = int(np.flatnonzero(self.centres.keys == statistic(self.centres))[0])
         index = self.index.keys[place : place + 1]
-        value = self.profile.quantile(level).value
+        hull = self._hull(level)
+        interval = None if hull is None else self._interval(*hull)
+        value = self.limits.quantile(self.profile, level, interval)
         accuracy = self._accuracy(statistic, self.partition.count, index)
         if accuracy is not None:
             apart = self._apart(value, to_python(index[0]))
             finite = math.isfinite(float_up(apart))
             accuracy = accuracy.but(alpha=accuracy.alpha, beta=apart, relative=False) if finite else None
-        hull = self._hull(level)
-        interval = None if hull is None else self._interval(*hull)
         return Reading(question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, hull=hull)
 
     def quartiles(self, statistic: Statistic) -> Reading:
@@ -252,7 +255,8 @@ class Reader:
     def profile(self) -> Profile:
         """The counts corrected for their mean loss, and spread over their buckets."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
-        return Profile(self.partition, self.index.keys, self.index.counts, self.noise.mean_drop(), self.cells)
+        keys, counts = self.index.keys, self.index.counts
+        return Profile(self.partition, keys, counts, self.noise.mean_drop(), self.cells, self.limits.ends)
 
     def _apart(self, value: Any, index: Any) -> Fraction:
         """The furthest that anything in a bucket can be from a value, in the unit of errors."""
@@ -365,7 +369,7 @@ class Reader:
                 f": the {statistic.name} needs one column, and this release has several",
                 remedy="Ask marginal(column) for it, or ask for support, mode, top or counts of the points.",
             )
-        check_order(statistic, self.partition.kind)
+        check_kind(statistic, [self.partition.kind])
 
     def _unanswerable(self, statistic: Statistic) -> Reading | None:
         self._check_order(statistic)
@@ -383,16 +387,6 @@ class Reader:
         """The outer ends of two buckets, rounded outward."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         return bucket_ends(self.partition, low)[0], bucket_ends(self.partition, high)[1]
-
-
-def check_order(statistic: Statistic, kind: Kind, parameter: str = "statistic") -> None:
-    """Refuse a statistic that needs an order on keys that have none."""
-    if statistic.ordered and kind in ("text", "boolean"):
-        raise InputError(
-            parameter,
-            f": the {statistic.name} needs a column of numbers or dates; this one is {kind}",
-            remedy=("Ask for mode, support, top or counts; or say ", P("kind", "number"), " where texts hold numbers."),
-        )
 
 
 def _number(key: Any) -> Fraction:

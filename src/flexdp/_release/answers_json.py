@@ -11,6 +11,7 @@ from flexdp._core.exact import json_value
 from flexdp._release.answers import Answer
 from flexdp._release.asking import level_of
 from flexdp._release.readable import Readable
+from flexdp._release.spec import Spec
 from flexdp._release.stat_words import stat_question
 from flexdp.buckets.base import Kind
 
@@ -18,7 +19,7 @@ __all__ = ["json_answer", "question_of"]
 
 
 def question_of(
-    word: str, kinds: Collection[Kind], *, points: bool, asked: Collection[str] = ()
+    word: str, kinds: Collection[Kind], *, points: bool, asked: Collection[str] = (), spec: Spec | None = None
 ) -> Callable[[Readable], Answer]:
     """Return the question that a word of ``--stat`` or ``--ask`` names.
 
@@ -32,6 +33,8 @@ def question_of(
         True if points of several columns are released.
     asked
         The words that were asked for directly.
+    spec
+        The public description of the release, whose privacy units may rule a statistic out.
 
     Returns
     -------
@@ -41,9 +44,9 @@ def question_of(
     Raises
     ------
     InputError
-        If there is no such statistic, or not of these kinds.
+        If there is no such statistic, or not of these kinds or units.
     """
-    return partial(_answered, word) if word in asked else stat_question(word, set(kinds), points=points)
+    return partial(_answered, word) if word in asked else stat_question(word, set(kinds), points=points, spec=spec)
 
 
 def _answered(word: str, readable: Readable) -> Answer:

@@ -38,7 +38,7 @@ def answer_columns(
     """Return the asked answers column by column."""
     columns: dict[str, list[Any]] = {}
     names: list[str] = []
-    for name in spec.by:
+    for name in spec.labels:
         names.append(group_column(name, names, clash=name in _OWN))
     columns |= {name: [] for name in (*names, *_OWN)}
     for group, telling in tellings:
@@ -84,7 +84,7 @@ def listing_conditions(spec: Spec, asked: Asked) -> tuple[str, ...]:
     """Return which groups are listed, where they were not known; nothing where they were."""
     if asked.budget.listing is None:
         return ()
-    noise, named = asked.budget.listing.noise, joined([short_name(name) for name in spec.by])
+    noise, named = asked.budget.listing.noise, joined([short_name(name) for name in spec.labels])
     none = "" if asked.results else " None is listed."
     return (
         f"Listed: groups ({named}), each after leaving out at most {counted(spec, noise.max_drop)}. A group with at "
@@ -140,7 +140,7 @@ def _each(asked: Asked) -> str:
 
 
 def _of_group(spec: Spec, group: tuple[Any, ...]) -> str:
-    named = [f"{short_name(name)} {value_words(part)}" for name, part in zip(spec.by, group, strict=True)]
+    named = [f"{short_name(name)} {value_words(part)}" for name, part in zip(spec.labels, group, strict=True)]
     return f" ({', '.join(named)})" if named else ""
 
 

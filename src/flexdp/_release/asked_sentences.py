@@ -20,6 +20,7 @@ from flexdp._core.calendar import (
 )
 from flexdp._core.exact import number_text, to_double
 from flexdp._core.text import plural, thousands
+from flexdp._release.answerable import repeats_units
 from flexdp._release.answers import Answer, Reader, Reading
 from flexdp._release.asked import Asked, Result
 from flexdp._release.asked_promises import (
@@ -32,6 +33,8 @@ from flexdp._release.asked_promises import (
 )
 from flexdp._release.asking import level_of
 from flexdp._release.estimates import guaranteed
+from flexdp._release.filtered import range_of_filter
+from flexdp._release.limits import Limits
 from flexdp._release.ranges import figure, length_words, outward, value_words
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
@@ -40,9 +43,9 @@ from flexdp.sharp.exponentials import log_above
 from flexdp.sharp.rules import RULES
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
 
-__all__ = ["Telling", "counted", "statistic_of"]
+__all__ = ["SURE", "Telling", "counted", "statistic_of"]
 
-_SURE = f"With {percent_text(float(1 - GAMMA))} probability"
+SURE = f"With {percent_text(float(1 - GAMMA))} probability"
 _STATISTICS: dict[str, Statistic] = {"max": Max(), "min": Min(), "median": Median(), "range": Range(), "iqr": IQR(),
                                      "count": Count(), "sum": Sum(), "mean": Mean()}  # fmt: skip
 
@@ -107,26 +110,25 @@ class Telling:
         seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
         if self.result.listed is not None:
             return self._listed_records(self.result.listed, epsilon)
-        text = f"about {counted(self.words.spec, seen)}"
+        text = f"about {thousands(seen)}"
         if epsilon is not None:
             off = count_promise(epsilon)
         else:
             mean = self.result.mean
             assert mean is not None
             off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
-        told = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted."
-        statement = f"{told} {_SURE} this is off by at most {thousands(off)}."
+        statement = f"{self._number}: {text}. {SURE} this is off by at most {thousands(off)}."
         return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
 
     def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
         """The number of records of a listed group: at least what was left of it, and at most D more."""
-        listing, spec = self.asked.budget.listing, self.words.spec
+        listing = self.asked.budget.listing
         assert listing is not None
         most = left + listing.noise.max_drop
         sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
         if self.result.count is None or epsilon is None:
-            text = f"at least {counted(spec, left)}"
-            statement = f"{_capital(text)} {'was' if left == 1 else 'were'} counted. {sure}"
+            text = f"at least {thousands(left)}"
+            statement = f"{self._number}: {text}. {sure}"
             return Answer(
                 name="number of records",
                 value=left,
@@ -136,11 +138,20 @@ class Telling:
                 interval=(left, most),
             )
         seen = min(max(self.result.count, left), most)
-        text = f"about {counted(spec, seen)}"
-        off = f"{_SURE} this is off by at most {thousands(count_promise(epsilon))}."
-        statement = f"{_capital(text)} {'was' if seen == 1 else 'were'} counted. {off} {sure}"
+        text = f"about {thousands(seen)}"
+        off = f"{SURE} this is off by at most {thousands(count_promise(epsilon))}."
+        statement = f"{self._number}: {text}. {off} {sure}"
         return Answer(
             name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
+        )
+
+    @property
+    def _number(self) -> str:
+        """The number of what is ranked, as a subject; of units that count with several values, of these."""
+        spec = self.words.spec
+        several = repeats_units(spec.unit, spec.max_buckets_per_unit)
+        return self.words.headline(Count()).replace(
+            "Number of ", "Number of values of " if several else "Number of ", 1
         )
 
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
@@ -165,13 +176,21 @@ class Telling:
         )
 
     def units(self, level: Fraction) -> int:
-        """Return the answer at a level, in units, within the ends that public buckets guarantee."""
+        """Return the answer at a level, in units, within what the filter allows and what public buckets guarantee."""
         found, reading = self.result.at(level), self._sure(level)
         assert found is not None
-        if reading is None or reading.interval is None:
-            return found.value
-        low, high = map(self._units, reading.interval)
-        return min(max(found.value, low), high)
+        units = found.value
+        for ends in (range_of_filter(self.words.spec), (None, None) if reading is None else reading.interval):
+            low, high = ends or (None, None)
+            units = units if low is None else max(units, self._units(low))
+            units = units if high is None else min(units, self._units(high))
+        return units
+
+    @property
+    def limits(self) -> Limits:
+        """The quantiles that were asked for, which limit those that are read off buckets."""
+        found = () if self.result.levels is None or self.result.levels.too_few else self.result.levels.answers
+        return Limits(tuple((each.level, self.value(self.units(each.level))) for each in found))
 
     def _sure(self, level: Fraction) -> Reading | None:
         """The interval of a quantile that buckets guarantee; None where they count other values, or are not public."""
@@ -201,7 +220,7 @@ class Telling:
         timed = spec.kinds[0] in ("date", "datetime")
         if promise.between is not None:
             return (
-                f"{_SURE} at most {counted(spec, promise.between)} {'lies' if promise.between == 1 else 'lie'} between "
+                f"{SURE} at most {counted(spec, promise.between)} {'lies' if promise.between == 1 else 'lie'} between "
                 f"it and the exact {label(statistic)}{self._condition(promise)}."
             )
         if promise.beyond is None:
@@ -209,12 +228,12 @@ class Telling:
         upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
         limit = "it" if promise.step is None else value_words(self.value(promise.step))
-        told = f"{_SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
+        told = f"{SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
         word = self.words.headline(statistic).partition(" (")[0]
         reached = value_words(self.value(promise.reaches))
-        return f"{told}; {_SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
+        return f"{told}; {SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
 
     def _condition(self, promise: RankPromise) -> str:
         """The values for which a bound between ranks holds."""
@@ -276,7 +295,7 @@ class Telling:
         scale = self.asked.column.scale
         ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
         kept = "within" if getattr(self.words.spec.partitions[0], "outside", "clamp") == "drop" else "limited to"
-        told = f"{_SURE} it is within {error} of the {word} of the values {kept} {ends}"
+        told = f"{SURE} it is within {error} of the {word} of the values {kept} {ends}"
         if promise.outside is None:
             return f"{told}."
         return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
@@ -292,7 +311,12 @@ class Telling:
             f"{'was' if seen == 1 else 'were'} counted, and ε = {number_text(budget.epsilon)} needs about "
             f"{thousands(needed)}."
         )
-        if seen > 0:
+        epsilon = self.asked.count_epsilon
+        off = 0 if epsilon is None or self.result.listed is not None else count_promise(epsilon)
+        if off:
+            none = ", so there may be none" if seen <= off else ""
+            told += f" {SURE} that number is off by at most {thousands(off)}{none}."
+        if seen > off:
             told += f" This many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
         return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
 
@@ -343,7 +367,3 @@ def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fracti
     power = math.floor(math.log10(to_double(error))) - 2
     grain = Fraction(10) ** power
     return round(number / grain) * grain
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]

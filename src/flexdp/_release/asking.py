@@ -95,7 +95,9 @@ def wanted(ask: object, kinds: tuple[Kind, ...]) -> Wanted:
         raise InputError(
             "ask",
             f"needs a column of numbers or dates, and this one is of kind {kinds[0]}",
-            remedy=("Leave it out, or say ", P("kind", "number"), " where texts hold numbers."),
+            remedy=("Leave it out, or say ", P("kind", "number"), " where texts hold numbers.")
+            if kinds[0] == "text"
+            else "Leave it out.",
         )
     for word in words:
         if word in ("sum", "mean") and kinds[0] in ("date", "datetime"):

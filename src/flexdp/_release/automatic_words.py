@@ -8,7 +8,8 @@ from fractions import Fraction
 from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import plural, thousands
 from flexdp._release.asked import Asked
-from flexdp._release.asked_sentences import counted
+from flexdp._release.asked_promises import count_promise
+from flexdp._release.asked_sentences import SURE, counted
 from flexdp._release.asking import BOTH_ENDS
 from flexdp._release.automatic import Auto
 from flexdp._release.ranges import joined, outward
@@ -47,7 +48,7 @@ def _division(auto: Auto, asked: Asked | None) -> str:
 
 def too_few_for_groups(spec: Spec, auto: Auto) -> str:
     """Return why there are no buckets by group, as part of a sentence."""
-    told = _few(spec, auto, f"buckets by {joined([short_name(name) for name in spec.by])}")
+    told = _few(spec, auto, f"buckets by {joined([short_name(name) for name in spec.labels])}")
     return f"{told[:1].lower()}{told[1:]}"
 
 
@@ -60,10 +61,12 @@ def _few(spec: Spec, auto: Auto, what: str | None) -> str:
         f"About {counted(spec, auto.records_about)}: too few for {what or 'any answer'} at "
         f"ε = {number_text(budget.whole)} (about {thousands(needed)} are needed"
     )
-    if auto.seen > 0:
+    off = count_promise(auto.epsilons["records"] / budget.most)
+    if auto.seen > off:
         enough = budget.whole * least / (auto.seen * each)
         told += f", or about ε = {outward(enough, 2, up=True)} for so many"
-    return f"{told})"
+    none = "" if auto.seen > off else ", so there may be none"
+    return f"{told}; {SURE.lower()} this number is off by at most {thousands(off)}{none})"
 
 
 def auto_proof(auto: Auto) -> tuple[str, ...]:

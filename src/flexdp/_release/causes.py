@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from flexdp._core.text import thousands
-from flexdp._release.sentences import is_cut, record_count, short_name
+from flexdp._core.text import plural, thousands
+from flexdp._release.ranges import joined
+from flexdp._release.sentences import is_cut, record_count, short_name, unit_id
 from flexdp._release.spec import Spec
 from flexdp.buckets.exact import Exact
+from flexdp.buckets.open_edges import OpenEdges
 from flexdp.calculus.loss import survives_from
 
 __all__ = ["likely_causes"]
 
-_WRITTEN = {
-    "integer": "whole numbers (1234)",
-    "number": "numbers (1234.5)",
-    "date": "dates (2024-12-31)",
-    "datetime": "datetimes (2024-12-31T18:30)",
-    "boolean": "true or false",
+_NOT_READ = {
+    "integer": ("texts that do not read as whole numbers",),
+    "number": ("NaN", "infinities", "texts that do not read as numbers"),
+    "date": ("texts that do not read as dates",),
+    "datetime": ("texts that do not read as datetimes",),
+    "boolean": ("texts that do not read as true or false",),
 }
 
 
-def likely_causes(spec: Spec, max_drop: int) -> tuple[str, ...]:
+def likely_causes(spec: Spec, max_drop: int | None) -> tuple[str, ...]:
     """Return what may have left nothing, the likeliest first.
 
     Parameters
@@ -27,30 +29,53 @@ def likely_causes(spec: Spec, max_drop: int) -> tuple[str, ...]:
     spec
         The public description of the release.
     max_drop
-        The most records that a bucket can lose.
+        The most records that a bucket can lose; None where there are no buckets.
 
     Returns
     -------
     tuple of str
         Sentences.
     """
-    least = record_count(spec, survives_from(max_drop))
     spot = "bucket" if len(spec.columns) == 1 else "cell"
-    out = []
-    if any(isinstance(axis, Exact) for axis in spec.partitions):
-        wider = "" if spec.kinds[0] in ("text", "boolean") else " Wider buckets hold more."
-        out.append(f"Every value is a {spot} of its own, and none need have {least}.{wider}")
-    unread = [kind for kind in dict.fromkeys(spec.kinds) if kind in _WRITTEN]
-    if unread:
-        out.append(f"Cells that do not read as {' or '.join(_WRITTEN[kind] for kind in unread)} are not counted.")
+    least = None if max_drop is None else record_count(spec, survives_from(max_drop))
+    out = [] if least is None else _of_buckets(spec, spot, least)
+    unread = [each for kind in dict.fromkeys(spec.kinds) for each in _NOT_READ.get(kind, ())]
+    out.append(f"{joined(['Missing values', *unread])} are not counted.")
     if is_cut(spec.partitions):
         out.append("Values outside the bounds are not counted.")
     if spec.where is not None:
         out.append("Records that do not match the filter are not counted.")
+    labels = [*spec.by, *([] if spec.unit is None else [spec.unit])]
+    for name in labels:
+        if spec.other_group is None or name not in spec.by:
+            out.append(f"Records without {short_name(name)} are not counted.")
     if spec.by:
-        groups = "" if spec.groups is None else f" of the {thousands(len(spec.groups))} declared"
-        out.append(f"Each group{groups} of {', '.join(map(short_name, spec.by))} has {spot}s of its own.")
+        out += _of_groups(spec, spot, buckets=least is not None)
     if spec.unit is not None:
-        out.append(f"Each {short_name(spec.unit)} counts in {thousands(spec.max_buckets_per_unit)} at most.")
-    out.append(f"There are few records: a {spot} is certain to survive with {least}, and with fewer at a larger ε.")
+        most = plural(spec.max_buckets_per_unit, spot if least is not None else "distinct value", thousands)
+        out.append(f"Each unit{unit_id(spec)} {'contributes' if least is None else 'counts in'} at most {most}.")
+    if least is None:
+        out.append(f"There are few {'records' if spec.unit is None else 'units'}: fewer are needed at a larger ε.")
+    else:
+        out.append(f"There are few records: a {spot} is certain to survive with {least}, and with fewer at a larger ε.")
     return tuple(out)
+
+
+def _of_buckets(spec: Spec, spot: str, least: str) -> list[str]:
+    """Buckets that may hold too little."""
+    if any(isinstance(axis, Exact) for axis in spec.partitions):
+        wider = "" if spec.kinds[0] in ("text", "boolean") else " Wider buckets hold more."
+        return [f"Every value is a {spot} of its own, and none need have {least}.{wider}"]
+    if any(isinstance(axis, OpenEdges) for axis in spec.partitions):
+        return []  # chosen so that they hold enough
+    return [f"The {spot}s may be too narrow: none need hold {least}. Wider ones hold more."]
+
+
+def _of_groups(spec: Spec, spot: str, *, buckets: bool) -> list[str]:
+    """Groups that divide the records, or leave some out."""
+    names, out = ", ".join(map(short_name, spec.labels)), []
+    if spec.groups is not None and spec.other_group is None:
+        out.append(f"Records of other groups of {names} than the declared ones are not counted.")
+    number = "" if spec.groups is None else f" of the {thousands(len(spec.groups))} declared"
+    own = f"{spot}s" if buckets else "records"
+    return [*out, f"Each group{number} of {names} has {own} of its own."]

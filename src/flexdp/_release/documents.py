@@ -20,7 +20,7 @@ from flexdp.version import __version__
 
 __all__ = ["ADDED", "MALFORMED", "fields_of", "other_words", "written"]
 
-ADDED = ("conditions", "answers")  # by the command line, for readers; derived again, never believed
+ADDED = ("conditions", "answers", "likely_causes")  # by the command line, for readers; derived again, never believed
 MALFORMED = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+!_-]{0,59}")
 

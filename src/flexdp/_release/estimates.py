@@ -10,6 +10,7 @@ from typing import Any
 from flexdp._core.calendar import MICROSECOND
 from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
 from flexdp._release.answers import Reading
+from flexdp._release.limits import between
 from flexdp._release.ranges import (
     ANY,
     bucket_ends,
@@ -35,6 +36,7 @@ __all__ = [
     "guaranteed",
     "iqr_known",
     "iqr_text",
+    "is_elsewhere",
     "is_sure",
     "span_text",
 ]
@@ -88,6 +90,12 @@ def among_the_rest(partition: Partition, reading: Reading) -> str:
     low, high = bucket_ends(partition, place)
     bounded = not is_open(partition, place, above=False) and not is_open(partition, place, above=True)
     return f"it lies in {text}" if low != high and bounded else f"it is {text}"
+
+
+def is_elsewhere(partition: Partition, reading: Reading) -> bool:
+    """Return True if the estimate lies outside the bucket of the quantile of the records that are left."""
+    assert reading.index is not None and not isinstance(partition, Grid)
+    return bool(between(reading.value, *bucket_ends(partition, reading.index[0])) != reading.value)
 
 
 def iqr_text(reading: Reading) -> str:

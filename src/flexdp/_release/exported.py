@@ -148,7 +148,7 @@ class Exported(ABC):
 
     def _showing(self, stats: Sequence[str]) -> Self:
         """The same release, whose page shows these statistics, too."""
-        words = stat_words(stats, self.spec.kinds)
+        words = stat_words(stats, self.spec.kinds, self.spec)
         if not words:
             return self
         told = tuple(dict.fromkeys((*self.spec.about.stats, *words)))

@@ -32,7 +32,7 @@ def bar_columns(spec: Spec, cells: KeyedHistogram, mean_drop: Fraction) -> dict[
     ``lower`` and ``upper`` are None where a bucket is open. ``about`` is the count with the mean loss added back.
     """
     columns: dict[str, list[Any]] = {}
-    for name, values in zip(spec.by, group_columns(spec, cells), strict=True):
+    for name, values in zip(spec.labels, group_columns(spec, cells), strict=True):
         columns[group_column(name, columns, clash=name.split()[:1] in _OWN)] = values
     for place, (column, axis) in enumerate(zip(spec.columns, spec.partitions, strict=True)):
         part = cells.parts[len(spec.by) + place]

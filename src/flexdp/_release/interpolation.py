@@ -12,7 +12,8 @@ single values    at the value: a jump
 an open end      exponentially: the scale is its count divided by the density at its edge, at least 1/20 and at most
                  20 widths of the nearest bucket of several values. The density at an edge continues the fall between
                  the two nearest such buckets, by a factor of at most 4; it is the nearest one's where there is no fall.
-                 Without any, a jump at the edge
+                 Without any, a jump at the edge. Where the end was asked for and is nearer than 3/2 of that scale, the
+                 bucket is taken to end there
 ================ ====================================================================================================
 
 The quantile is where a share ``level`` of these records lies at or below; among integers, days and microseconds, the
@@ -48,6 +49,7 @@ __all__ = ["Profile", "Stretch", "difference", "on_line", "stretch_of"]
 
 _FINENESS = 100  # steps of a bucket's width that a value is rounded to, at least
 _FARTHEST = 20  # widths of the neighbour that the scale of an open end spans at most, and one in as many at least
+_NEAR = Fraction(3, 2)  # scales of an open end within which an asked end closes it
 _NEAREST = 2  # buckets from which the density at an edge is continued
 _STEEPEST = Fraction(4)  # times that the density falls from the middle of the neighbour to the edge, at most
 _DIGITS = Context(prec=30)
@@ -130,6 +132,8 @@ class Profile:
         The mean loss of a cell.
     cells
         Number of released cells that each count adds up; one unless given.
+    ends
+        The smallest and the largest value, where they were asked for.
 
     Examples
     --------
@@ -145,6 +149,7 @@ class Profile:
     counts: NDArray[np.int64]
     mean_drop: Fraction
     cells: NDArray[np.int64] | None = None
+    ends: tuple[Any, Any] = (None, None)
 
     def records(self, place: int) -> Fraction:
         """Return the estimated number of records in one of the released buckets."""
@@ -169,6 +174,20 @@ class Profile:
             return Fraction(0)
         density, width = found
         return min(max(self.records(place) / density, width / _FARTHEST), width * _FARTHEST)
+
+    def stretch(self, place: int) -> Stretch:
+        """Return the stretch of a released bucket; an open one is closed by an asked end that is near."""
+        found = stretch_of(self.partition, int(self.index[place]))
+        low, high = found.low, found.high
+        if low is not None and high is None and self.ends[1] is not None:
+            end = on_line(self.ends[1]) + int(self.partition.kind != "number")
+            if 0 < end - low < _NEAR * self.scale(place):
+                return Stretch(low, end)
+        if high is not None and low is None and self.ends[0] is not None:
+            end = on_line(self.ends[0])
+            if 0 < high - end < _NEAR * self.scale(place):
+                return Stretch(end, high)
+        return found
 
     def _edge(self, index: int, *, above: bool) -> tuple[Fraction, Fraction] | None:
         """The density at the inner edge of an outermost bucket, and the width of the nearest bucket of several values.
@@ -235,7 +254,7 @@ class Profile:
         index = to_python(self.index[place])
         if isinstance(self.partition, Exact):
             return to_python(self.partition.centres(self.index[place : place + 1])[0])
-        stretch = stretch_of(self.partition, index)
+        stretch = self.stretch(place)
         if stretch.low is not None and stretch.high is not None:
             width = stretch.high - stretch.low
             reached, scale = self._reached(place, index, width, share)

@@ -14,19 +14,22 @@ from fractions import Fraction
 from typing import Any
 
 from flexdp._core.exact import float_up, to_double
+from flexdp._core.text import thousands
+from flexdp._release.answerable import check_kind, check_units
 from flexdp._release.answers import Answer, Reader, Reading
-from flexdp._release.interpolation import on_line, stretch_of
-from flexdp._release.ranges import bucket_ends, outward, value_words
+from flexdp._release.interpolation import Stretch, on_line, stretch_of
+from flexdp._release.ranges import ANY, bucket_ends, outward, value_words
 from flexdp._release.sentences import Words
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.calculus.loss import most_lost
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError
 from flexdp.statistics import Count, Mean, Std, Sum
 
 __all__ = ["Moment", "moment"]
 
 _DIGITS = 5  # of an estimate in words
+_WIDE = Fraction(1, 10)  # of both ends together: an interval wider than that is called wide
 _MOST_BUCKETS = 100_000  # for which a certain interval is worked out
 
 Moment = Count | Mean | Sum | Std
@@ -66,9 +69,12 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
     _check(reader, words, question)
     if not len(reader.index):
         return words.answer(Reading(question=question, value=None, empty=True))
+    if not isinstance(question, Count) and _holds_everything(reader):
+        told = f"{words.headline(question)}: {ANY}. One bucket holds everything, and its middle is not known."
+        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY)
     value = _count(reader) if isinstance(question, Count) else _value(reader, question)
     found = _certain(reader, question)
-    text = f"about {value_words(round(value) if isinstance(question, Count) else _short(value))}"
+    text = f"about {thousands(round(value)) if isinstance(question, Count) else value_words(_short(value))}"
     return Answer(
         name=question.name,
         value=round(value) if isinstance(question, Count) else to_double(value),
@@ -80,13 +86,8 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
 
 
 def _check(reader: Reader, words: Words, question: Moment) -> None:
+    check_units(question, words.spec.unit, words.spec.max_buckets_per_unit)
     if isinstance(question, Count):
-        if words.spec.unit is not None and words.spec.max_buckets_per_unit > 1:
-            raise InputError(
-                "statistic",
-                ": a unit may count in several buckets, so they do not tell the number of units",
-                remedy=("Ask for it with ", P("ask", ["count"]), ", or count one value of each unit."),
-            )
         return
     if isinstance(reader.partition, Grid):
         raise InputError(
@@ -94,12 +95,7 @@ def _check(reader: Reader, words: Words, question: Moment) -> None:
             f": the {question.name} needs one column, and this release has several",
             remedy="Ask marginal(column) for it.",
         )
-    if reader.partition.kind not in ("integer", "number"):
-        raise InputError(
-            "statistic",
-            f": the {question.name} needs a column of numbers; this one is {reader.partition.kind}",
-            remedy="Ask for the median, mode, support or counts.",
-        )
+    check_kind(question, [reader.partition.kind])
 
 
 def _count(reader: Reader) -> Fraction:
@@ -126,16 +122,12 @@ def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
     """The estimated number of records of every released bucket, and where they are on average."""
     assert not isinstance(reader.partition, Grid)
     for place, index in enumerate(reader.index.keys.tolist()):
-        stretch = stretch_of(reader.partition, index)
-        if stretch.low is None and stretch.high is None:
-            raise InputError(
-                "statistic",
-                ": one bucket holds everything, and its middle is not known",
-                remedy=("Give ", P("width"), "."),
-            )
+        stretch, released = reader.profile.stretch(place), stretch_of(reader.partition, index)
         if stretch.low is None or stretch.high is None:
             far = reader.profile.scale(place)
             centre = (stretch.low + far) if stretch.low is not None else (stretch.high or 0) - far
+        elif released.width is None:  # an asked end closes it
+            centre = (stretch.low + stretch.high - int(reader.partition.kind != "number")) / 2
         else:
             low, high = map(on_line, bucket_ends(reader.partition, index))
             centre = (low + high) / 2
@@ -198,30 +190,53 @@ def _mean(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float
 
 
 def _known(reader: Reader, words: Words, question: Moment, found: tuple[Any, Any] | None) -> str:
-    """What is certain of an estimate, and what to ask for where nothing is."""
+    """What is certain of an estimate; where that is little, that it may be poor, and what to ask for instead."""
     better = ""
-    if type(question) in _WORDS:
-        better = f" Asked for directly (ask: {_WORDS[type(question)]}), it has a bound on its error."
+    if isinstance(question, Mean | Sum):
+        word = question.name
+        better = f' Ask for it directly to get a bound on its error: ask=["{word}"], or --ask {word}.'
     if not isinstance(question, Count) and _opened(reader):
-        return f"Values in an open end are placed by the counts beside it, and no error is promised.{better}"
+        open_end = "Values in an open end are placed by the counts beside it, which is poor for long tails"
+        return f"{open_end}; no error is promised.{better}"
     if found is None:
         off = "the released values" if isinstance(reader.partition, Exact) else "the middles of buckets"
+        if _thins_out(reader):
+            poor = (
+                f"This is poor: the outermost {off.rpartition(' ')[2]} hold few {words.contents}, and those beyond may"
+            )
+            return f"{poor} have been lost altogether. No error is promised.{better}"
         return f"It is read off {off}, and no error is promised.{better}"
     name = f"number of {words.contents}" if isinstance(question, Count) else question.name
+    if isinstance(question, Count):
+        low, high = (thousands(int(end)) if end != math.inf else "" for end in found)
+        return f"The exact {name} is guaranteed to {f'lie between {low} and {high}' if high else f'be at least {low}'}."
     low = outward(found[0], _DIGITS + 1, up=False)
     if found[1] == math.inf:
         return f"The exact {name} is guaranteed to be at least {low}."
-    return f"The exact {name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}."
+    told = f"The exact {name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}"
+    if isinstance(question, Mean | Sum) and found[1] - found[0] > _WIDE * (abs(found[0]) + abs(found[1])):
+        return f"{told}, which is wide: the estimate may be poor.{better}"
+    return f"{told}."
+
+
+def _thins_out(reader: Reader) -> bool:
+    """True if a released bucket at either end holds so few that buckets beyond it were probably lost."""
+    return min(int(reader.index.counts[0]), int(reader.index.counts[-1])) < 2 * reader.noise.max_drop
 
 
 def _opened(reader: Reader) -> bool:
     """True if a released bucket is open."""
+    return any(stretch.width is None for stretch in _stretches(reader))
+
+
+def _holds_everything(reader: Reader) -> bool:
+    """True if a released bucket is open on both sides."""
+    return any(stretch.low is None and stretch.high is None for stretch in _stretches(reader))
+
+
+def _stretches(reader: Reader) -> Iterator[Stretch]:
     assert not isinstance(reader.partition, Grid)
-    stretches = (stretch_of(reader.partition, index) for index in reader.index.keys.tolist())
-    return any(stretch.width is None for stretch in stretches)
-
-
-_WORDS = {Count: "count", Sum: "sum", Mean: "mean"}
+    return (stretch_of(reader.partition, index) for index in reader.index.keys.tolist())
 
 
 def _short(value: Fraction) -> Fraction:

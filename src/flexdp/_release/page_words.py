@@ -133,7 +133,8 @@ def protected(spec: Spec, *, bucketed: bool = True, several: bool = False) -> st
     rows = f", of the {_ROW.replace('row', 'rows')}" if spec.of_query else ""
     if spec.per_unit is not None:
         return f"What is protected is one unit{unit_id(spec)}, of whose values only the {of_unit(spec)} counts{rows}."
-    return f"What is protected is one unit{unit_id(spec)}, counted in {_most(spec, bucketed, several)}{rows}."
+    counts = "counted in" if bucketed else "which contributes"
+    return f"What is protected is one unit{unit_id(spec)}, {counts} {_most(spec, bucketed, several)}{rows}."
 
 
 def not_promised(shown: Sequence[Shown]) -> list[str]:
@@ -171,8 +172,9 @@ def _whose(spec: Spec, *, bucketed: bool, several: bool) -> str:
         )
     if spec.per_unit is not None:
         return f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
+    counts = "counts in" if bucketed else "contributes"
     return (
-        f"Each unit{unit_id(spec)} counts in {_most(spec, bucketed, several)}; what it had beyond that was not "
+        f"Each unit{unit_id(spec)} {counts} {_most(spec, bucketed, several)}; what it had beyond that was not "
         "counted, so counts are not counts of records."
     )
 
@@ -287,7 +289,7 @@ def _open(shown: Shown) -> bool:
 
 def _most(spec: Spec, bucketed: bool, several: bool) -> str:
     """The most places that a unit counts in."""
-    many = plural(spec.max_buckets_per_unit, _spot(spec) if bucketed else "different value", thousands)
+    many = plural(spec.max_buckets_per_unit, _spot(spec) if bucketed else "distinct value", thousands)
     return f"at most {many}{' of each column' if several else ''}"
 
 

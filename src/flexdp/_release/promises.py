@@ -9,7 +9,7 @@ from flexdp._core.display import card, folded, sentence
 from flexdp._core.exact import float_up, number_text, upper_text
 from flexdp._core.text import plural, thousands, visible
 from flexdp._release.answers import Reader
-from flexdp._release.ranges import bounds_text, joined
+from flexdp._release.ranges import bounds_text, joined, quoted, shortened
 from flexdp._release.sentences import Words, is_cut, of_unit, record_count, record_words, short_name, unit_id
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
@@ -93,17 +93,18 @@ def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
     if any(axis.bounds is not None for axis in spec.partitions):
         clamped = any(axis.bounds is not None and axis.outside == "clamp" for axis in spec.partitions)
         bounded = f" {'limited to' if clamped else 'within'} {' × '.join(map(bounds_text, spec.partitions))}"
-    needed = [short_name(name) for name in spec.by] if spec.groups is None else []
+    needed = [short_name(name) for name in spec.labels] if spec.groups is None else []
     needed += [] if spec.unit is None else [short_name(spec.unit)]
     records = record_words(spec, LONGEST_WHERE)
     which = f", {' '.join(records)}" if spec.of_query else f", in records {records[0]}" if records else ""
     out = [f"Counted: {values}{bounded}{_owners(spec, needed)}{which}."]
-    out += [f"Here {short_name(name)} is {visible(text)}." for name, text in spec.derived]
+    out += [_derived(spec, name, text) for name, text in spec.derived]
     if spec.unit is not None and spec.per_unit is None:
-        spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "different value"
+        spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "distinct value"
         together = " of all groups together" if spec.by else ""
         many = plural(spec.max_buckets_per_unit, spot, thousands)
-        out.append(f"Each unit{unit_id(spec)} counts in at most {many}{together}.")
+        counts = "counts in" if bucketed else "contributes"
+        out.append(f"Each unit{unit_id(spec)} {counts} at most {many}{together}.")
     if spec.per_unit is not None:
         where = ", in the group that has it" if spec.by else ""
         out.append(f"Each unit{unit_id(spec)} counts once, with its {of_unit(spec)} {names[0]}{where}.")
@@ -114,9 +115,19 @@ def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
 
 def _owners(spec: Spec, needed: Sequence[str]) -> str:
     """Whose values: those of records with a group and a unit, or of declared groups."""
-    declared = f" of the declared groups ({joined([short_name(name) for name in spec.by])})" if spec.groups else ""
+    declared = ""
+    if spec.groups and spec.other_group is None:
+        declared = f" of the declared groups ({joined([short_name(name) for name in spec.labels])})"
     having = f" with {joined(needed)}" if needed else ""
     return f", in records{declared}{having}" if declared or having else ""
+
+
+def _derived(spec: Spec, name: str, text: str) -> str:
+    """What a derived column stands for; the group of all others by its name."""
+    if spec.other_group is not None and name == spec.by[0]:
+        group = quoted(shortened(spec.other_group))
+        return f"Group {group}: records with another {short_name(spec.labels[0])}, or with none."
+    return f"Here {short_name(name)} is {visible(text)}."
 
 
 def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = ()) -> tuple[str, ...]:
@@ -130,7 +141,7 @@ def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = ()) -> tuple[st
         f"Not counted: {'; '.join(_not_counted(spec))}.{_counted_as_another(spec)}",
         f"Each count is {words.too_low} and never too high.",
         f"Every {words.place.removeprefix('each ')} with at least {least} is present.",
-        f"No {words.place.removeprefix('each ')} is present that is empty in the data.",
+        f"No empty {words.spot}{f' of any {joined(words.groups)}' if words.groups else ''} is listed.",
     ]
     share = reader.share
     if share is not None and share < 1:
@@ -160,7 +171,7 @@ def _not_counted(spec: Spec) -> list[str]:
         out.append("values further than 2^51 buckets from zero")
     if {"date", "datetime"} & set(spec.kinds):
         out.append("times outside the years 1 to 9999")
-    if spec.by:
+    if spec.by and spec.other_group is None:
         out.append("records that lie in none of the groups")
     if spec.where is not None:
         out.append("records that fail the filter, or for which a missing cell leaves it open")
@@ -240,5 +251,5 @@ def missing_groups(spec: Spec, max_drop: int) -> str:
     if not spec.by:
         return ""
     spot, least = "bucket" if len(spec.columns) == 1 else "cell", record_count(spec, survives_from(max_drop))
-    named = joined([short_name(name) for name in spec.by])
+    named = joined([short_name(name) for name in spec.labels])
     return f"A group ({named}) is certain to be listed if a {spot} of it holds at least {least}; others may be missing."

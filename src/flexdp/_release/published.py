@@ -165,8 +165,8 @@ class Release(Readable, Exported):
 
     @property
     def likely_causes(self) -> tuple[str, ...]:
-        """Why nothing survived, as far as public parameters tell; empty where anything did, and without buckets."""
-        return () if self.survived or self.budget is None else likely_causes(self.spec, self.max_drop)
+        """Why nothing survived, as far as public parameters tell; empty where anything did."""
+        return () if self.survived else likely_causes(self.spec, None if self.budget is None else self.max_drop)
 
     @property
     def _telling(self) -> Telling | None:
@@ -275,7 +275,7 @@ class Release(Readable, Exported):
         """
         if not self.spec.by:
             raise InputError("by_group", "needs a release by groups", remedy=("Release with ", P("by"), "."))
-        return Groups(self.spec.by, self._group_places, self._view)
+        return Groups(self.spec.labels, self._group_places, self._view)
 
     @property
     def _group_places(self) -> dict[tuple[Any, ...], slice]:
@@ -367,7 +367,7 @@ class Release(Readable, Exported):
     def __repr__(self) -> str:
         names = [repr(name) for name in self.spec.columns]
         what = "values" if self.spec.columns == (None,) else ", ".join(names)
-        groups = f" by {', '.join(map(repr, self.spec.by))}" if self.spec.by else ""
+        groups = f" by {', '.join(map(repr, self.spec.labels))}" if self.spec.by else ""
         asked = "" if self.asked is None else f"{', '.join(self.asked.wanted.words)} asked"
         if self.budget is None:
             return f"<Release of {what}{groups}: {asked or 'too few records'}>"

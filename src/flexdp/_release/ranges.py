@@ -213,11 +213,27 @@ def outer_ends(low: Any, high: Any) -> tuple[str, str]:
     ('2024-03-01 12:00', '2024-03-01 13:00')
     >>> outer_ends(dt.datetime(2024, 3, 1), math.inf)
     ('2024-03-01', '')
+    >>> outer_ends(-math.inf, dt.datetime(2024, 7, 3, 9, 46, 40, 11))
+    ('', '2024-07-03 09:46:41')
     """
+    low, high = _in_seconds(low, high)
     if isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and low != high and not _whole_days(low, high):
         return value_words(low), value_words(_after(high))
     single = low == high
     return "" if low == -math.inf else _end_words(low, single), "" if high == math.inf else _end_words(high, single)
+
+
+def _in_seconds(low: Any, high: Any) -> tuple[Any, Any]:
+    """The ends of an interval of a minute or more, or of an open one: times rounded outward to seconds."""
+    timed = [isinstance(end, dt.datetime) for end in (low, high)]
+    if all(timed) and high - low < dt.timedelta(minutes=1):
+        return low, high
+    if timed[0]:
+        low = low.replace(microsecond=0)
+    if timed[1] and high.microsecond not in (0, 999_999) and high.replace(microsecond=999_999) != dt.datetime.max:
+        beyond = 0 if timed[0] else 1  # the end of two is followed by the beginning of the next
+        high = high.replace(microsecond=999_999) + dt.timedelta(microseconds=beyond)
+    return low, high
 
 
 def _end_words(end: Any, single: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -128,12 +128,14 @@ class Readable(ABC):
 
     def _buckets(self, word: str = "") -> Reader:
         """The counts that answer a query; where there are none, the refusal says how to ask for it."""
+        telling = self._telling
         try:
-            return self._reader
+            reader = self._reader
         except InputError:
-            if self._telling is None:
+            if telling is None:
                 raise
-            raise not_asked(word, self._telling.asked.wanted.words) from None
+            raise not_asked(word, telling.asked.wanted.words) from None
+        return reader if telling is None else replace(reader, limits=telling.limits)
 
     def iqr(self) -> Answer:
         """Return the interquartile range.

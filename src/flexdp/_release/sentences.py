@@ -22,6 +22,7 @@ from flexdp._release.estimates import (
     guaranteed,
     iqr_known,
     iqr_text,
+    is_elsewhere,
     is_sure,
     span_text,
 )
@@ -111,7 +112,7 @@ class Words:
     @property
     def groups(self) -> list[str]:
         """The columns of the groups that an answer adds up."""
-        return [short_name(name) for name in self.spec.by] if self.part.group is None else []
+        return [short_name(name) for name in self.spec.labels] if self.part.group is None else []
 
     @property
     def per(self) -> str:
@@ -160,8 +161,8 @@ class Words:
         head = f"{self.headline(question)}: {text}."
         if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
             return head
-        if text == ANY and reading.accuracy is None:
-            return head
+        if text == ANY:
+            return f"{head} One bucket holds everything, so nothing else is known."
         if isinstance(question, Median | Quantile):
             return f"{head} {self._known(reading)}"
         if isinstance(question, IQR):
@@ -183,6 +184,9 @@ class Words:
         if where := guaranteed(self.partition, reading):
             return f"The exact {label(reading.question)} is guaranteed to {where}."
         lost, rest = self._left_out(reading.accuracy), among_the_rest(self.partition, reading)
+        if lost and is_elsewhere(self.partition, reading):
+            rest = f"alone the exact {label(reading.question)} {rest.removeprefix('it ')}"
+            lost = f"This is an estimate for all {self.contents}. {lost}"
         return f"{lost}; among the rest {rest}." if lost else f"{_capital(rest)}."
 
     def _text(self, reading: Reading) -> str:
@@ -289,7 +293,7 @@ class Words:
         if isinstance(question, Median | Mean):
             return f"{_capital(question.name)} {noun}" if noun else f"{_capital(question.name)} of {of}"
         if isinstance(question, Count):
-            return f"Number of {self.contents}"
+            return f"Number of {self.contents}{'' if self.spec.unit is None else unit_id(self.spec)}"
         if isinstance(question, Range | Quantile):
             return f"{_capital(question.name)} of {of}"
         if isinstance(question, Counts):
@@ -341,9 +345,11 @@ class Words:
         spec, part = self.spec, self.part
         out = []
         if part.group is not None:
-            out += [f"{short_name(name)} {value_words(value)}" for name, value in zip(spec.by, part.group, strict=True)]
-        elif spec.groups is not None:
-            out.append(f"declared groups of {joined([short_name(name) for name in spec.by])}")
+            out += [
+                f"{short_name(name)} {value_words(value)}" for name, value in zip(spec.labels, part.group, strict=True)
+            ]
+        elif spec.groups is not None and spec.other_group is None:
+            out.append(f"declared groups of {joined([short_name(name) for name in spec.labels])}")
         chosen = spec.partitions if part.column is None else (spec.partitions[part.column],)
         if is_cut(chosen):
             out.append(f"within {' × '.join(map(bounds_text, chosen))}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -83,6 +84,18 @@ class Spec:
         return self.partitions[0] if len(self.partitions) == 1 else make_grid(self.partitions)
 
     @property
+    def other_group(self) -> str | None:
+        """The group of all records that no declared group covers, where it was named: its column is derived so."""
+        text = dict(self.derived).get(self.by[0]) if len(self.by) == 1 else None
+        return None if text is None or self.groups is None else _other_group(self.by[0], text, self.groups)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the columns of the groups for readers: of the table's own where others are one more group."""
+        other = self.other_group
+        return self.by if other is None else (self.by[0].removesuffix(f" or {other}"),)
+
+    @property
     def ordered(self) -> bool:
         """True for a single column of numbers or times, which has a maximum."""
         return len(self.columns) == 1 and self.kinds[0] not in ("text", "boolean")
@@ -110,6 +123,23 @@ class Spec:
         others = [axis.count for place, axis in enumerate(self.partitions) if place != part.column]
         known = [count for count in (self.public_groups, *others) if count is not None]
         return math.prod(known) if len(known) == len(others) + 1 else None
+
+
+@lru_cache(256)
+def _other_group(name: str, text: str, groups: tuple[tuple[Any, ...], ...]) -> str | None:
+    """The last value of CASE WHEN x IN (…) THEN x ELSE … END, if the column is called after it and x."""
+    from flexdp.tables.where.grammar import parse_value
+    from flexdp.tables.where.tree import Case, In, Literal, Name
+
+    found = parse_value("derive", text)
+    if not isinstance(found, Case) or len(found.branches) != 1 or not isinstance(found.otherwise, Literal):
+        return None
+    (test, value), other = found.branches[0], found.otherwise.value
+    if not isinstance(test, In) or test.negated or not isinstance(value, Name) or test.value != value:
+        return None
+    listed = {(item.value,) for item in test.items if isinstance(item, Literal)}
+    same = listed | {(other,)} == set(groups) and len(listed) == len(test.items)
+    return other if isinstance(other, str) and same and name == f"{value.name} or {other}" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,24 +11,29 @@ from flexdp._core.documents import UnfitError
 from flexdp._core.domains import sequence
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.about import DECLARED, NOTHING, About, declared_about
-from flexdp._release.answers import Answer, check_order
+from flexdp._release.answerable import check_kind, check_units
+from flexdp._release.answers import Answer
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.statistics import MaxAtLeast, Mean, Quantile, Std, Sum, Top
+from flexdp.statistics import MaxAtLeast, Quantile, Top
 from flexdp.statistics.parse import parse_statistic
 
 if TYPE_CHECKING:
     from flexdp._release.readable import Readable
+    from flexdp._release.spec import Spec
 
-__all__ = ["about_in", "stat_question", "stat_words"]
+__all__ = ["MOST_SHOWN", "about_in", "stat_question", "stat_words"]
 
-_MOST = 50  # statistics that a page shows beside the usual ones
+MOST_SHOWN = 50  # statistics that a page shows beside the usual ones
 
 
 def stat_question(
-    word: object, kinds: set[Kind], *, points: bool, parameter: str = "stat"
+    word: object, kinds: set[Kind], *, points: bool, spec: Spec | None = None, parameter: str = "stat"
 ) -> Callable[[Readable], Answer]:
-    """Return the query that answers a statistic, after refusing one that columns of these kinds do not have."""
+    """Return the query that answers a statistic, after refusing one that columns of these kinds do not have.
+
+    With the public description of a release, one that its privacy units do not allow is refused, too.
+    """
     if word == "counts":
         return lambda readable: readable.counts()
     statistic = parse_statistic(word, parameter=parameter, also=("counts",))
@@ -36,10 +41,9 @@ def stat_question(
         raise InputError(
             parameter, f"{word} needs a single column", remedy="For points, ask for mode, support, top or counts."
         )
-    for kind in kinds:
-        check_order(statistic, kind, parameter)
-        if isinstance(statistic, Mean | Sum | Std) and kind in ("date", "datetime"):
-            raise InputError(parameter, f"{word} needs numbers", remedy="For dates and times, ask for the median.")
+    check_kind(statistic, kinds, parameter)
+    if spec is not None:
+        check_units(statistic, spec.unit, spec.max_buckets_per_unit, parameter)
     if isinstance(statistic, MaxAtLeast):
         return partial(_with_count, "max_at_least", statistic.count)
     if isinstance(statistic, Top):
@@ -74,13 +78,13 @@ def about_in(part: Any, kinds: Sequence[Kind]) -> About:
     return replace(declared_about(part), stats=stats)
 
 
-def stat_words(stats: object, kinds: Sequence[Kind]) -> tuple[str, ...]:
+def stat_words(stats: object, kinds: Sequence[Kind], spec: Spec | None = None) -> tuple[str, ...]:
     """Return the words of statistics that a page is to show, each once, after refusing what the columns do not have."""
     given = plain_scalar(stats)
     listed = [given] if isinstance(given, str) else sequence(stats)
-    if listed is None or len(listed) > _MOST:
-        raise InputError("stats", f"must be a list of at most {_MOST} names of statistics", given=safe_repr(stats))
+    if listed is None or len(listed) > MOST_SHOWN:
+        raise InputError("stats", f"must be a list of at most {MOST_SHOWN} names of statistics", given=safe_repr(stats))
     words = [plain_scalar(each) for each in listed]
     for word in words:
-        stat_question(word, set(kinds), points=len(kinds) > 1, parameter="stats")
+        stat_question(word, set(kinds), points=len(kinds) > 1, spec=spec, parameter="stats")
     return tuple(dict.fromkeys(str(word) for word in words))

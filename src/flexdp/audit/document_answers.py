@@ -40,6 +40,9 @@ def wrong_words(release: Release, content: dict[str, Any]) -> str:
     wrong = ""
     if "conditions" in content and next(differences(content["conditions"], list(release.conditions)), None):
         wrong = "The conditions are not those that follow from the description."
+    causes = content.get("likely_causes")
+    if causes is not None and next(differences(causes, list(release.likely_causes)), None):
+        wrong = "The likely causes are not those that follow from the description."
     try:
         if not wrong and not _as_reported(release, content.get("answers")):
             wrong = _wrong_answer(release, content.get("answers", []))

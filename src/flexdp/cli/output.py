@@ -20,11 +20,13 @@ from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text, value_text
 from flexdp._core.files import followed, replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
+from flexdp._release.answerable import check_several_buckets, repeats_units
 from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
+from flexdp._release.stat_words import MOST_SHOWN
 from flexdp.errors import InputError, P
 
 __all__ = [
@@ -44,17 +46,21 @@ _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 @dataclass(frozen=True, slots=True)
 class StatQuery:
-    """A statistic that was asked for with ``--stat``."""
+    """A statistic that was asked for with ``--stat``; ``whole`` if all groups together have it, too."""
 
     word: str
     ask: Callable[[Readable], Answer]
+    whole: bool = True
 
     def __call__(self, readable: Readable) -> Answer:
         return self.ask(readable)
 
 
 def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
-    """Parse the statistics, and check them against the kinds of the keys before anything is spent."""
+    """Parse the statistics, and refuse before anything is spent those that the release could not answer."""
+    if len(words) > MOST_SHOWN:
+        raise InputError("stat", f"must name at most {MOST_SHOWN} statistics", given=str(len(words)))
+    spec = request.questions[0].spec
     kinds = {kind for question in request.questions for kind in question.spec.kinds}
     points = any(len(question.spec.columns) > 1 for question in request.questions)
     unordered = points or kinds & {"text", "boolean"}
@@ -66,10 +72,20 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
             raise InputError("stat", rule, remedy=("Give it to ", P("ask"), ", or give ", P("width"), "."))
         if request.budgets and not words:
             listed += [word for word in ("max", "min", "median", "q0.99") if word not in listed]
-        return [StatQuery(word, question_of(word, kinds, points=points, asked=asked.words)) for word in listed]
+        grouped = bool(spec.by) and repeats_units(spec.unit, spec.max_buckets_per_unit)
+        return [
+            StatQuery(
+                word,
+                question_of(word, kinds, points=points, asked=asked.words, spec=spec),
+                whole=word != "count" or not grouped,  # of each group it was asked for; its buckets do not tell it
+            )
+            for word in listed
+        ]
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
-    return [StatQuery(word, question_of(word, kinds, points=points)) for word in words]
+    if not set(words) <= {"count", "counts"} and not request.questions[0].automatic:
+        check_several_buckets(spec)
+    return [StatQuery(word, question_of(word, kinds, points=points, spec=spec)) for word in words]
 
 
 def stats_of_each(words: Sequence[str], request: Request) -> list[list[StatQuery]]:
@@ -87,6 +103,8 @@ def json_document(release: Release, questions: Sequence[StatQuery]) -> dict[str,
     """Return a release as JSON, with the answers that were asked for: overall, then of each group."""
     document: dict[str, Any] = json.loads(release.to_json())
     document["conditions"] = list(release.conditions)
+    if release.likely_causes:
+        document["likely_causes"] = list(release.likely_causes)
     questions = _answerable(release, questions)
     whole = _as_a_whole(release, questions)
     document["answers"] = [json_answer(question.word, question(release)) for question in whole]
@@ -111,7 +129,7 @@ def _as_a_whole(release: Release, questions: Sequence[StatQuery]) -> list[StatQu
     """Return the questions that have an answer for all groups together, which is read off buckets."""
     if release.asked is None or not release.spec.by:
         return list(questions)
-    return [] if release.budget is None else list(questions)
+    return [] if release.budget is None else [question for question in questions if question.whole]
 
 
 def _groups(release: Release) -> Iterator[tuple[tuple[Any, ...], Readable]]:

@@ -27,7 +27,7 @@ from flexdp.cli.output import (
     stats_of_each,
     without_repeats,
 )
-from flexdp.errors import InputError, P, spelled
+from flexdp.errors import InputError, LedgerError, P, spelled
 
 if TYPE_CHECKING:
     from flexdp.signing import PrivateKey
@@ -53,7 +53,8 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
     "stats",
     multiple=True,
     metavar="S",
-    help="Statistic: max, min, range, median, q0.99, mode, support, max_at_least:500, top:10, counts; repeatable.",
+    help="Statistic: max, min, range, median, q0.99 or p99, iqr, count, sum, mean, std, mode, support, "
+    "max_at_least:500, top:10, counts; repeatable.",
 )
 @click.option("--certify", metavar="S", help="Share of the budget spent on certifying the total left out, e.g. 0.05.")
 @click.option(
@@ -130,7 +131,7 @@ def publish(
             target.write(published)
             if secret is not None:
                 seal.write_text(secret.sign(json_text_of(published)).to_json())
-    except OSError:  # what has been paid for is printed all the same
+    except Exception:  # what has been paid for is printed all the same; the failure is told below
         if published is None:
             raise
         unwritten = True
@@ -141,19 +142,28 @@ def publish(
     each = list(published.values()) if request.separately else [published]
     for line in how_it_was_read(request):
         click.echo(visible(spelled(line, run.spell)), err=True)
+    pairs = list(zip(each, questions, strict=True))
+    try:
+        answers = (
+            []
+            if as_json or unwritten
+            else [all_answers(one, own if stats else without_repeats(own)) for one, own in pairs]
+        )
+        documents = [json_document(one, own) for one, own in pairs] if as_json else []
+    except Exception:
+        click.echo(published.to_json(indent=2))  # paid for, whatever became of an answer
+        raise
     if unwritten and not as_json:
         click.echo(published.to_json(indent=2))
     elif as_json:
         from flexdp._release.json import SCHEMA_OF_SEVERAL
 
-        documents = [json_document(one, own) for one, own in zip(each, questions, strict=True)]
         content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
-    else:
-        for one, own in zip(each, questions, strict=True):
-            if request.separately:
-                click.echo(f"{visible(str(one.column))}:")
-            print_answers(one, all_answers(one, own if stats else without_repeats(own)))
+    for one, shown in zip(each, answers, strict=False):
+        if request.separately:
+            click.echo(f"{visible(str(one.column))}:")
+        print_answers(one, shown)
     if unwritten:
         raise InputError(
             "output",
@@ -212,7 +222,10 @@ def _tell_cost(published: Any, payer: Any, payment: Any) -> None:
     from flexdp.accounting.shown import bar
 
     click.echo(str(payment) if payment.free else f"Spent: {published.privacy} {payment}", err=True)
-    click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
+    try:
+        click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
+    except LedgerError as failure:  # which must not keep back what has been paid for
+        click.echo(f"What is left is not shown: {failure}.", err=True)
     click.echo(f"Receipt: {payment.receipt}", err=True)
 
 

@@ -45,7 +45,8 @@ _PLAIN: dict[str, Statistic] = {
 }
 _COUNTED: dict[str, Callable[[str], Statistic]] = {"max_at_least": MaxAtLeast, "top": Top}
 EXAMPLES = (*_PLAIN, "q0.99", "max_at_least:500", "top:10")  # one word of each form
-_OTHER_NAMES = {"average": "mean", "avg": "mean", "stddev": "std", "maximum": "max", "minimum": "min", "n": "count"}
+_OTHER_NAMES = {"average": "mean", "avg": "mean", "stddev": "std", "maximum": "max", "minimum": "min", "n": "count",
+                "units": "count", "records": "count", "rows": "count", "number": "count", "size": "count"}  # fmt: skip
 
 
 def parse_statistic(
@@ -107,7 +108,10 @@ def _made(word: str, statistic: Callable[[str], Statistic], number: str, paramet
     try:
         return statistic(number)
     except InputError as refusal:
-        raise InputError(parameter, f": invalid statistic {safe_repr(word)}", remedy=_sentence(str(refusal))) from None
+        remedy = _sentence(str(refusal))
+        if statistic in (Quantile, _percentile):
+            remedy = "Write the 99th percentile as q0.99 or p99: levels are from q0 to q1, percentiles from p0 to p100."
+        raise InputError(parameter, f": invalid statistic {safe_repr(word)}", remedy=remedy) from None
 
 
 def _hint(word: str, known: Sequence[str], parameter: str) -> Phrase:

@@ -29,7 +29,7 @@ def release_card(content: dict[str, Any], release: Release) -> str:
     answers = standard_answers(release)
     found = told(answers)
     names = ["values" if name is None else name for name in release.spec.columns]
-    by = f" by {', '.join(release.spec.by)}" if release.spec.by else ""
+    by = f" by {', '.join(release.spec.labels)}" if release.spec.by else ""
     what = "Answers about" if release.budget is None else "Release of"
     groups, picture = "", ""
     if release.budget is not None:

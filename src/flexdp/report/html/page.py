@@ -160,7 +160,7 @@ def _asked_page(content: Mapping[str, Any], release: Release) -> str:
     """The report of asked answers alone: a table of them with their sentences, and what is promised."""
     certificate, spec = release.certificate(), release.spec
     names = ["values" if name is None else name for name in spec.columns]
-    title = f"Answers about {' × '.join(names)}{' by ' + ', '.join(spec.by) if spec.by else ''}"
+    title = f"Answers about {' × '.join(names)}{' by ' + ', '.join(spec.labels) if spec.by else ''}"
     shown, answers = [Shown.of(release)], release.answers()
     table = told(answers)
     guaranteed = [line for line in certificate.promises[1:] if line not in release.conditions]
@@ -187,7 +187,7 @@ def asked_rows(release: Release) -> tuple[list[str], list[list[str]], int]:
     answers, groups = release.answers(), list(release.asked.results)
     each = len(answers) // len(groups)
     by_group = [answers[place * each : (place + 1) * each] for place in range(len(groups))]
-    titles = [*release.spec.by, *(capital(answer.name) for answer in by_group[0])]
+    titles = [*release.spec.labels, *(capital(answer.name) for answer in by_group[0])]
     rows = [[*map(label, group), *(a.text for a in own)] for group, own in zip(groups, by_group, strict=True)]
     return titles, rows, len(release.spec.by)
 

@@ -81,13 +81,13 @@ def page_of_several(content: Mapping[str, Any], releases: Releases) -> str:
 
 def title_of(releases: Releases) -> str:
     """Return the title of several columns: "Summary of 5 columns by ward"."""
-    by = ", ".join(next(iter(releases.values())).spec.by)
+    by = ", ".join(next(iter(releases.values())).spec.labels)
     return f"Summary of {plural(len(releases), 'column')}{f' by {by}' if by else ''}"
 
 
 def _together(release: Release) -> str:
     """What the tables of all columns refer to, where there are groups."""
-    by = release.spec.by
+    by = release.spec.labels
     if not by:
         return ""
     named = joined([short_name(name) for name in by])

@@ -255,8 +255,11 @@ class _Meaning:
             left, right, op = right, left, _MIRRORED[op]
         if isinstance(right, tree.Literal):
             return self._with_literal(op, left, right)
-        if left == right:
-            raise self._refused(": a value is compared with itself", "Write IS NULL or IS NOT NULL for missing cells.")
+        if left == right and op in ("<>", "<", ">"):
+            raise self._refused(
+                f": {op} compares a value with itself, which no record passes",
+                "Write IS NULL or IS NOT NULL for missing cells.",
+            )
         first, second = self.value(left), self.value(right)
         if isinstance(first, Const) and isinstance(second, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")

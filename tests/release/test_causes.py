@@ -1,0 +1,83 @@
+"""Likely causes where nothing survived: true of every source, complete, and functions of public parameters alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import flexdp
+
+SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+TABLE = pl.DataFrame({"x": [1.5, 2.5], "n": [1, 2], "w": ["A", "B"], "id": [1, 2], "ok": [True, False]})
+READ = "Missing values, NaN, infinities and texts that do not read as numbers are not counted."
+NARROW = "The buckets may be too narrow: none need hold 28 records. Wider ones hold more."
+FEW = "There are few records: a bucket is certain to survive with 28 records, and with fewer at a larger ε."
+FEW_ASKED = "There are few records: fewer are needed at a larger ε."
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "causes"),
+    [
+        ("x", {"width": "0.0001"}, (NARROW, READ, FEW)),
+        ("x", {"ask": "max", "delta": 0}, (READ, FEW_ASKED)),
+        ("x", {"where": "n > 0"}, (READ, "Records that the filter does not let pass are not counted.", FEW_ASKED)),
+        (
+            "w",
+            {"exact": True},
+            (
+                "Every value is a bucket of its own, and none need have 28 records.",
+                "Missing values are not counted.",
+                FEW,
+            ),
+        ),
+        (
+            "ok",
+            {},
+            (
+                "Every value is a bucket of its own, and none need have 28 records.",
+                "Missing values and texts that do not read as true or false are not counted.",
+                FEW,
+            ),
+        ),
+        (
+            "x",
+            {"width": 1, "by": "w", "groups": ["X", "Y"]},
+            (
+                NARROW,
+                READ,
+                "Records without w are not counted.",
+                "Records of other groups of w than the declared ones are not counted.",
+                "Each group of the 2 declared of w has buckets of its own.",
+                FEW,
+            ),
+        ),
+        (
+            "x",
+            {"width": 1, "bounds": (0, 1), "outside": "drop", "unit": "id", "max_buckets_per_unit": 1},
+            (
+                NARROW.replace("records", "units (id)"),
+                READ,
+                "Values outside the bounds are not counted.",
+                "Records without id are not counted.",
+                "Each unit (id) counts in at most 1 bucket.",
+                FEW.replace("28 records", "28 units (id)"),
+            ),
+        ),
+    ],
+)
+def test_causes_follow_from_the_parameters(column: str, options: dict[str, Any], causes: tuple[str, ...]) -> None:
+    released = flexdp.release(TABLE, column, **{**SPEND, **options})
+    assert not released.survived and released.likely_causes == causes
+    assert flexdp.Release.from_json(released.to_json()).likely_causes == causes
+    assert flexdp.release(TABLE.clear(), column, **{**SPEND, **options}).likely_causes == causes
+
+
+def test_other_groups_are_a_group_where_they_are_named() -> None:
+    released = flexdp.release(TABLE, "x", **SPEND, width=1, by="w", groups=["X"], other="rest")
+    assert not any("other groups" in cause or "without" in cause for cause in released.likely_causes)
+
+
+def test_nothing_is_guessed_where_something_survived() -> None:
+    assert flexdp.release([1.5] * 500, **SPEND, width=1).likely_causes == ()
