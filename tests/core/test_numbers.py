@@ -436,7 +436,8 @@ def test_many_buckets_are_bounded_together_as_one_by_one() -> None:
 def test_terminal_and_csv_print_all_digits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     values = [9007199254740993, -9007199254740993, 10**36 + 7]
     pairs, alone = released(values, kind="integer", width=2), released(values, kind="integer")
-    print_answers(pairs, [pairs.support(), pairs.counts(), pairs.max()])
+    print_answers(pairs, [pairs.support(), pairs.max()])
+    print_answers(pairs, [pairs.counts()])
     out = capsys.readouterr().out
     assert out.count("\n9007199254740992.5\n") == out.count("\n-9007199254740993.5\n") == 1
     assert "1000000000000000000000000000000000006.5\t" in out

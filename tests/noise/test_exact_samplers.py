@@ -25,7 +25,7 @@ from flexdp.noise.exponential import LARGEST_DECAY, Decay, check_depth, decay, p
 from flexdp.noise.geometric import (
     bernoulli_exp,
     bernoulli_exp_of,
-    first_bernoulli_exp_of,
+    first_bernoulli_exp,
     geometric,
     two_sided_geometric,
 )
@@ -202,17 +202,21 @@ def scripted(*blocks: bytes) -> tuple[Bits, list[bytes]]:
     return Bits(source), left
 
 
+def test_from_where_on_a_success_is_rare() -> None:
+    assert [geometric_module._byte(exponent, 0) for exponent in range(5, 260)] == [1] + [0] * 254
+    assert geometric_module._RARE == 6
+
+
 @pytest.mark.parametrize("exponent", [6, 7, 11])
 def test_the_first_of_one_rare_success_is_a_rare_success(exponent: int) -> None:
     """All pairs of bytes: success means that they are less than those of e^−m."""
     own = [geometric_module._byte(exponent, place) for place in range(2)]
-    assert own[0] == 0
     for byte in range(1, 256):
-        assert first_bernoulli_exp_of(exponent, 1, 1, scripted(bytes([byte]))[0]) is None
+        assert first_bernoulli_exp([exponent], Fraction(1), scripted(bytes([byte]))[0]) is None
     for byte in range(256):
         if byte != own[1]:  # equal bytes ask for a third
             bits, left = scripted(b"\0", bytes([byte]))
-            assert first_bernoulli_exp_of(exponent, 1, 1, bits) == (0 if byte < own[1] else None)
+            assert first_bernoulli_exp([exponent], Fraction(1), bits) == (0 if byte < own[1] else None)
             assert not left
 
 
@@ -230,31 +234,53 @@ def test_the_first_of_several_rare_successes() -> None:
         ([b"\1\2\3\0", bytes([second]), b"\xff"], None),
     ):
         bits, left = scripted(*blocks)
-        assert first_bernoulli_exp_of(14, 2, 4, bits) == found
+        assert first_bernoulli_exp([14] * 4, Fraction(1, 2), bits) == found
         assert not left
 
 
-@given(st.integers(0, 3000), st.integers(1, 40), st.integers(0, 6), st.integers(0, 2**32))
-def test_what_a_first_success_leaves_is_drawn_like_any_other(whole: int, unit: int, times: int, seed: int) -> None:
+def test_rare_successes_between_others() -> None:
+    """Runs of rare ones are drawn together, and the others by themselves, in their order."""
+    draws: list[tuple[int, int]] = []
+
+    def fails(numerator: int, denominator: int, bits: Bits) -> bool:
+        assert isinstance(bits, Bits)
+        draws.append((numerator, denominator))
+        return False
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(geometric_module, "bernoulli_exp_of", fails)
+        bits, left = scripted(b"\7\7", b"\7", b"\7\7\7")
+        assert first_bernoulli_exp([9, 30, 8, 2, 9, 1, 400, 9, 9], Fraction(2, 3), bits) is None
+        assert not left and draws == [(16, 3), (4, 3), (2, 3)]
+    assert first_bernoulli_exp([-4, 9], Fraction(2, 3), scripted()[0]) == 0
+    assert first_bernoulli_exp([], Fraction(2, 3), scripted()[0]) is None
+
+
+@given(
+    st.lists(st.integers(-5, 4000), max_size=9),
+    st.fractions(Fraction(1, 50), 4, max_denominator=60),
+    st.integers(0, 2**32),
+)
+def test_what_a_first_success_leaves_is_drawn_like_any_other(counts: list[int], rate: Fraction, seed: int) -> None:
     """Whatever the first byte leaves open is Bernoulli(e^−rest), and the parts add up to the exponent."""
-    numerator, drawn = whole * unit + seed % unit, random.Random(seed)
+    drawn = random.Random(seed)
     parts: list[tuple[Fraction, int]] = []
 
-    def succeeds(exponent: int, bits: Bits, place: int = 0) -> bool:
+    def succeeds(exponent: Any, bits: Bits, place: int = 0) -> bool:
         assert isinstance(bits, Bits)
         parts.append((Fraction(exponent), place))
         return True
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(geometric_module, "_whole", succeeds)
-        patched.setattr(geometric_module, "_up_to_one", lambda a, b, bits: succeeds(Fraction(a, b), bits))  # type: ignore[arg-type]
+        patched.setattr(geometric_module, "_up_to_one", lambda a, b, bits: succeeds(Fraction(a, b), bits))
         bits = Bits(lambda size: bytes(drawn.choice((0, 1)) for _ in range(size)))
-        found = first_bernoulli_exp_of(numerator, unit, times, bits)
+        found = first_bernoulli_exp(counts, rate, bits)
     assert (found is None) == (not parts)
     if found is not None:
-        assert 0 <= found < times and sum(part for part, _ in parts) == Fraction(numerator, unit)
-        rare = whole > 0 and not geometric_module._byte(min(whole, 256), 0)
-        assert parts[0][1] == (1 if rare else 0) and not any(place for _, place in parts[1:])
+        exponent = max(0, counts[found]) * rate
+        assert sum(part for part, _ in parts) == exponent
+        assert parts[0][1] == (1 if exponent >= 6 else 0) and not any(place for _, place in parts[1:])
 
 
 @pytest.fixture

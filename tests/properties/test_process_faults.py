@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ from flexdp._core.files import private_folder, replacing, write_whole
 from flexdp._release.api import prepare
 from flexdp.noise.bits import Bits
 from flexdp.tables.files import lines
+from flexdp.tables.interrupts import signals_held
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
@@ -205,6 +207,38 @@ def test_signals_during_imports_and_in_callbacks_are_one_line(table: Path, modul
     assert done.stdout == ""
     words = "terminated by a signal" if code == 143 else "interrupted"
     assert done.stderr.strip() == f"Error: {words}; nothing was released."
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_wait_although_another_thread_would_take_them(number: int) -> None:
+    """A thread that blocks no signal receives them at once, and Python calls the handler in this thread."""
+    taken: list[int] = []
+    before = signal.signal(number, lambda number, _: taken.append(number))
+    ended = threading.Event()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    try:
+        with signals_held():
+            for _ in range(3):
+                os.kill(os.getpid(), number)
+                time.sleep(0.02)
+            assert not taken
+        assert taken == [number]
+    finally:
+        ended.set()
+        other.join()
+        signal.signal(number, before)
+
+
+def test_signals_that_are_ignored_stay_ignored() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with signals_held():
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _emptied(path: Path) -> None:

@@ -158,11 +158,11 @@ def test_the_climb_has_the_law_of_the_ladder(
 
     monkeypatch.setattr(ladder_module, "geometric", shift)
 
-    def first(a: int, b: int, times: int, bits: Any) -> int | None:
-        chances = [1 - exp_minus(Fraction(a, b)), exp_minus(Fraction(a, b))]
-        return next((place for place in range(times) if bits.next(chances)), None)
+    def first(counts: list[int], rate: Fraction, bits: Any) -> int | None:
+        stops = [exp_minus(rate * max(0, count)) for count in counts]
+        return next((place for place, stop in enumerate(stops) if bits.next([1 - stop, stop])), None)
 
-    monkeypatch.setattr(ladder_module, "first_bernoulli_exp_of", first)
+    monkeypatch.setattr(ladder_module, "first_bernoulli_exp", first)
     ladder = Ladder(rungs=tuple(range(len(beyond))), side=1, target=target, epsilon=Fraction(1))
     found, claimed = law_of(lambda bits: ladder.draw(beyond, bits)), ladder.law(beyond)
     assert sum(claimed.values()) == 1

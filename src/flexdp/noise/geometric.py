@@ -8,15 +8,17 @@ byte nearly always decides. Rates are rational; the bytes of e^−m are exact, s
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
 from flexdp.errors import InputError
 from flexdp.noise.bits import Bits
 
-__all__ = ["bernoulli_exp", "bernoulli_exp_of", "first_bernoulli_exp_of", "geometric", "two_sided_geometric"]
+__all__ = ["bernoulli_exp", "bernoulli_exp_of", "first_bernoulli_exp", "geometric", "two_sided_geometric"]
 
 _MOST_AT_ONCE = 256  # larger exponents are split, so that the powers stay short
+_RARE = 6  # from this exponent on the first byte of e^−m is 0
 _GUARD = 64  # bits computed beyond those of a byte; more if they do not decide
 
 
@@ -80,17 +82,18 @@ def bernoulli_exp_of(numerator: int, denominator: int, bits: Bits) -> bool:
     return _up_to_one(rest // common, denominator // common, bits)
 
 
-def first_bernoulli_exp_of(numerator: int, denominator: int, times: int, bits: Bits) -> int | None:
-    """Return the place of the first success among so many draws of Bernoulli(e^−(numerator/denominator)).
+def first_bernoulli_exp(counts: Sequence[int], rate: Fraction, bits: Bits) -> int | None:
+    """Return the place of the first success among draws of Bernoulli(e^(−rate·count)), one for each count.
 
-    Where success is rare, the first bytes of all draws are drawn together, and only a byte of 0 needs a closer look.
+    Where success is rare, the first bytes of neighbouring draws are drawn together, and only a byte of 0 needs a closer
+    look.
 
     Parameters
     ----------
-    numerator, denominator : int
-        As for :func:`bernoulli_exp_of`.
-    times : int
-        The number of draws.
+    counts : sequence of int
+        Those below 0 count as 0: success is certain.
+    rate : Fraction
+        Greater than 0.
     bits : Bits
         The source of randomness.
 
@@ -101,19 +104,29 @@ def first_bernoulli_exp_of(numerator: int, denominator: int, times: int, bits: B
 
     Examples
     --------
-    >>> first_bernoulli_exp_of(0, 1, 3, Bits()), first_bernoulli_exp_of(2000, 1, 3, Bits())
-    (0, None)
+    >>> first_bernoulli_exp([2000, 2000, 0, 5], Fraction(1), Bits())
+    2
     """
-    part = min(numerator // denominator, _MOST_AT_ONCE)
-    if not part or _byte(part, 0):
-        return next((place for place in range(times) if bernoulli_exp_of(numerator, denominator, bits)), None)
-    first = bits.source(times)
-    place = first.find(0)
-    while place >= 0:
-        if _whole(part, bits, 1) and bernoulli_exp_of(numerator - part * denominator, denominator, bits):
-            return place
-        place = first.find(0, place + 1)
+    rare = -(-_RARE // rate)  # from this count on
+    place = 0
+    while place < len(counts):
+        end = next((i for i in range(place, len(counts)) if counts[i] < rare), len(counts))
+        first = bits.source(end - place) if end > place else b""
+        zero = first.find(0)
+        while zero >= 0:
+            if _follows(counts[place + zero] * rate.numerator, rate.denominator, bits):
+                return place + zero
+            zero = first.find(0, zero + 1)
+        if end < len(counts) and bernoulli_exp_of(max(0, counts[end]) * rate.numerator, rate.denominator, bits):
+            return end
+        place = end + 1
     return None
+
+
+def _follows(numerator: int, denominator: int, bits: Bits) -> bool:
+    """Bernoulli(e^−(numerator/denominator)) of a rare success, given that its first byte is 0."""
+    part = min(numerator // denominator, _MOST_AT_ONCE)
+    return _whole(part, bits, 1) and bernoulli_exp_of(numerator - part * denominator, denominator, bits)
 
 
 def _whole(exponent: int, bits: Bits, place: int = 0) -> bool:

@@ -13,7 +13,8 @@ by 0 or 1, which is all that the argument above needs, so the ladder is private 
 counts, in memory and on every engine, and :meth:`Ladder.law` is its exact law. An engine may therefore return any
 number from the limit on, and need not compare its records with the many rungs below the tail. Nor is anything lost:
 with 140/ε records more than the target, a rung stops the climb with probability at most e^−70, limited or not, so the
-two laws differ by less than e^−70 a rung.
+two laws differ by less than e^−70 a rung. The same bits give the same answer with and without a limit, unless the first
+twelve bytes drawn at a rung are all zero.
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
 
 from flexdp.noise.bits import Bits
-from flexdp.noise.geometric import first_bernoulli_exp_of, geometric
+from flexdp.noise.geometric import first_bernoulli_exp, geometric
 from flexdp.sharp.exponentials import exp_minus
 
 __all__ = ["Ladder"]
@@ -90,14 +90,8 @@ class Ladder:
         """
         half = self.epsilon / 2
         least = geometric(half, bits) - self.target
-        place = 0
-        for count, alike in groupby(beyond):
-            need, times = max(0, count + least), len(list(alike))
-            stopped = first_bernoulli_exp_of(need * half.numerator, half.denominator, times, bits)
-            if stopped is not None:
-                return place + stopped
-            place += times
-        return len(beyond) - 1
+        stopped = first_bernoulli_exp([count + least for count in beyond], half, bits)
+        return len(beyond) - 1 if stopped is None else stopped
 
     def law(self, beyond: Sequence[int], ratio: Fraction | None = None) -> dict[int, Fraction]:
         """Return the probability of every rung.

@@ -67,15 +67,26 @@ def stoppable(stopped: threading.Event) -> Iterator[None]:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let signals that end the process wait until the block has ended."""
-    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+    """Let signals that end the process wait until the block has ended.
+
+    Blocking them in this thread would not do: the system then delivers them to any other thread of the process, such
+    as one that a library has started, and Python calls their handlers in this one all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: handler for number in numbers if (handler := signal.getsignal(number)) is not None}
+    arrived: list[int] = []
+    for number in before:
+        signal.signal(number, lambda number, _: arrived.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(arrived):
+            signal.raise_signal(number)
 
 
 def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
