@@ -22,6 +22,7 @@ from _support.filters import Truth, both, compare, either, limited, negation, ne
 from _support.private import private_bars
 
 import flexdp
+from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.sharp.ranks import Request
 from flexdp.tables import count
@@ -207,7 +208,12 @@ def test_the_records_that_pass_are_those_of_plain_python(column: str, tmp_path: 
     with engines_kept():
         for where, oracle in [*SIMPLE, *(COMPOSED if column in MOST else ())]:
             passed = [(row["k"],) for row in rows if oracle(row) is True]
-            assert sorted(bars(path, EACH_ITS_OWN, where)) == passed, where
+            try:
+                found = sorted(bars(path, EACH_ITS_OWN, where))
+            except InputError as refusal:
+                assert "no record can match" in str(refusal), where
+                found = []
+            assert found == passed, where
 
 
 @pytest.mark.parametrize("column", MOST)
