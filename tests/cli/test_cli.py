@@ -196,7 +196,7 @@ def test_nothing_survived_is_exit_4(tmp_path: Path) -> None:
     assert out.stdout.count("Nothing survived") == 4
     causes = [line for line in out.stderr.splitlines() if line.startswith("Likely cause: ")]
     assert len(causes) == 3 and "may be too narrow" in causes[0] and "do not read as numbers" in causes[1]
-    assert "certain to survive with 28 records" in causes[2]
+    assert "certain to survive if it holds 28 records" in causes[2]
     for line in (["--kind", "number", *SPEND], ["--kind", "number", "-e", 1, "-d", 0, "--ask", "max"]):
         few = flexdp("release", path, "age", *line, "--json")
         assert few.returncode == 4 and "Likely cause: Missing values, NaN" in few.stderr

@@ -117,7 +117,7 @@ def test_conditions_are_the_stricter_of_both() -> None:
     assert str(Condition(records_at_least=1)) == "in tables of at least 1 record"
     rows = Condition(rows_are_records=True)
     assert rows & Condition(records_at_least=9) == Condition(records_at_least=9, rows_are_records=True)
-    assert str(rows).startswith("if every record makes at most one row of the given query and no row depends on two")
+    assert str(rows).startswith("provided that every record yields at most one row of the given query and no row ")
     assert str(Condition(records_at_least=9) & rows) == f"in tables of at least 9 records, {rows}"
     for wrong in ({}, {"records_at_least": 0}, {"buckets_at_most": "x"}):
         with pytest.raises(InputError, match=r"records_at_least|buckets_at_most"):

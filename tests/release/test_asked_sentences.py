@@ -279,6 +279,14 @@ def test_what_can_be_answered() -> None:
     assert [word for word in (*known, "median", "iqr", "q0.5", "mean", "sum") if telling.has(word)] == list(known)
 
 
+def test_one_record_is_beyond_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = {Fraction(0): RankPromise(beyond=1), Fraction(1): RankPromise(beyond=2)}
+    monkeypatch.setattr("flexdp._release.asked_sentences.rank_promises", lambda *_: one)
+    found = answers("i", ["min", "max"], anchor=200, values={"0": 1, "1": 395})
+    assert found["minimum"].statement == f"Lowest i: about 1. {SURE} at most 1 record is below it."
+    assert found["maximum"].statement == f"Highest i: about 395. {SURE} at most 2 records are above it."
+
+
 @pytest.mark.parametrize("first", [0, 60])
 def test_an_answer_that_buckets_move_inward_bounds_no_records_beyond_it(first: int) -> None:
     """The records of the buckets lie from ``first`` on below 350, and those that lie beyond 380 are not known."""

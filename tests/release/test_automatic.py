@@ -305,7 +305,8 @@ def test_too_few_for_buckets_are_five_answers(bits: Any) -> None:  # noqa: ARG00
     enough = up.divide(Decimal(600), Decimal(auto_of(release).seen))
     assert told == (
         f"About {auto_of(release).seen} records: too few for buckets at ε = 1 (about 600 are needed, or about "
-        f"ε = {enough} for so many; with 95% probability this number is off by at most 112); five answers instead."
+        f"ε = {enough} for this many; with 95% probability, the estimate of "
+        f"{auto_of(release).seen} is off by at most 112); five answers instead."
     )
     assert release.asked.results[()].levels.records_about == auto_of(release).seen  # type: ignore[union-attr]
     assert release.asked.budget.epsilon == 1
@@ -319,7 +320,7 @@ def test_too_few_for_any_answer_is_a_published_refusal(n: int, bits: Any) -> Non
     assert not release.survived
     (told,) = [line for line in release.conditions if line.startswith("About")]
     assert "too few for any answer at ε = 1 (about 100 are needed" in told
-    assert "this number is off by at most 112, so there may be none)." in told
+    assert f"the estimate of {auto_of(release).records_about} is off by at most 112, so there may be none)." in told
     assert "or about ε = " not in told, "which would be spent on nothing"
     assert release.max().value is None
     assert release.likely_causes[0].startswith("Missing values, NaN, infinities and texts that do not read as numbers")

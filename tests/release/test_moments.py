@@ -79,7 +79,7 @@ def test_estimates_are_close_where_buckets_are_narrow() -> None:
     assert abs(released.count().value - 50_000) < 60  # 20 buckets, each with a standard deviation of about 1.5
     assert abs(released.mean().value - ages.mean()) < 0.2
     assert abs(released.std().value - ages.std()) < 0.3
-    assert released.std().interval is None and "no error is promised" in released.std().statement
+    assert released.std().interval is None and "no error bound is guaranteed" in released.std().statement
 
 
 def test_open_ends_promise_nothing_and_name_the_better_question() -> None:
@@ -89,7 +89,7 @@ def test_open_ends_promise_nothing_and_name_the_better_question() -> None:
     assert (
         mean.interval is None
         and 'ask=["mean"], or --ask mean.' in mean.statement
-        and "no error is promised" in mean.statement
+        and "no error bound is guaranteed" in mean.statement
     )
     assert 0.5 < mean.value / costs.mean() < 2
     low, high = released.count().interval or (0, 0)
@@ -101,16 +101,16 @@ def test_a_poor_mean_is_called_poor_and_the_better_question_named() -> None:
     costs, ages = rng.lognormal(5, 1, 5000), rng.integers(0, 100, 5000)
     thin = flexdp.release(costs, **SPEND, width=100)
     for answer, word in ((thin.mean(), "mean"), (thin.sum(), "sum")):
-        assert "This is poor: the outermost buckets hold few records" in answer.statement
+        assert "This estimate may be poor: the outermost buckets hold few records" in answer.statement
         assert answer.statement.endswith(f'error: ask=["{word}"], or --ask {word}.')
-    assert "This is poor" in thin.std().statement and "ask" not in thin.std().statement
+    assert "This estimate may be poor" in thin.std().statement and "ask" not in thin.std().statement
     wide = flexdp.release(costs, **SPEND, width=100, bounds=(0, 3000)).mean().statement
     assert ", which is wide: the estimate may be poor. Ask for it directly" in wide
     for options in ({"width": 5}, {"width": 5, "bounds": (0, 100)}):
         good = flexdp.release(ages, **SPEND, **options).mean().statement
         assert "poor" not in good, options
     open_end = flexdp.release(costs, **SPEND).mean().statement
-    assert "which is poor for long tails; no error is promised. Ask" in open_end
+    assert "which is unreliable for long tails; no error bound is guaranteed. Ask" in open_end
 
 
 def test_groups_and_units() -> None:

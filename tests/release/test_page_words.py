@@ -45,7 +45,10 @@ def shown(shape: str, max_drop: int | None = 27, **options: Any) -> Shown:
 
 
 def test_what_was_published() -> None:
-    lost = "Published with differential privacy: every bucket lost a few {} at random, and nothing was added {}."
+    lost = (
+        "Published with differential privacy: every bucket lost a random number of {}, possibly none, and nothing was "
+        "added {}."
+    )
     assert published([shown("records")]) == lost.format("records", "anywhere")
     assert published([shown("units")]) == lost.format("units (u)", "anywhere")
     drawn = "were drawn separately, with noise: they are estimates, need not occur in the data, and may lie beyond all"
@@ -67,7 +70,10 @@ def test_what_is_protected() -> None:
     def whom(shape: str, **options: Any) -> str:
         return protected(shown(shape).spec, **options)
 
-    assert whom("records").startswith("What is protected is one record: ")
+    assert whom("records") == (
+        "What is protected is one record: with or without it, this page would be published with nearly the same "
+        "probability (how nearly, ε and δ say)."
+    )
     assert whom("units") == "What is protected is one unit (u), counted in at most 2 buckets."
     assert (
         whom("units", several=True) == "What is protected is one unit (u), counted in at most 2 buckets of each column."
@@ -87,7 +93,10 @@ def test_rows_of_a_query_are_not_called_records() -> None:
     assert protected(rows.spec).startswith("What is protected is one row of the given query: ")
     assert not_promised([rows])[0].startswith("One row of the given query is protected, not one person: ")
     units = replace(shown("units").spec, of_query=True)
-    assert protected(units).endswith("counted in at most 2 buckets, of the rows of the given query.")
+    among = "Among the rows of the given query, what is protected is one unit (u), "
+    assert protected(units) == f"{among}counted in at most 2 buckets."
+    one = replace(shown("one value").spec, of_query=True)
+    assert protected(one) == f"{among}of whose values only the lowest counts."
 
 
 def test_what_is_not_promised() -> None:
@@ -97,13 +106,13 @@ def test_what_is_not_promised() -> None:
     _, further, everybody, _, time, right = not_promised([shown("records")])
     assert further == "Further releases of the same data are not covered. Their ε and δ add to those of this one."
     assert everybody == (
-        "What is true of everybody is not hidden: that most values are small says something about each of them."
+        "Facts about the population are not hidden: if most values are small, that says something about every person "
+        "in the data."
     )
     assert time == "Running time is not protected: there is no defence against timing side channels."
     assert right == "Whether the data were right, complete or fairly collected is not examined."
     assert whose("records") == (
-        "One record is protected, not one person: somebody with several records is protected less, the more of them "
-        "there are."
+        "One record is protected, not one person: the more records a person has, the weaker the protection."
     )
     assert whose("one value") == "Each unit (u) counts once, so counts are not counts of records."
     beyond = "what it had beyond that was not counted, so counts are not counts of records."
@@ -131,46 +140,48 @@ def test_the_number_of_records_is_told_of_once() -> None:
     assert total(shown("texts"), shown("records", automatic=True)) == estimate
     assert total(shown("texts"), shown("records", None, automatic=True)) == estimate
     assert total(shown("units", automatic=True)) == estimate.replace("records", "units (u)")
-    bound = "Of the number of records that count, only a bound is published: at most 1 950"
+    bound = "Only an upper bound on the number of counted records is published: 1 950"
     assert total(shown("records", records_at_most=1950)) == f"{bound}."
     assert total(shown("records", records_at_most=1950), shown("texts")) == f"{bound} for x."
-    assert total(shown("units", records_at_most=1950)).startswith("Of the number of counts of each unit (u), ")
+    assert total(shown("units", records_at_most=1950)) == (
+        "Only an upper bound on the total number of contributions of all units (u) is published: 1 950."
+    )
 
 
 def test_how_to_read_one_column() -> None:
     plain, asked = how_to_read([shown("records", 1027)]), how_to_read([shown("records", 1027, asked=ENDS)])
-    assert "The true one is the count shown or up to 1 027 more, never less." in plain[0]
+    assert "The true count is never below the one shown, and exceeds it by at most 1 027." in plain[0]
     assert plain[1].endswith("What is not listed may still exist, in a bucket of at most 1 027 records.")
     assert how_to_read([shown("points of units")])[1].endswith("may still exist, in a cell of at most 27 units (u).")
     held = (
-        "holds once a few {} are left out. Single extreme cases are left out on purpose: they are what identifies "
-        "people."
+        "is that of the data with a few {} left out. Single extreme cases are left out on purpose: they are what "
+        "identifies people."
     )
     assert plain[2] == f"A maximum or minimum {held.format('records')}"
     assert how_to_read([shown("units")])[2] == f"A maximum or minimum {held.format('units (u)')}"
     assert "Quote ranges as they are printed, not their middles." in plain
     assert plain[-1].startswith("Do not divide by the number of records, or subtract another release of the same data")
-    assert any(line.startswith(ESTIMATES) and "may lie beyond all values" in line for line in plain)
+    assert any(line.startswith(ESTIMATES) and "may lie outside the range of the data" in line for line in plain)
     assert not any(line.startswith(DRAWN) for line in plain)
     assert asked[2].startswith(DRAWN) and "may lie beyond all values" in asked[2]
-    assert not any("holds once a few" in line for line in asked)
+    assert not any("is that of the data" in line for line in asked)
     median = how_to_read([shown("records", asked=("median",))])
-    assert median[2].startswith("A maximum or minimum that is read off buckets holds once") and DRAWN in median[3]
+    assert median[2].startswith("A maximum or minimum that is read off buckets is that of ") and DRAWN in median[3]
     for shape in ("texts", "points"):
         lines = how_to_read([shown(shape)])
         assert lines[2] == "Rare values are left out on purpose: they are what identifies people."
         assert not any(line.startswith((ESTIMATES, "A maximum")) for line in lines)
-    assert "up to 27 more per g, never less" in how_to_read([shown("groups")])[0]
+    assert "exceeds it by at most 27 per g. " in how_to_read([shown("groups")])[0]
     assert how_to_read([shown("records", None, asked=ENDS)]) == []
 
 
 def test_how_to_read_several_columns() -> None:
     lines = how_to_read([shown("records", 149), shown("points", 149), shown("texts", 57)])
     assert len(lines) == len(set(lines)) and sum(line.startswith("Every count") for line in lines) == 1
-    assert "up to 149 more for x and x and y, or 57 more for g, never less" in lines[0]
+    assert "exceeds it by at most 149 for x and x and y, or 57 for g. " in lines[0]
     assert lines[1].endswith("of at most 149 records for x and x and y, or 57 records for g.")
     same = how_to_read([shown("records", 57), shown("texts", 57)])
-    assert "up to 57 more, never less" in same[0] and same[1].endswith("of at most 57 records.")
+    assert "exceeds it by at most 57. " in same[0] and same[1].endswith("of at most 57 records.")
 
 
 @pytest.mark.parametrize(
@@ -188,13 +199,15 @@ def test_how_several_columns_were_made() -> None:
         [shown("records", 149, asked=ENDS, automatic=True), shown("texts", 57)], "9.9"
     )
     assert chosen.startswith("Buckets of x were chosen first, ") and "are open, so that no value" in chosen
-    assert drawn.startswith("About how many values there are is drawn first.") and version == "Made with flexdp 9.9."
+    assert (
+        drawn.startswith("The number of values is first estimated with noise.") and version == "Made with flexdp 9.9."
+    )
     assert all(line.endswith("is in the section of each column.") for line in (tables, weights))
     assert "from 0 to 149 for x, or 57 for g, and the rest is published" in counted
     bounded = made(ONE, width=5, bounds=(0, 50)).spec
     assert "open" not in how_it_was_made([Shown(spec=bounded, max_drop=9, automatic=True)], "9.9")[0]
     assert [line[:16] for line in how_it_was_made([shown("records", None, asked=ENDS, automatic=True)], "1")] == [
-        "About how many v", "Every choice fol", "Made with flexdp",
+        "The number of va", "Every choice fol", "Made with flexdp",
     ]  # fmt: skip
 
 
@@ -219,7 +232,7 @@ def test_an_open_end_of_a_group_is_not_called_exact() -> None:
     words, loss = Words(shown("groups").spec, 27), "left out; among the rest"
     ends = [grouped["A"].min(), grouped["B"].min(), grouped["A"].median()]
     assert ends[0].accuracy is None and ends[0].text == "below 0"
-    certain = "Where a range is open at one side, that much is certain, and no end is promised."
+    certain = "Where a range is open on one side, only its closed end is guaranteed."
     assert certain in group_note(words, ends) and "exact" not in group_note(words, ends)
     assert grouped["A"].max().text == "0–10"
     told = group_note(words, [*ends, grouped["A"].max()])

@@ -345,11 +345,11 @@ def test_what_is_said_where_nothing_survived() -> None:
 def test_a_page_bounds_what_counts_and_not_the_records() -> None:
     table = pa.table({"v": [5.0] * 900 + [None] * 900, "u": [i % 450 for i in range(1800)]})
     page = flexdp.release(table, "v", epsilon=8, delta="1e-3", width=10, certify="0.2").to_html()
-    assert "Of the number of records that count, only a bound is published: at most " in page
+    assert "Only an upper bound on the number of counted records is published: " in page
     units = flexdp.release(
         table, "v", epsilon=8, delta="1e-3", width=10, certify="0.2", unit="u", max_buckets_per_unit=1
     )
-    assert "Of the number of counts of each unit (u), only a bound is published: at most " in units.to_html()
+    assert "Only an upper bound on the total number of contributions of all units (u) is published: " in units.to_html()
 
 
 def test_the_mechanism_of_a_release_promises_what_the_release_does() -> None:

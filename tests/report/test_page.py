@@ -202,7 +202,7 @@ SHAPES: dict[str, tuple[Any, dict[str, Any], str]] = {
         "of whose values only the highest counts",
     ),
     "datetimes": ("seen", {"kind": "datetime", "width": "1 day"}, "Latest seen: 2024-03-06."),
-    "certified": ("age", {"width": 5, "certify": "0.1"}, "only a bound is published: at most 6"),
+    "certified": ("age", {"width": 5, "certify": "0.1"}, "counted records is published: 6"),
 }
 
 

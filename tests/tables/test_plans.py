@@ -531,7 +531,7 @@ def test_a_query_that_is_vouched_for_is_named_in_every_sentence() -> None:
     assert words in made.conditions[0]
     assert words in str(made.certificate())
     assert words in made._repr_html_()
-    vouched = "for each record if every record makes at most one row of the given query and no row depends on two"
+    vouched = "for each record provided that every record yields at most one row of the given query and no row depends"
     for text in (str(made.privacy), str(made.certificate()), made.to_html(), made._repr_html_()):
         assert text.replace("\N{NO-BREAK SPACE}", " ").count(vouched) == text.count("for each record") == 1
     assert "What is protected is one row of the given query" in made.to_html() and "one record:" not in made.to_html()

@@ -232,8 +232,8 @@ def release(
     derive
         Columns that are computed from others record by record, by name: ``{"stay": "arr - dep"}``.
     rows_are_records
-        Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record makes at most one
-        row, and no row depends on two (docs/filters.md).
+        Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record yields at most one
+        row and no row depends on more than one record (docs/filters.md).
     exact
         Make every value its own bucket, instead of choosing buckets; by column name where columns are released
         separately.

@@ -228,7 +228,8 @@ class Telling:
         upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
         limit = "it" if promise.step is None else value_words(self.value(promise.step))
-        told = f"{SURE} at most {counted(spec, promise.beyond)} are {side} {limit}"
+        verb = "is" if promise.beyond == 1 else "are"
+        told = f"{SURE} at most {counted(spec, promise.beyond)} {verb} {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
         word = self.words.headline(statistic).partition(" (")[0]

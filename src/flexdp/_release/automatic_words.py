@@ -64,9 +64,10 @@ def _few(spec: Spec, auto: Auto, what: str | None) -> str:
     off = count_promise(auto.epsilons["records"] / budget.most)
     if auto.seen > off:
         enough = budget.whole * least / (auto.seen * each)
-        told += f", or about ε = {outward(enough, 2, up=True)} for so many"
+        told += f", or about ε = {outward(enough, 2, up=True)} for this many"
     none = "" if auto.seen > off else ", so there may be none"
-    return f"{told}; {SURE.lower()} this number is off by at most {thousands(off)}{none})"
+    seen = thousands(auto.records_about)
+    return f"{told}; {SURE.lower()}, the estimate of {seen} is off by at most {thousands(off)}{none})"
 
 
 def auto_proof(auto: Auto) -> tuple[str, ...]:

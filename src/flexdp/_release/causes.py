@@ -54,10 +54,9 @@ def likely_causes(spec: Spec, max_drop: int | None) -> tuple[str, ...]:
     if spec.unit is not None:
         most = plural(spec.max_buckets_per_unit, spot if least is not None else "distinct value", thousands)
         out.append(f"Each unit{unit_id(spec)} {'contributes' if least is None else 'counts in'} at most {most}.")
-    if least is None:
-        out.append(f"There are few {'records' if spec.unit is None else 'units'}: fewer are needed at a larger ε.")
-    else:
-        out.append(f"There are few records: a {spot} is certain to survive with {least}, and with fewer at a larger ε.")
+    sure = "" if least is None else f": a {spot} is certain to survive if it holds {least}"
+    counted = "records" if spec.unit is None else f"units{unit_id(spec)}"
+    out.append(f"There may be too few {counted}{sure}; a larger ε requires fewer.")
     return tuple(out)
 
 
@@ -65,17 +64,17 @@ def _of_buckets(spec: Spec, spot: str, least: str) -> list[str]:
     """Buckets that may hold too little."""
     if any(isinstance(axis, Exact) for axis in spec.partitions):
         wider = "" if spec.kinds[0] in ("text", "boolean") else " Wider buckets hold more."
-        return [f"Every value is a {spot} of its own, and none need have {least}.{wider}"]
+        return [f"Every value is a {spot} of its own, and perhaps none has {least}.{wider}"]
     if any(isinstance(axis, OpenEdges) for axis in spec.partitions):
         return []  # chosen so that they hold enough
-    return [f"The {spot}s may be too narrow: none need hold {least}. Wider ones hold more."]
+    return [f"The {spot}s may be too narrow: perhaps none holds {least}. Wider ones hold more."]
 
 
 def _of_groups(spec: Spec, spot: str, *, buckets: bool) -> list[str]:
     """Groups that divide the records, or leave some out."""
     names, out = ", ".join(map(short_name, spec.labels)), []
     if spec.groups is not None and spec.other_group is None:
-        out.append(f"Records of other groups of {names} than the declared ones are not counted.")
+        out.append(f"Records outside the declared groups ({names}) are not counted.")
     number = "" if spec.groups is None else f" of the {thousands(len(spec.groups))} declared"
     own = f"{spot}s" if buckets else "records"
     return [*out, f"Each group{number} of {names} has {own} of its own."]

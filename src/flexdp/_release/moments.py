@@ -196,16 +196,17 @@ def _known(reader: Reader, words: Words, question: Moment, found: tuple[Any, Any
         word = question.name
         better = f' Ask for it directly to get a bound on its error: ask=["{word}"], or --ask {word}.'
     if not isinstance(question, Count) and _opened(reader):
-        open_end = "Values in an open end are placed by the counts beside it, which is poor for long tails"
-        return f"{open_end}; no error is promised.{better}"
+        placed = "Values in an open-ended bucket are placed by extrapolating the neighbouring counts"
+        return f"{placed}, which is unreliable for long tails; no error bound is guaranteed.{better}"
     if found is None:
         off = "the released values" if isinstance(reader.partition, Exact) else "the middles of buckets"
         if _thins_out(reader):
-            poor = (
-                f"This is poor: the outermost {off.rpartition(' ')[2]} hold few {words.contents}, and those beyond may"
+            spots = off.rpartition(" ")[2]
+            return (
+                f"This estimate may be poor: the outermost {spots} hold few {words.contents}, and {spots} beyond them "
+                f"may have been lost altogether. No error bound is guaranteed.{better}"
             )
-            return f"{poor} have been lost altogether. No error is promised.{better}"
-        return f"It is read off {off}, and no error is promised.{better}"
+        return f"It is read off {off}, and no error bound is guaranteed.{better}"
     name = f"number of {words.contents}" if isinstance(question, Count) else question.name
     if isinstance(question, Count):
         low, high = (thousands(int(end)) if end != math.inf else "" for end in found)

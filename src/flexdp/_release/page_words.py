@@ -28,12 +28,13 @@ __all__ = [
 ]
 
 ABOUT = (
-    "“About” marks an estimate: the mean loss is added back to each count, and what a bucket holds is spread over it, "
-    "evenly or, at the ends, thinning out. It may lie beyond all values. What is guaranteed is said beside it."
+    "“About” marks an estimate: the mean loss is added back to each count, and the count of a bucket is spread "
+    "evenly over it, or with decreasing density in the outermost buckets. An estimate may lie outside the range of the "
+    "data; any guarantee is stated beside it."
 )
 ESTIMATE = (
     "An answer that was drawn separately is an estimate: it lies at random near the exact one, need not occur in the "
-    "data, and may lie beyond all values. How far it may be off is said beside it."
+    "data, and may lie beyond all values. Any error bound is stated beside it."
 )
 CITATIONS = (
     "A. Bansal, R. Chunduru, D. Data, M. Prabhakaran. Flexible Accuracy for Differential Privacy. AISTATS 2022, "
@@ -42,8 +43,8 @@ CITATIONS = (
     "Privacy Enhancing Technologies 2022 (1), pages 339–352.",
 )
 CHOSEN = (
-    "were chosen first, with part of ε: about how many values there are was drawn, private medians split the line "
-    "again and again where the values are, and noisy counts of the parts decided edges at round numbers."
+    "were chosen first, with part of ε: the number of values was estimated with noise, private medians split the "
+    "line again and again where the values are, and noisy counts of the parts determined edges at round numbers."
 )
 OPEN = " The first and the last bucket are open, so that no value is left out for being far away."
 _ROW = "row of the given query"
@@ -70,8 +71,8 @@ class Shown:
     --------
     >>> from flexdp.buckets.parse import make_buckets
     >>> age = Spec(columns=("age",), partitions=(make_buckets("number", width=5),))
-    >>> print(published([Shown(spec=age, max_drop=27)]))
-    Published with differential privacy: every bucket lost a few records at random, and nothing was added anywhere.
+    >>> print(published([Shown(spec=age, max_drop=27)]).partition(": ")[2])
+    every bucket lost a random number of records, possibly none, and nothing was added anywhere.
     """
 
     spec: Spec
@@ -109,7 +110,8 @@ def published(shown: Sequence[Shown]) -> str:
             "Published with differential privacy: each answer is drawn at random near the exact one; nothing else "
             "about the data is published."
         )
-    told = f"Published with differential privacy: every bucket lost a few {_counted(shown[0].spec)} at random, and"
+    lost = f"every bucket lost a random number of {_counted(shown[0].spec)}, possibly none"
+    told = f"Published with differential privacy: {lost}, and"
     drawn = [each for each in shown if each.asked]
     if not drawn:
         return f"{told} nothing was added anywhere."
@@ -129,12 +131,15 @@ def protected(spec: Spec, *, bucketed: bool = True, several: bool = False) -> st
     """Return what is protected, and how much of it counts; ``several`` if it counts so in each of several columns."""
     if spec.unit is None:
         unit = _ROW if spec.of_query else "record"
-        return f"What is protected is one {unit}: with or without it, this page would look much the same."
-    rows = f", of the {_ROW.replace('row', 'rows')}" if spec.of_query else ""
+        return (
+            f"What is protected is one {unit}: with or without it, this page would be published with nearly the same "
+            "probability (how nearly, ε and δ say)."
+        )
+    what = f"Among the {_ROW.replace('row', 'rows')}, what" if spec.of_query else "What"
     if spec.per_unit is not None:
-        return f"What is protected is one unit{unit_id(spec)}, of whose values only the {of_unit(spec)} counts{rows}."
+        return f"{what} is protected is one unit{unit_id(spec)}, of whose values only the {of_unit(spec)} counts."
     counts = "counted in" if bucketed else "which contributes"
-    return f"What is protected is one unit{unit_id(spec)}, {counts} {_most(spec, bucketed, several)}{rows}."
+    return f"{what} is protected is one unit{unit_id(spec)}, {counts} {_most(spec, bucketed, several)}."
 
 
 def not_promised(shown: Sequence[Shown]) -> list[str]:
@@ -150,7 +155,8 @@ def not_promised(shown: Sequence[Shown]) -> list[str]:
     ]
     if bucketed:
         found.append(
-            "What is true of everybody is not hidden: that most values are small says something about each of them."
+            "Facts about the population are not hidden: if most values are small, that says something about every "
+            "person in the data."
         )
     if asked:
         found.append(chance if bucketed else f"{chance} An answer need not occur in the data.")
@@ -166,10 +172,7 @@ def not_promised(shown: Sequence[Shown]) -> list[str]:
 def _whose(spec: Spec, *, bucketed: bool, several: bool) -> str:
     if spec.unit is None:
         unit, more = (_ROW, "rows") if spec.of_query else ("record", "records")
-        return (
-            f"One {unit} is protected, not one person: somebody with several {more} is protected less, the more of "
-            "them there are."
-        )
+        return f"One {unit} is protected, not one person: the more {more} a person has, the weaker the protection."
     if spec.per_unit is not None:
         return f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
     counts = "counts in" if bucketed else "contributes"
@@ -183,9 +186,11 @@ def _total(shown: Sequence[Shown]) -> str:
     """What is not published of the number of records."""
     spec, bounded = shown[0].spec, [each for each in shown if each.records_at_most is not None]
     if bounded:
-        counted = "records that count" if spec.unit is None else f"counts of each unit{unit_id(spec)}"
+        number = "number of counted records"
+        if spec.unit is not None:
+            number = f"total number of contributions of all units{unit_id(spec)}"
         most = _apart(bounded, lambda each: thousands(each.records_at_most or 0), shown)
-        return f"Of the number of {counted}, only a bound is published: at most {most}."
+        return f"Only an upper bound on the {number} is published: {most}."
     if any(each.automatic or each.asked for each in shown):
         return f"The exact number of {_counted(spec)} is not published, only an estimate of it."
     return (
@@ -202,11 +207,11 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
     spec = bucketed[0].spec
     spot, asked = _spot(spec), any(each.asked for each in shown)
     group = f" per {joined([short_name(name) for name in spec.by])}" if spec.by else ""
-    more = _apart(bucketed, lambda each: f"{thousands(each.drop)} more{group}", bucketed)
+    more = _apart(bucketed, lambda each: f"{thousands(each.drop)}{group}", bucketed)
     hidden = _apart(bucketed, lambda each: record_count(each.spec, each.drop), bucketed)
     found = [
-        f"Every count is a lower bound. The true one is the count shown or up to {more}, never less. Write "
-        "“at least”, or give the range.",
+        f"Every count is a lower bound. The true count is never below the one shown, and exceeds it by at most {more}. "
+        "Write “at least”, or give the range.",
         f"What is listed is real: no {spot} or group appears that is empty. What is not listed may still exist, in a "
         f"{spot} of at most {hidden}.",
     ]
@@ -214,8 +219,8 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
     if any(not {"min", "max"} <= set(each.asked) for each in ordered):
         which = "A maximum or minimum that is read off buckets" if asked else "A maximum or minimum"
         found.append(
-            f"{which} holds once a few {_counted(spec)} are left out. Single extreme cases are left out on purpose: "
-            "they are what identifies people."
+            f"{which} is that of the data with a few {_counted(spec)} left out. Single extreme cases are left out on "
+            "purpose: they are what identifies people."
         )
     if len(ordered) < len(bucketed):
         found.append("Rare values are left out on purpose: they are what identifies people.")
@@ -239,7 +244,7 @@ def how_it_was_made(shown: Sequence[Shown], version: str) -> list[str]:
         found.append(f"Buckets{_of(automatic, shown)} {CHOSEN}{OPEN if any(map(_open, automatic)) else ''}")
     if asked:
         found += [
-            "About how many values there are is drawn first. Inner quantiles and deep tails are drawn by the "
+            "The number of values is first estimated with noise. Inner quantiles and deep tails are drawn by the "
             "exponential mechanism over decimal numbers; extremes are found by climbing a public ladder of numbers "
             "until few values seem to lie beyond.",
             f"Every choice follows tables of integers, whose proof of privacy is {where}.",
@@ -264,7 +269,7 @@ def group_note(words: Words, answers: Sequence[Answer]) -> str:
     about = f" {ABOUT}" if estimated else ""
     ends = [answer for answer in answers if answer.name in ("maximum", "minimum") and answer.promise is None]
     is_open = any(answer.accuracy is None and answer.value is not None for answer in ends)
-    unbounded = " Where a range is open at one side, that much is certain, and no end is promised." if is_open else ""
+    unbounded = " Where a range is open on one side, only its closed end is guaranteed." if is_open else ""
     if widest is None:
         return f"Each group by itself.{unbounded}{about}"
     loss = words.loss(widest.but(alpha=None, beta=widest.beta))

@@ -195,7 +195,7 @@ _LABELS = (
     click.option(
         "--rows-are-records",
         is_flag=True,
-        help="Vouch for a view: every record makes at most one row, and no row depends on two.",
+        help="Vouch for a view: every record yields at most one row and no row depends on more than one record.",
     ),
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
 )

@@ -249,8 +249,8 @@ class OwnNeighbours(Neighbours):
 
 ONE_RECORD = AddRemove()
 _VOUCHED = (
-    "if every record makes at most one row of the given query and no row depends on two, for which the publisher "
-    "vouches"
+    "provided that every record yields at most one row of the given query and no row depends on more than one record, "
+    "as the publisher vouches"
 )
 
 
@@ -265,7 +265,7 @@ class Condition:
     buckets_at_most
         Largest number of its non-empty buckets.
     rows_are_records
-        True if every record makes at most one row of a given query, and no row depends on two.
+        True if every record yields at most one row of a given query and no row depends on more than one record.
 
     Raises
     ------

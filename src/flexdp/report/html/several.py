@@ -91,7 +91,7 @@ def _together(release: Release) -> str:
     if not by:
         return ""
     named = joined([short_name(name) for name in by])
-    return f"The first tables are about all groups ({named}) together; the section of each column has every group."
+    return f"The first tables cover all groups ({named}) together; each column's section lists every group."
 
 
 def overview(releases: Releases) -> list[tuple[str, list[str], list[list[str]], int]]:
@@ -116,7 +116,7 @@ def overview(releases: Releases) -> list[tuple[str, list[str], list[list[str]], 
     spec = next(iter(releases.values())).spec
     if others:
         counted = "records" if spec.unit is None else f"units{unit_id(spec)}"
-        parts.append(("Other columns", ["Column", f"Most frequent values, with {counted} at least"], others, 2))
+        parts.append(("Other columns", ["Column", f"Most frequent values (minimum number of {counted})"], others, 2))
     return [*parts, ("Columns without answers", ["Column", "Answers"], none, 2)] if none else parts
 
 
