@@ -216,8 +216,8 @@ class BudgetError(FlexdpError):
 
     Examples
     --------
-    >>> print(BudgetError("payroll-2026", "ε = 1, δ = 1e-06", "ε = 0.5, δ = 1e-06"))
-    the budget of 'payroll-2026' is insufficient: asked ε = 1, δ = 1e-06; left ε = 0.5, δ = 1e-06. Nothing was read.
+    >>> print(BudgetError("payroll", "ε = 1, δ = 1e-06", "ε = 0.5, δ = 1e-06"))
+    the budget of 'payroll' is insufficient: requested ε = 1, δ = 1e-06; remaining ε = 0.5, δ = 1e-06. Nothing was read.
     """
 
     def __init__(self, dataset: str, asked: str, left: str) -> None:
@@ -226,7 +226,8 @@ class BudgetError(FlexdpError):
 
     def __str__(self) -> str:
         return (
-            f"the budget of {self.dataset!r} is insufficient: asked {self.asked}; left {self.left}. Nothing was read."
+            f"the budget of {self.dataset!r} is insufficient: requested {self.asked}; remaining {self.left}. Nothing "
+            "was read."
         )
 
 

@@ -36,7 +36,7 @@ def test_sums_are_exact(tmp_path: Path) -> None:
         ledger.charge("a", TENTH)
     account = ledger.account("a")
     assert account.remaining_epsilon == account.remaining_delta == 0
-    with pytest.raises(BudgetError, match=r"asked ε = 1e-09, δ = 0; left ε = 0, δ = 0. Nothing was read"):
+    with pytest.raises(BudgetError, match=r"requested ε = 1e-09, δ = 0; remaining ε = 0, δ = 0. Nothing was read"):
         ledger.charge("a", Privacy(epsilon="1e-9", delta=0))
     assert ledger.account("a") == account
 
@@ -118,7 +118,7 @@ def unreadable(path: Path) -> Path:
 def test_an_exhausted_budget_reads_nothing(ledger: Ledger, tmp_path: Path) -> None:
     asked = {"delta": "1e-6", "width": 1, "ledger": ledger, "dataset": "visits"}
     path = unreadable(tmp_path / "t.parquet")
-    with pytest.raises(BudgetError, match="asked ε = 3, δ = 1e-06; left ε = 2, δ = 2e-06"):
+    with pytest.raises(BudgetError, match="requested ε = 3, δ = 1e-06; remaining ε = 2, δ = 2e-06"):
         flexdp.release(path, "x", epsilon=3, **asked)
     assert len(ledger.history("visits")) == 1
     with pytest.raises(flexdp.DataError):  # the control: where the budget suffices, it is read, and that is noticed
@@ -327,7 +327,7 @@ def test_sessions(ledger: Ledger, tmp_path: Path) -> None:
         ages = s.release("age", epsilon=1, delta="1e-6")
         assert s.release("age", epsilon=1, delta="1e-6") == ages
         assert s.remaining == (1, Fraction(1, 10**6)) and len(s.releases) == 2
-        with pytest.raises(BudgetError, match=r"asked ε = 1.5, δ = 1e-06; left ε = 1, δ = 1e-06"):
+        with pytest.raises(BudgetError, match=r"requested ε = 1.5, δ = 1e-06; remaining ε = 1, δ = 1e-06"):
             s.release("age", epsilon="1.5", delta="1e-6")
         assert "ε spent" in s._repr_html_() and "visits" in repr(s) and "GROUP BY" in s.query("age")
     with pytest.raises(InputError, match="no data set"):

@@ -262,5 +262,5 @@ def test_a_budget_survives_a_fork(path: Path) -> None:
         capture_output=True, text=True, check=True, cwd=TESTS, env=os.environ | {"PYTHONPATH": _path()},
     )  # fmt: skip
     assert out.stdout.split() == ["3", "3"] and ledger.account("a").spent_epsilon == 7
-    with pytest.raises(BudgetError, match="left ε = 33"):
+    with pytest.raises(BudgetError, match="remaining ε = 33"):
         ledger.charge("a", Privacy(epsilon=Fraction(331, 10), delta=0))

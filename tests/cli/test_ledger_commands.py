@@ -53,7 +53,7 @@ def test_an_exhausted_budget_is_exit_3_and_reads_nothing(folder: Path) -> None:
     words = ["t.parquet" if word == "t.csv" else word for word in PAID]
     code, out, err = run_command((*words, "-o", "out.json"), folder)
     assert (code, out) == (3, "") and not (folder / "out.json").exists()
-    asked, left = "asked ε = 1, δ = 1e-06", "left ε = 0.5, δ = 3e-06"
+    asked, left = "requested ε = 1, δ = 1e-06", "remaining ε = 0.5, δ = 3e-06"
     assert err == f"Error: the budget of 'staff' is insufficient: {asked}; {left}. Nothing was read.\n"
     assert len(ledger.history("staff")) == 2
     words[words.index("-e") + 1] = "0.5"

@@ -67,7 +67,7 @@ def test_no_ledger_is_charged_for_a_number_of_units_that_buckets_do_not_tell(pla
     line = ["release", "t.parquet", *WIDE, *UNITS, *SPEND, "--ledger", "c.db", "--dataset", "visits"]
     out = run(*line, "-s", "count", cwd=place)
     assert out.returncode == 2 and ledger.account("visits").remaining_epsilon == 2
-    assert "Say --max-buckets-per-unit 1, or count one value of each unit with --per-unit." in out.stderr
+    assert "Use --max-buckets-per-unit 1, or count one value of each unit with --per-unit." in out.stderr
     many = run(*line, *(part for _ in range(51) for part in ("-s", "max")), cwd=place)
     assert many.returncode == 2 and "--stat must name at most 50 statistics; got 51" in many.stderr
     assert ledger.account("visits").remaining_epsilon == 2

@@ -45,7 +45,7 @@ def test_the_same_interface(ledger: Ledger) -> None:
     first = flexdp.release([33.0] * 900, **asked)
     again = flexdp.release([33.0] * 900, **asked)
     assert again == first and again.payment is not None and again.payment.free
-    with pytest.raises(BudgetError, match=r"asked ε = 20, δ = 1e-06; left ε = 19, δ = 9.9e-05"):
+    with pytest.raises(BudgetError, match=r"requested ε = 20, δ = 1e-06; remaining ε = 19, δ = 9.9e-05"):
         flexdp.release([33.0] * 900, **{**asked, "epsilon": 20})
     assert [row.kind for row in ledger.history("a")] == ["create", "charge", "store"]
     receipt = ledger.charge("a", ONE)

@@ -102,7 +102,7 @@ def test_a_command_that_would_leave_nothing_is_the_negative_control(tmp_path: Pa
 def test_what_is_said_where_the_command_is_another_one() -> None:
     advice = plan(**CASES["relative from zero"])
     assert advice.setting.buckets == 7258
-    assert "makes 7 258 buckets between bounds that reach 0" in advice.warnings[0]
+    assert "makes 7 258 buckets between bounds that include 0" in advice.warnings[0]
     assert advice.warnings[-1].startswith("almost nothing would be left of these buckets")
     assert advice.instead is not None and "--relative" not in advice.command and "--relative" not in advice.text()
     assert advice.document()["command"] == advice.command and advice.command in advice._repr_html_()
@@ -125,9 +125,9 @@ def test_what_is_said_where_the_command_is_another_one() -> None:
     assert fine.larger is None and fine.alternative == "" and fine.document()["larger_epsilon"] is None
     hopeless = plan(epsilon=1, delta="1e-6", kind="text", records_about=20)
     assert hopeless.instead is None and "no command to run" in hopeless.warnings[-1]
-    assert "with 20 records, none is certain" in hopeless.warnings[0]
+    assert "with 20 records, no bucket is certain" in hopeless.warnings[0]
     assert hopeless.command is None and hopeless.document()["command"] is None and "Run:" not in hopeless.text()
-    assert hopeless.alternative.startswith("With ε = 5 instead of 1, a bucket of 7 records is certain to be left, but ")
+    assert hopeless.alternative.startswith("With ε = 5 instead of 1, a bucket of 7 records is certain to survive, but ")
     alone = plan(epsilon=1, delta="1e-6", kind="text", records_about=5)
     assert alone.command is None and alone.larger is None
     assert "flexdp release" not in alone.text() and "flexdp release" not in alone._repr_html_()
@@ -155,9 +155,13 @@ def test_what_is_left_out_first_where_there_are_too_few_records() -> None:
 @pytest.mark.parametrize(
     ("shape", "records", "words"),
     [
-        ({"relative": "0.05"}, 200, "with 200 records, at most 7 buckets are certain, and others may vanish"),
-        ({"relative": "0.05"}, 28, "with 28 records, at most 1 bucket is certain, and others may vanish"),
-        ({"kind": "text", "by": "w", "groups_about": 2}, 59, "with 29 records of a group, at most 1 bucket is certain"),
+        (
+            {"relative": "0.05"},
+            200,
+            "with 200 records, at most 7 buckets are certain to survive; the others may vanish",
+        ),
+        ({"relative": "0.05"}, 28, "with 28 records, at most 1 bucket is certain to survive; the others may vanish"),
+        ({"kind": "text", "by": "w", "groups_about": 2}, 59, "with 29 records per group, at most 1 bucket is certain"),
         ({"width": 5}, 279, "with 279 records, at most 9 buckets are certain"),
     ],
 )
@@ -228,10 +232,10 @@ def test_the_number_of_groups_matters() -> None:
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ((0, 1000), "bounds=(1, 1000) would leave 71 buckets, and values nearer to 0 would count as 1."),
-        ((-1000, 0), "bounds=(-1000, -1) would leave 71 buckets, and values nearer to 0 would count as -1."),
-        ((-1000, 1000), "towards it. Give width, or neither, and flexdp chooses them."),
-        ((-5, 1000), "towards it. Give width, or neither, and flexdp chooses them."),
+        ((0, 1000), "bounds=(1, 1000) would make 71 buckets, and values nearer to 0 would count as 1."),
+        ((-1000, 0), "bounds=(-1000, -1) would make 71 buckets, and values nearer to 0 would count as -1."),
+        ((-1000, 1000), "towards it. Use width, or omit both, and flexdp chooses the buckets."),
+        ((-5, 1000), "towards it. Use width, or omit both, and flexdp chooses the buckets."),
     ],
 )
 def test_relative_buckets_towards_zero(bounds: tuple[int, int], words: str) -> None:
@@ -274,7 +278,7 @@ def test_groups_in_a_plan() -> None:
         ({"by": ""}, "name of a column"),
         ({"by": "w", "ask": "max"}, "needs the number of groups"),
         ({"by": "w", "ask": "max", "groups_about": 2, "delta": 0}, "positive to list groups"),
-        ({"ask": "max", "stats": "max"}, "stats does not fit ask"),
+        ({"ask": "max", "stats": "max"}, "stats cannot be combined with ask"),
         ({"stats": "most"}, "stats"),
         ({"stats": 5}, "names of statistics"),
         ({"edges": [3, 1]}, "strictly ascending"),

@@ -468,7 +468,7 @@ def test_the_command_line_says_what_the_function_says(tmp_path: Path) -> None:
     unsaid = run("plan", "-e", 1, "-d", "1e-6", "-n", 5000, "--public-sample", tmp_path / "p.csv", "age")
     assert (unsaid.returncode, unsaid.stdout) == (2, "")
     assert unsaid.stderr == (
-        "Error: --kind is missing: the public sample declares no types. Say --kind number for numbers in automatic "
+        "Error: --kind is missing: the public sample declares no types. Use --kind number for numbers in automatic "
         "buckets, or --kind text for texts.\n"
     )
     numbers = run("plan", "-e", 1, "--ask", "max", "--public-sample", tmp_path / "p.csv", "age")

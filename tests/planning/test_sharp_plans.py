@@ -119,7 +119,7 @@ def test_automatic_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == plan(epsilon=1, delta="1e-6", records_about=20_000, simulate=LAW).sharp.expected(Fraction(1))
     assert 0.005 < found.share <= found.most_share < 0.05 and 5 < found.buckets < 40
     assert 0 < found.distance <= found.most_distance < 0.05
-    assert "the distribution function is off by " in advice.text()
+    assert "the maximum error of the distribution function is " in advice.text()
     assert advice.document()["automatic"]["expected"]["share"] == found.share
 
 
@@ -185,9 +185,12 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ask": "q1.5", "records_about": 100}, "ask: invalid statistic 'q1.5'"),
     ({"ask": "max", "records_about": 100, "kind": "text"}, "ask needs a column of numbers or dates"),
     ({"ask": "mean", "records_about": 100, "kind": "date"}, "the mean needs a column of numbers"),
-    ({"ask": "max", "records_about": 100, "width": 5}, "width does not fit ask"),
-    ({"ask": "max", "records_about": 100, "lose_share": "0.1"}, "lose_share does not fit ask"),
-    ({"ask": "max", "records_about": 100, "delta": "1e-6", "by": "w", "groups": ["A"]}, "delta does not fit ask"),
+    ({"ask": "max", "records_about": 100, "width": 5}, "width cannot be combined with ask"),
+    ({"ask": "max", "records_about": 100, "lose_share": "0.1"}, "lose_share cannot be combined with ask"),
+    (
+        {"ask": "max", "records_about": 100, "delta": "1e-6", "by": "w", "groups": ["A"]},
+        "delta cannot be combined with ask",
+    ),
     (
         {"ask": "max", "records_about": 100, "epsilon": "0.001"},
         "too small for these answers, which need at least 0.0035",
@@ -214,7 +217,7 @@ def test_the_least_epsilon_that_is_named_is_enough() -> None:
         with pytest.raises(InputError, match="which need at least"):
             plan(ask="max", records_about=10**6, epsilon=less, **extra)
     small = plan(epsilon="0.005", records_about=10**6)
-    assert "too small for automatic buckets: the least is 0.0051." in small.warnings[0]
+    assert "too small for automatic buckets: the minimum is 0.0051." in small.warnings[0]
     fits = plan(epsilon="0.0051", records_about=10**6)
     assert fits.chosen is not None and fits.instead is None
     for epsilon, word in (("0.005", "epsilon is too small for automatic buckets"), ("0.0051", None)):
@@ -247,7 +250,7 @@ def test_the_command_that_a_plan_ends_in_works(tmp_path: Path) -> None:
         done = command(*line[1:])
         assert done.returncode == 0, done.stderr
     wrong = command("plan", "--ask", "max", "--width", 5, "-n", 100)
-    assert wrong.returncode == 2 and "--width does not fit --ask" in wrong.stderr
+    assert wrong.returncode == 2 and "--width cannot be combined with --ask" in wrong.stderr
     sample = command(
         "plan", "--epsilon", 2, "--ask", "median", "--public-sample", place, "cost", "-n", "3000", "--json"
     )

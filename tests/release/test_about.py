@@ -126,7 +126,7 @@ def test_words_that_columns_do_not_have_are_refused_by_the_name_of_their_paramet
         ("max", "number", True): "{} max needs a single column. For points, ask for mode, support, top or counts.",
         ("q0.9", "number", True): "{} q0.9 needs a single column. For points, ask for mode, support, top or counts.",
         ("max", "text", False): "{}: the maximum needs a column of numbers or dates; this one is text. Ask for mode, "
-        "support, top or counts; or say kind='number' where texts hold numbers.",
+        "support, top or counts; or use kind='number' where texts hold numbers.",
         **{
             (word, kind, False): f"{{}}: the {name} needs a column of numbers; this one is {kind}. Ask for the median "
             "or another quantile."

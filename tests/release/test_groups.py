@@ -276,7 +276,7 @@ def test_one_more_group_for_what_the_declared_ones_do_not_cover(tmp_path: Path) 
         with pytest.raises(InputError, match=r"^other "):
             flexdp.release(table, "age", **{**options, **wrong})
     for wrong, words in {
-        (("groups", None),): "other needs the names of the other groups in groups",
+        (("groups", None),): "other needs the declared groups in groups",
         (("groups", ("A", "rest")),): "other must differ from the names in groups",
         (("by", "age"),): "other needs a column of texts in by; got 'age'",
         (("by", "wrd"),): "by: no column named 'wrd'. Did you mean 'ward'",

@@ -137,7 +137,7 @@ def test_parameters_by_column_where_they_differ(visits: pl.DataFrame) -> None:
 
 def test_sources_without_columns_or_types() -> None:
     for source, message in (
-        ([1, 2, 3], "source is a single column without a name, and a summary needs a table. Release it with"),
+        ([1, 2, 3], "source is a single column without a name, but a summary needs a table. Release it with"),
         (
             {"a": [1, 2], "b": ["x", "y"]},
             "this source declares no types. Name each with its kind, for example columns=",
@@ -163,7 +163,7 @@ def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
         flexdp.summary(table, **SPEND)
     objects = pd.DataFrame({"x": [1.0], "o": pd.Series(["a"], dtype=object), "p" * 999: pd.Series([1], dtype=object)})
     with pytest.raises(
-        InputError, match=r"'o' declares no type. Say how to read it, for example kind={'o': 'text'}, or"
+        InputError, match=r"'o' declares no type. Declare how to read it, for example kind={'o': 'text'}, or"
     ):
         flexdp.summary(objects, **SPEND)
     with pytest.raises(InputError) as refused:
@@ -186,14 +186,14 @@ def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
         ({"ask": ["max"]}, "ask does not fit a summary"),
         (
             {"columns": ["ward", "urgent", "cost"], "width": 10},
-            "width needs numbers or times, and column 'ward' is text. Give it by column, for example "
+            "width needs numbers or times, but column 'ward' is text. Give it by column, for example "
             "width={'cost': 10}.",
         ),
-        ({"width": {"urgent": 10}}, "and column 'urgent' is boolean. Leave it out for that column."),
+        ({"width": {"urgent": 10}}, "but column 'urgent' is boolean. Leave it out for that column."),
         ({"columns": ["ward"], "bounds": (0, 9)}, "name its kind if its texts are numbers: columns={'ward': 'number'}"),
         (
             {"unit": "id", "per_unit": "max"},
-            r"per_unit 'max' needs numbers or times, and column 'ward' is text. Use per_unit='random', or leave that "
+            r"per_unit 'max' needs numbers or times, but column 'ward' is text. Use per_unit='random', or leave that "
             r"column out: skip=\['ward'\].",
         ),
         ({"skip": ["id", "cost", "age", "day", "ward", "urgent"]}, "all of them are left out, or hold groups or units"),
@@ -246,7 +246,7 @@ def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
         ),
         (
             ["v.csv", "-c", "cost=float"],
-            "--column: 'float' is no kind; got 'cost=float'. A column has the kind integer, ",
+            "--column: 'float' is not a kind; got 'cost=float'. Kinds are integer, ",
         ),
         (["v.json"], "--column is missing: the keys of JSON objects are data, and are not listed. Name each with"),
         (
@@ -259,7 +259,7 @@ def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
         ),
         (
             ["v.parquet", "--width", "ward=10"],
-            "--width needs numbers or times, and column 'ward' is text. Leave it out "
+            "--width needs numbers or times, but column 'ward' is text. Leave it out "
             "for that column, or name its kind if its texts are numbers: --column ward=number.",
         ),
         (["v.parquet", "--split", "wrad=2"], "--split names 'wrad', which is not among the columns of the summary"),

@@ -158,7 +158,7 @@ def test_a_result_that_is_not_fetched_is_named(path: Path) -> None:
         relation = con.sql("SELECT age FROM visits")
         assert con.execute("SELECT age FROM visits").fetchone() is not None
         for source in ((con, "visits"), relation):
-            with pytest.raises(InputError, match=r"not all rows have been fetched. Fetch .* con.cursor\(\)"):
+            with pytest.raises(InputError, match=r"result with unfetched rows. Fetch .* con.cursor\(\)"):
                 prepare(source, "age", width=10)
         assert private_counts((con.cursor(), "visits"), "age", width=50) == {25.0: 4000}
         assert len(con.fetchall()) == 3999  # the caller's result is untouched

@@ -76,7 +76,9 @@ def test_json_in_other_encodings(tmp_path: Path, form: str) -> None:
 def test_unknown_encodings_are_called_unknown(tmp_path: Path, name: Any) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x\n1\n")
-    with pytest.raises(InputError, match=r"^encoding: unknown encoding .*\. Known are, for example, encoding='cp1252'"):
+    with pytest.raises(
+        InputError, match=r"^encoding: unknown encoding .*\. Supported encodings include encoding='cp1252'"
+    ):
         flexdp.query(path, "x", width=1, encoding=name)
 
 

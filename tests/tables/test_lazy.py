@@ -136,7 +136,7 @@ def test_lazy_frames_of_an_older_polars_are_refused_by_its_version(monkeypatch: 
         with pytest.raises(InputError) as refusal:
             prepare(pl.LazyFrame({"a": [1]}), "a")
     assert str(refusal.value) == (
-        "source is a lazy frame of a polars below 1.34, which cannot pass it on in batches. Run pip install "
-        "'polars>=1.34', or pass the frame that collect() gives."
+        "source is a LazyFrame of a polars version below 1.34, which cannot stream it in batches. Run pip install "
+        "'polars>=1.34', or pass the result of collect()."
     )
     assert private_counts(pl.DataFrame({"a": [1]}), "a") == {1: 1}

@@ -188,7 +188,7 @@ REASONS = {
     "SELECT y FROM (SELECT x AS y FROM t LIMIT 3)": "a limit",
     "SELECT x AS y FROM t GROUP BY k": "an aggregate",
     "SELECT avg(x) AS y FROM t": "an aggregate",
-    "SELECT char(x) AS y FROM t": "a function that is not known to look at one row",
+    "SELECT char(x) AS y FROM t": "a function that may depend on more than one row",
     "SELECT x AS y FROM t UNION SELECT x FROM other": "a UNION",
     "SELECT x AS y FROM t EXCEPT SELECT x FROM other": "EXCEPT",
     "SELECT a.x AS y FROM t AS a LEFT JOIN other USING (k)": "a join",

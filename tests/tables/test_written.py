@@ -370,7 +370,7 @@ def test_the_command_line_takes_the_same_options(tmp_path: Path) -> None:
     )
     assert out.returncode == 0 and "2024-12-31" in out.stdout, out
     out = command("release", path, "x", "--date-format", "%d.%m.%Y", "-e", "1", "-d", "1e-6")
-    assert out.returncode == 2 and "Say --kind date for dates or --kind datetime for datetimes in" in out.stderr, out
+    assert out.returncode == 2 and "Use --kind date for dates or --kind datetime for datetimes in" in out.stderr, out
     out = command(
         "release", path, "x", "--kind", "number", "--decimal", ",", "--thousands", ",", "-e", "1", "-d", "1e-6"
     )

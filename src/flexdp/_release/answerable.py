@@ -16,7 +16,7 @@ __all__ = ["check_kind", "check_several_buckets", "check_units", "repeats_units"
 
 _UNORDERED: tuple[str | P, ...] = ("Ask for mode, support, top or counts",)
 _REMEDIES: dict[str, Phrase] = {
-    "text": (*_UNORDERED, "; or say ", P("kind", "number"), " where texts hold numbers."),
+    "text": (*_UNORDERED, "; or use ", P("kind", "number"), " where texts hold numbers."),
     "boolean": (*_UNORDERED, "."),
     "date": "Ask for the median or another quantile.",
     "datetime": "Ask for the median or another quantile.",
@@ -76,9 +76,9 @@ def check_units(statistic: Statistic, unit: str | None, most: int, parameter: st
     if isinstance(statistic, Count) and repeats_units(unit, most):
         raise InputError(
             parameter,
-            ": a unit may count in several buckets, so they do not tell the number of units",
+            ": a unit may count in several buckets, so the counts do not determine the number of units",
             remedy=(
-                "Say ",
+                "Use ",
                 P("max_buckets_per_unit", 1),
                 ", or count one value of each unit with ",
                 P("per_unit"),
@@ -106,6 +106,6 @@ def check_several_buckets(spec: Spec) -> None:
     named = {Edges: "edges", RelativeWidth: "relative"}.get(type(first), "width")
     raise InputError(
         named,
-        ": there is only one bucket, which tells the number of records and nothing else",
-        remedy=("Choose narrower buckets, or say ", P("stat", "count"), "."),
+        ": there is only one bucket, which reveals only the number of records",
+        remedy=("Choose narrower buckets, or use ", P("stat", "count"), "."),
     )

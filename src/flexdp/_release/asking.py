@@ -94,8 +94,8 @@ def wanted(ask: object, kinds: tuple[Kind, ...]) -> Wanted:
     if kinds[0] in ("text", "boolean"):
         raise InputError(
             "ask",
-            f"needs a column of numbers or dates, and this one is of kind {kinds[0]}",
-            remedy=("Leave it out, or say ", P("kind", "number"), " where texts hold numbers.")
+            f"needs a column of numbers or dates, but this one is of kind {kinds[0]}",
+            remedy=("Leave it out, or use ", P("kind", "number"), " where texts hold numbers.")
             if kinds[0] == "text"
             else "Leave it out.",
         )

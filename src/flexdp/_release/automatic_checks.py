@@ -58,7 +58,7 @@ def refuse_points(spec: Spec, options: Mapping[str, Any]) -> None:
             raise InputError(
                 "width",
                 f"is missing for column {safe_repr(name)}: hardly two records have the same values in several columns",
-                remedy=("Give ", P("width"), " or ", P("beta"), ", say ", P("separately", True),
+                remedy=("Give ", P("width"), " or ", P("beta"), ", use ", P("separately", True),
                         " for a release of each column, or ", P("exact", True), " for every point by itself."),
             )  # fmt: skip
 
@@ -73,7 +73,7 @@ def refuse_unread(column: Column, kind: object, options: Mapping[str, Any], *, b
         raise InputError(
             "kind",
             f"is missing: {column.label} declares no type, and its cells must not decide how it is read",
-            remedy=("Say ", *(number if column.written.dates is None else date), P("kind", "text"),
+            remedy=("Use ", *(number if column.written.dates is None else date), P("kind", "text"),
                     " for texts, or ", P("exact", True), " to count every cell as it is written."),
         )  # fmt: skip
 

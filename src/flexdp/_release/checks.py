@@ -165,10 +165,10 @@ def _refuse_unordered(column: Column, kind: Any, own: Mapping[str, Any]) -> None
     """Refuse buckets and bounds of texts and booleans, by the name of the column."""
     for name, value in own.items():
         if value is not None and kind in ("text", "boolean"):
-            hint = (", or say ", P("kind", "number"), " if its texts are numbers.") if kind == "text" else (".",)
+            hint = (", or use ", P("kind", "number"), " if its texts are numbers.") if kind == "text" else (".",)
             raise InputError(
                 name,
-                f"needs a column of numbers or dates, and {column.label} is declared or read as {kind}",
+                f"needs a column of numbers or dates, but {column.label} is declared or read as {kind}",
                 remedy=("Leave out ", P(name), *hint),
             )
 

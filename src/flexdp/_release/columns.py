@@ -256,7 +256,7 @@ def _refuse_one_value(per_unit: PerUnit, most: object, values: Sequence[Axis], g
         raise InputError("per_unit", f"{per_unit!r} needs one released column", remedy=random)
     if per_unit != "random" and values[0].kind in ("text", "boolean"):
         told = f"{values[0].column.label} is {values[0].kind}"
-        raise InputError("per_unit", f"{per_unit!r} needs numbers or times, and {told}", remedy=random)
+        raise InputError("per_unit", f"{per_unit!r} needs numbers or times, but {told}", remedy=random)
     if per_unit == "mean" and groups:
         raise InputError(
             "per_unit", ("'mean' does not fit ", P("by"), ": a mean over several groups lies in none of them")

@@ -79,7 +79,7 @@ def _of_table(table: Table, name: object, derived: Collection[object]) -> Column
     if name in derived:
         raise InputError(
             "derive",
-            f": {safe_repr(name)} is a derived column itself, and is not known here",
+            f": {safe_repr(name)} is itself a derived column and cannot be used here",
             remedy="Write out what it stands for, in columns of the table.",
         )
     return table.column(name)
@@ -94,20 +94,20 @@ def with_other(options: Mapping[str, Any], table: Table) -> Mapping[str, Any]:
     names = [plain_scalar(name) for name in ([by] if isinstance(by, str) else sequence(by) or [])]
     listed = sequence(groups) or []
     if not listed:
-        raise InputError("other", ("needs the names of the other groups in ", P("groups")))
+        raise InputError("other", ("needs the declared groups in ", P("groups")))
     plain = [plain_scalar(group) for group in listed]
     if len(names) != 1 or not isinstance(names[0], str) or not all(isinstance(group, str) for group in plain):
         raise InputError(
             "other",
             ("needs one column in ", P("by"), ", of texts, and their names in ", P("groups")),
-            remedy=("Else compute the groups with ", P("derive"), "."),
+            remedy=("Otherwise, compute the groups with ", P("derive"), "."),
         )
     if not _holds_texts(table, names[0]):
         raise InputError(
             "other",
             ("needs a column of texts in ", P("by")),
             given=safe_repr(names[0]),
-            remedy=("Else compute the groups with ", P("derive"), "."),
+            remedy=("Otherwise, compute the groups with ", P("derive"), "."),
         )
     if not other or other in plain:
         raise InputError("other", ("must differ from the names in ", P("groups")), given=safe_repr(other))

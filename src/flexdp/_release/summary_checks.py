@@ -50,7 +50,7 @@ def all_columns(declared: Sequence[Column], left: Sequence[Column], kinds: Any) 
     if any(column.name is None for column in declared):
         raise InputError(
             "source",
-            "is a single column without a name, and a summary needs a table",
+            "is a single column without a name, but a summary needs a table",
             remedy="Release it with flexdp.release, or pass a table with named columns.",
         )
     if not left:
@@ -68,7 +68,7 @@ def all_columns(declared: Sequence[Column], left: Sequence[Column], kinds: Any) 
             skip = P("skip", [_short(column.name)])
             if column.undeclared:
                 remedy = (
-                    "Say how to read it, for example ",
+                    "Declare how to read it, for example ",
                     P("kind", {_short(column.name): "text"}),
                     ", or leave it out: ",
                 )
@@ -113,7 +113,7 @@ def check_kinds(table: Table, names: Sequence[str], options: Mapping[str, Any]) 
     plain = [place for place, kind in enumerate(kinds) if kind in ("text", "boolean")]
     ordered = [name for place, name in enumerate(names) if place not in plain]
     for place in plain:
-        rule = f"needs numbers or times, and {columns[place].label} is {kinds[place]}"
+        rule = f"needs numbers or times, but {columns[place].label} is {kinds[place]}"
         _check_buckets(
             names[place], kinds[place], {key: given[key][place] for key in _EXAMPLES}, ordered, options, rule
         )

@@ -78,8 +78,8 @@ class Ledger:
     (Fraction(2, 1), ['payroll-2026'])
     >>> ledger.charge("payroll-2026", Privacy(epsilon="2.1", delta=0), unit="person")
     Traceback (most recent call last):
-    flexdp.errors.BudgetError: the budget of 'payroll-2026' is insufficient: asked ε = 2.1, δ = 0; left ε = 2, δ =\
- 3e-06. Nothing was read.
+    flexdp.errors.BudgetError: the budget of 'payroll-2026' is insufficient: requested ε = 2.1, δ = 0; remaining\
+ ε = 2, δ = 3e-06. Nothing was read.
     >>> [entry.kind for entry in ledger.history("payroll-2026")]
     ['create', 'charge']
     >>> kept = ledger.store(receipt, "{}", request="a")

@@ -101,7 +101,7 @@ def _sample(file: str, column: str, kind: str | None, run: Run, *, ordered: bool
         raise InputError(
             "kind",
             "is missing: the public sample declares no types",
-            remedy=("Say ", P("kind", "number"), " for numbers in automatic buckets, or ", P("kind", "text"),
+            remedy=("Use ", P("kind", "number"), " for numbers in automatic buckets, or ", P("kind", "text"),
                     " for texts."),
         )  # fmt: skip
     for phrase in how_it_was_read(request):

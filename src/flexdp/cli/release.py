@@ -225,7 +225,7 @@ def _tell_cost(published: Any, payer: Any, payment: Any) -> None:
     try:
         click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
     except LedgerError as failure:  # which must not keep back what has been paid for
-        click.echo(f"What is left is not shown: {failure}.", err=True)
+        click.echo(f"Could not show the remaining budget: {failure}.", err=True)
     click.echo(f"Receipt: {payment.receipt}", err=True)
 
 

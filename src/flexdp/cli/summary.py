@@ -52,7 +52,7 @@ __all__ = ["summary"]
     multiple=True,
     metavar="NAME=S",
     callback=shares,
-    help="Share of the budget that a column has, where the others have 1; repeatable. Or S,S,…, one for each in order.",
+    help="Relative share of the budget for a column (default 1); repeatable. Or S,S,…: one per column, in order.",
 )
 @click.option(
     "--width", multiple=True, metavar="NAME=W", callback=by_column, help="Bucket width of a column; repeatable."
@@ -61,7 +61,7 @@ __all__ = ["summary"]
     "--bounds", multiple=True, metavar="NAME=LO:HI", callback=by_column, help="Public bounds of a column; repeatable."
 )
 @click.option(
-    "--exact", multiple=True, metavar="NAME", help="Column whose values are buckets of their own; repeatable."
+    "--exact", multiple=True, metavar="NAME", help="Column in which every distinct value is its own bucket; repeatable."
 )
 @click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin.")
 @labels
@@ -135,6 +135,6 @@ def _explained(refusal: InputError, columns: tuple[str, ...]) -> InputError:
         name, _, last = column.rpartition("=")
         if name and refusal.parameter == "column" and refusal.rule == f": no column named {safe_repr(column)}":
             kinds = get_args(Kind)
-            remedy = f"A column has the kind {', '.join(kinds[:-1])} or {kinds[-1]}."
-            return InputError("columns", f": {safe_repr(last)} is no kind", given=safe_repr(column), remedy=remedy)
+            remedy = f"Kinds are {', '.join(kinds[:-1])} and {kinds[-1]}."
+            return InputError("columns", f": {safe_repr(last)} is not a kind", given=safe_repr(column), remedy=remedy)
     return refusal

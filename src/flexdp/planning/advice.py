@@ -182,7 +182,7 @@ class Advice:
         together = "" if often == 1 else f" for the {often} releases together"
         left = "there are likely to be answers"
         if self.larger.chosen is not None:
-            left = f"a bucket of {plural(self.larger.chosen.survives_from, 'record', thousands)} is certain to be left"
+            left = f"a bucket of {plural(self.larger.chosen.survives_from, 'record', thousands)} is certain to survive"
         return (
             f"With ε = {number_text(self.larger.epsilon or 0)} instead of {number_text(self.epsilon or 0)}{together}, "
             f"{left}, but an observer who was 50% sure may become {self.larger.privacy.certainty} sure instead of "

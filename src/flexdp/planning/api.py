@@ -180,7 +180,7 @@ def _planned(
             name = next(name for name, value in given.items() if value is not None)
             raise InputError(
                 _OPTIONS.get(name, name),
-                ("does not fit ", P("ask")),
+                ("cannot be combined with ", P("ask")),
                 remedy=(
                     "Plan buckets and answers by themselves, each with half of ", P("epsilon"),
                     ": a release of both divides it equally.",

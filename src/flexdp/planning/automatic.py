@@ -222,8 +222,8 @@ class AutomaticOutlook:
     def notes(self, chosen: Fraction | None) -> list[str]:
         """Return what the columns mean, and the result of the trials at the chosen ε."""
         told = [
-            "Edges are chosen privately with a part of ε. A bucket loses at most what is stated and half of it on "
-            "average; the share left out is that of as many full buckets."
+            "Edges are chosen privately with a part of ε. A bucket loses at most the stated number, and half of it on "
+            "average; the share left out assumes that every one of these buckets is occupied."
         ]
         if self.asked is not None:
             told.append(
@@ -262,7 +262,7 @@ class AutomaticOutlook:
             least = upper_text(self._least, 2)
             return [
                 *found,
-                (P("epsilon", plain_number(chosen)), f" is too small for automatic buckets: the least is {least}."),
+                (P("epsilon", plain_number(chosen)), f" is too small for automatic buckets: the minimum is {least}."),
             ]
         if divided is None:
             return [*found, self._too_few(budget)]
@@ -278,14 +278,15 @@ class AutomaticOutlook:
     def _too_few(self, budget: AutoBudget) -> str:
         about = plural(self.records, "record", thousands)
         needed = thousands(math.ceil(FEW_FOR_BARS / budget.each))
+        few = f"{about} are too few for buckets at this ε: about {needed} are needed."
         if self.groups.by:
-            return f"{about} are too few for buckets at this ε: about {needed} are needed."
+            return few
         if self.asked is not None:
-            return f"{about} are too few for buckets at this ε: about {needed} are needed. Only answers are given."
+            return f"{few} Only the requested answers are released."
         if self.records * budget.five < FEW:
             least = thousands(math.ceil(FEW / budget.five))
             return f"{about} are too few for any answer at this ε: about {least} are needed, and {needed} for buckets."
-        return f"{about} are too few for buckets at this ε: about {needed} are needed. Five answers take their place."
+        return f"{few} Minimum, quartiles and maximum are released instead."
 
     @property
     def _least(self) -> Fraction:

@@ -61,13 +61,13 @@ class ExpectedBuckets:
             return f"In {self.trials} trials on {self.source} there were too few records for buckets."
         told = (
             f"In {self.trials} trials on {self.source}: {percent(self.share)} of the records left out on average "
-            f"({percent(self.most_share)} at most), {round(self.buckets)} buckets released"
+            f"({percent(self.most_share)} in the worst trial), {round(self.buckets)} buckets released"
         )
         if self.distance is None or self.most_distance is None:
             return f"{told}."
         return (
-            f"{told}; the distribution function is off by {self.distance:.2g} at its worst place on average "
-            f"({self.most_distance:.2g} at most)."
+            f"{told}; the maximum error of the distribution function is {self.distance:.2g} on average "
+            f"({self.most_distance:.2g} in the worst trial)."
         )
 
 

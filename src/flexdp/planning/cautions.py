@@ -99,12 +99,16 @@ def _about_unknown(setting: Setting, chosen: Option, partition: Buckets | None, 
     records, needed = groups.of_each(setting.records_about), chosen.survives_from
     if setting.buckets is not None or records >= needed * max(assumed_buckets(partition), _SEVERAL):
         return []
-    full, whole = records // needed, " of a group" if groups.by else ""
+    full, whole = records // needed, " per group" if groups.by else ""
     among = plural(records, "record", thousands)
-    most = "none is certain, and all may vanish"
+    most = "no bucket is certain to survive"
     if full:
-        most = f"at most {plural(full, 'bucket')} {'is' if full == 1 else 'are'} certain, and others may vanish"
-    return [f"a bucket needs {plural(needed, 'record')} to be certain to survive: with {among}{whole}, {most}."]
+        most = (
+            f"at most {plural(full, 'bucket')} {'is' if full == 1 else 'are'} certain to survive; the others may vanish"
+        )
+    return [
+        f"a bucket needs {plural(needed, 'record', thousands)} to be certain to survive: with {among}{whole}, {most}."
+    ]
 
 
 def assumed_buckets(partition: Buckets | None) -> int:
@@ -124,18 +128,18 @@ def assumed_buckets(partition: Buckets | None) -> int:
 
 
 def _about_zero(partition: Buckets | None) -> list[Phrase]:
-    """Warn of relative buckets between bounds that reach zero, towards which they become ever narrower."""
+    """Warn of relative buckets between bounds that include zero, towards which they become ever narrower."""
     if not isinstance(partition, RelativeWidth) or partition.count is None or partition.count <= _MANY:
         return []
     low, high = partition.bounds or (Fraction(0), Fraction(0))
     if not low <= 0 <= high:
         return []
     warned = (
-        f" makes {thousands(partition.count)} buckets between bounds that reach 0, because they become ever narrower "
+        f" makes {thousands(partition.count)} buckets between bounds that include 0, because they become ever narrower "
         "towards it. "
     )
     if low < 0 < high:
-        return [(P("relative"), warned, "Give ", P("width"), ", or neither, and flexdp chooses them.")]
+        return [(P("relative"), warned, "Use ", P("width"), ", or omit both, and flexdp chooses the buckets.")]
     far = max(-low, high)
     least = Fraction(1) if far > 1 else far / 1000
     ends = (least, high) if high else (low, -least)
@@ -144,8 +148,8 @@ def _about_zero(partition: Buckets | None) -> list[Phrase]:
     return [
         (
             P("relative"), warned, "Begin at the smallest value that matters: ", P("bounds", shown),
-            f" would leave {plural(fewer or 1, 'bucket', thousands)}, and values nearer to 0 would count as "
-            f"{number_text(ends[0] if high else ends[1])}. Or give neither, and flexdp chooses them.",
+            f" would make {plural(fewer or 1, 'bucket', thousands)}, and values nearer to 0 would count as "
+            f"{number_text(ends[0] if high else ends[1])}. Or omit both, and flexdp chooses the buckets.",
         )
     ]  # fmt: skip
 
@@ -169,13 +173,13 @@ def _about_chosen(setting: Setting, chosen: Option, *, unexpected: bool, public:
         found.append(
             (
                 epsilon,
-                f" misses the target: a bucket may lose {plural(chosen.max_drop, 'record')}, and the target allows "
-                f"{setting.limit}. {_way_out(setting)}",
+                f" misses the target: a bucket may lose {plural(chosen.max_drop, 'record', thousands)}, and the target "
+                f"allows {thousands(setting.limit or 0)}. {_way_out(setting)}",
             )
         )
     if records is not None and buckets is not None and records < chosen.survives_from * buckets:
         found.append(
-            f"a bucket needs {plural(chosen.survives_from, 'record')} to be certain to survive, but "
+            f"a bucket needs {plural(chosen.survives_from, 'record', thousands)} to be certain to survive, but "
             f"{plural(records, 'record', thousands)} in {plural(buckets, 'bucket', thousands)} average "
             f"{_about(records / buckets)}. Choose wider buckets or a larger ε."
         )

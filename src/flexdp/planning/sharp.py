@@ -64,14 +64,14 @@ class SharpColumn:
         if delta and self.groups.by and not lists:
             raise InputError(
                 "delta",
-                ("does not fit ", P("ask"), ": answers of groups that are declared need none"),
+                ("cannot be combined with ", P("ask"), ": answers for declared groups need no δ"),
                 remedy="Leave it out.",
             )
         if lists and delta is not None and not delta:
             remedy = ("Declare them with ", P("groups"), ", or leave it out.")
             raise InputError("delta", "must be positive to list groups that are not known", given="0", remedy=remedy)
         if self.stats and (self.groups.by or not delta):
-            raise InputError("stats", ("does not fit ", P("ask")), remedy=("Name them in ", P("ask"), "."))
+            raise InputError("stats", ("cannot be combined with ", P("ask")), remedy=("Name them in ", P("ask"), "."))
         if self.groups.by and self.groups.about is None:
             raise InputError(
                 "ask", "needs the number of groups", remedy=("Give ", P("groups"), " or ", P("groups_about"), ".")

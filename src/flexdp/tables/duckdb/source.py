@@ -206,7 +206,7 @@ def _asked(ask: Callable[[], _T], otherwise: Callable[[], InputError]) -> _T:
 def _unfinished() -> InputError:
     return InputError(
         "source",
-        ": its DuckDB connection has a result of which not all rows have been fetched",
+        ": its DuckDB connection has a pending result with unfetched rows",
         remedy="Fetch the rest of it first, or pass a cursor of the connection, con.cursor().",
     )
 

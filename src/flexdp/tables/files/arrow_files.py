@@ -52,7 +52,7 @@ def _schema_of(file: str) -> tuple[Any, bool]:
     raise InputError(
         "source",
         f": {shown_path(file)} is not an Arrow IPC file or stream, or is damaged",
-        remedy="Files of version 1 of Feather must be written anew.",
+        remedy="Rewrite Feather version 1 files as version 2.",
     )
 
 

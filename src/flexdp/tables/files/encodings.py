@@ -26,7 +26,7 @@ _KNOWN = frozenset(
         "mac-roman",
     ]
 )
-_EXAMPLES = ("Known are, for example, ", P("encoding", "cp1252"), ", 'latin-1' and 'utf-16'")
+_EXAMPLES = ("Supported encodings include ", P("encoding", "cp1252"), ", 'latin-1' and 'utf-16'")
 _STRANGE = "flexdp.strange"  # name of the error handler
 _BLOCK = 1 << 18  # bytes decoded at a time
 
@@ -40,7 +40,7 @@ def unmarked(shown: str) -> InputError:
     return InputError(
         "encoding",
         f": {shown} does not begin with a byte order mark",
-        remedy=("Say ", P("encoding", "utf-16-le"), " or ", P("encoding", "utf-16-be"), "."),
+        remedy=("Use ", P("encoding", "utf-16-le"), " or ", P("encoding", "utf-16-be"), "."),
     )
 
 

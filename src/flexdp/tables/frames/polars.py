@@ -38,8 +38,8 @@ def open_polars(source: Any, column: object, *, rows_are_records: bool = False) 
         if not hasattr(source, "sink_batches"):
             raise InputError(
                 "source",
-                f"is a lazy frame of a polars below {_FOR_LAZY}, which cannot pass it on in batches",
-                remedy=f"Run pip install 'polars>={_FOR_LAZY}', or pass the frame that collect() gives.",
+                f"is a LazyFrame of a polars version below {_FOR_LAZY}, which cannot stream it in batches",
+                remedy=f"Run pip install 'polars>={_FOR_LAZY}', or pass the result of collect().",
             )
         return _lazy(source, rows_are_records=rows_are_records)
     if hasattr(source, "to_frame"):

@@ -76,7 +76,7 @@ def _check_words(
     if _PLACES.search(_NO_PLACES.sub("", whole)):
         raise not_records("the number of a row, which depends on the rows before it")
     if "(" in whole and _called(whole, _doubtful(ask, built_in())):
-        raise not_records("chance, a sequence or a function that is not known to look at one row")
+        raise not_records("randomness, a sequence or a function that may depend on more than one row")
     if len(set(_HIDDEN.findall(text))) > sum(name in FRAME_SCANS for name in names):
         raise not_records("another relation, whose text is not shown")
     check_files(ask, whole, names)

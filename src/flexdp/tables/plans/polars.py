@@ -63,7 +63,7 @@ def check_lazy(plan: str, serialised: Callable[[], str]) -> None:
             words = _REPLACED.sub("", found.group(part) or "")
             calls = {call.lstrip(".") for call in _CALL.findall(words)}
             if calls - _ELEMENTWISE or set(_BARE.findall(words)) - _PLAIN or "Series" in words:
-                raise not_records("an expression that is not known to look at one row")
+                raise not_records("an expression that may depend on more than one row")
 
 
 def _read_once(listed: str, serialised: Callable[[], str]) -> bool:

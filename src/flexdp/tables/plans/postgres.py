@@ -104,7 +104,7 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
     doubtful = {str(row[0]) for row in ask(_NOT_IMMUTABLE)} - _STEADY
     calls = {call for text in words for call in _CALL.findall(text)}
     if calls & doubtful or any(call.startswith(_LOOKS) or call.endswith("_to_xml") for call in calls):
-        raise not_records("chance, a sequence or a function that is not known to look at one row")
+        raise not_records("randomness, a sequence or a function that may depend on more than one row")
     if any(_SYSTEM_COLUMNS.search(text) for text in words):
         raise not_records("the place or the transaction of a row, which depend on other rows")
     if any(str(node.get("Schema", "")).startswith(_CATALOGS) for node in nodes):

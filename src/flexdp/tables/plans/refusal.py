@@ -9,7 +9,7 @@ from flexdp.errors import FlexdpError, InputError, P
 __all__ = ["UNKNOWN", "UNKNOWN_FUNCTION", "checked", "file_twice", "not_records"]
 
 UNKNOWN = "a step that is not known to work row by row"
-UNKNOWN_FUNCTION = "a function that is not known to look at one row"
+UNKNOWN_FUNCTION = "a function that may depend on more than one row"
 
 
 def not_records(reason: str) -> InputError:
@@ -30,7 +30,7 @@ def file_twice() -> InputError:
         "source",
         "is a query whose rows need not be records: it may read the same file twice, so that one record makes two rows",
         remedy=(
-            "Name each file once, by a path that is written out, and no link to it; or set ",
+            "Name each file once, by its literal path, not through a link; or set ",
             P("rows_are_records", True), " if no file is read twice.",
         ),
     )  # fmt: skip

@@ -224,7 +224,7 @@ class _Parser:
         if len(items) > _MOST_ITEMS:
             raise self._refused(f": a list has at most {_MOST_ITEMS} values")
         if not all(isinstance(item, Literal) for item in items):
-            raise self._refused(": a list after IN holds numbers, texts, dates or booleans, no columns")
+            raise self._refused(": a list after IN may contain only numbers, texts, dates and booleans, not columns")
         return tuple(items)
 
     def _like(self, value: Value, negated: bool) -> Like:
@@ -321,7 +321,7 @@ class _Parser:
         number = Decimal(text if len(power) <= 5 else f"1e{_LARGEST_POWER + 1}")
         written = str(number).lower().partition("e")[2]  # its own words have another exponent
         if any(each and abs(int(each)) > _LARGEST_POWER for each in (power[:6], written)):
-            raise self._refused(f": the exponent of a number must lie within {_LARGEST_POWER}")
+            raise self._refused(f": the exponent of a number must lie between −{_LARGEST_POWER} and {_LARGEST_POWER}")
         return number
 
     def _time(self, word: str) -> Literal:

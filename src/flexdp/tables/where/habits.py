@@ -21,11 +21,11 @@ _CLAUSES = {
     "QUALIFY", "WITH", "DISTINCT",
 }  # fmt: skip
 _OPERATORS = {
-    "ILIKE": "Use LIKE, in which case matters, or IN with all spellings.",
+    "ILIKE": "Use LIKE, which is case-sensitive, or IN with all spellings.",
     "SIMILAR": "Use LIKE with % and _.", "REGEXP": "Use LIKE with % and _.", "RLIKE": "Use LIKE with % and _.",
     "GLOB": "Use LIKE with % and _.", "MATCH": "Use LIKE with % and _.", "CONTAINS": "Use LIKE '%text%'.",
-    "MOD": "The operators of arithmetic are +, -, * and /.", "DIV": "The operators of arithmetic are +, -, * and /.",
-    "XOR": "Tests are joined by AND, OR and NOT.", "COLLATE": "Texts are compared by their bytes.",
+    "MOD": "The arithmetic operators are +, -, * and /.", "DIV": "The arithmetic operators are +, -, * and /.",
+    "XOR": "Combine tests with AND, OR and NOT.", "COLLATE": "Texts are compared by their bytes.",
 }  # fmt: skip
 _SEVERAL = "{} looks at several records; {} looks at one."
 
@@ -51,7 +51,7 @@ def unexpected(tokens: Sequence[Token], place: int, noun: str) -> tuple[str, str
         return f": unexpected {token.shown} after {before.shown}", "Write the test alone, without WHERE."
     if before is not None and before.kind in ("word", "name") and token.kind in ("word", "name", "number", "text"):
         return f": unexpected {token.shown} after {before.shown}", (
-            'An operator is missing, or a column name that is not one word stands without double quotes: "my column".'
+            'An operator is missing, or a column name of several words is not in double quotes: "my column".'
         )
     return f": unexpected {token.shown}", ""
 

@@ -46,7 +46,7 @@ class Kinds:
             if name not in self._columns:
                 remedy = found.remedy
                 if name.lower() in ("nan", "inf", "infinity"):
-                    remedy = f"{name} is no number here: it is missing. Write IS NULL, or IS NOT NULL."
+                    remedy = f"{name} is treated as a missing value. Write IS NULL, or IS NOT NULL."
                 elif isinstance(remedy, str) and remedy.startswith("Check"):
                     remedy += " A text stands in single quotes: 'ICU'."
                 raise InputError(self._parameter, found.rule, given=found.given, remedy=remedy)

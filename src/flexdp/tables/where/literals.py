@@ -51,7 +51,7 @@ class Literals:
             return Const(kind, self._micros(stamp, zoned))
         if held != kind:
             raise self._refused(
-                f": {a_kind(kind)} {'is compared with' if compared else 'does not mix with'} {a_kind(held)}",
+                f": {a_kind(kind)} {'cannot be compared with' if compared else 'does not mix with'} {a_kind(held)}",
                 "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes.",
             )
         if kind == "date":

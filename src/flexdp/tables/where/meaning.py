@@ -53,7 +53,7 @@ __all__ = ["Filter", "derived_column", "filter_of"]
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range around the turn of the year"
+_AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range that spans the turn of the year"
 _LARGEST_PART = {"year": dt.MAXYEAR, "month": 12}
 
 
@@ -81,7 +81,7 @@ def filter_of(
         raise InputError(
             "where",
             ": no record can match, because its tests contradict each other or no value can pass them",
-            remedy="Join tests by OR if one of them is enough.",
+            remedy="Join tests with OR if one of them is enough.",
         )
     return Filter(text_of(parsed), test)
 
@@ -146,7 +146,7 @@ class _Meaning:
             if isinstance(each, Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
                 raise self._refused(": a number in arithmetic must lie between 1e-100 and 2^53")
         if node.op == "/" and isinstance(right, Const) and not right.value:
-            raise self._refused(": a value is divided by zero, so that it is always missing")
+            raise self._refused(": division by zero, so the value is always missing")
         if isinstance(left, Const) and isinstance(right, Const):
             return self._folded(node.op, left, right)
         if node.op in "+-" and left.kind == right.kind == "integer":
@@ -227,7 +227,7 @@ class _Meaning:
             parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
             if _reversed(node, *parts):
                 remedy = f"Swap the bounds{_AROUND if isinstance(node.value, tree.Call) else ''}."
-                raise self._refused(": BETWEEN has its higher bound first, so that no value can match", remedy)
+                raise self._refused(": BETWEEN has its higher bound first, so no value can match", remedy)
             return Some(parts) if negated else All(parts)
         if isinstance(node, tree.IsNull):
             return Missing(self._tested(node.value), negated)
@@ -266,7 +266,7 @@ class _Meaning:
         if {first.kind, second.kind} == {"integer", "number"}:
             first, second = _number(first), _number(second)
         if first.kind != second.kind:
-            raise self._refused(f": {a_kind(first.kind)} is compared with {a_kind(second.kind)}")
+            raise self._refused(f": {a_kind(first.kind)} cannot be compared with {a_kind(second.kind)}")
         if first.kind == "datetime":
             self._same_clock(first, second)
         self._ordered(op, first.kind)

@@ -78,9 +78,9 @@ def _unknown(parameter: str, rest: str) -> InputError:
     if first.isdecimal() or first == ".":
         remedy = "A number is written like 12, 0.5 or 1e6."
     if first in "&|!~":
-        remedy = "Tests are joined by AND, OR and NOT."
+        remedy = "Combine tests with AND, OR and NOT."
     if first == "%":
-        remedy = "There is no remainder: the operators of arithmetic are +, -, * and /."
+        remedy = "There is no remainder: the arithmetic operators are +, -, * and /."
     if first == ":":
         remedy = "There are no casts: columns without a type are read as what they are compared with."
     if first == ";":
