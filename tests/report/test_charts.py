@@ -334,6 +334,17 @@ def test_marks_show_the_answers_that_were_asked_for(monkeypatch: pytest.MonkeyPa
     assert f"median {release.median().text}" in drawn
 
 
+def test_marks_of_quantiles_say_what_the_answers_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read off the buckets alone, the 99th percentile of these would lie beyond the maximum that is marked."""
+    seed(monkeypatch, 1)
+    released = flexdp.release(np.arange(5000) % 100, epsilon="0.4", delta="1e-6")
+    words = " ".join(re.sub(r"<[^>]+>", " ", released.to_html()).split())
+    for name, answer in (("median", released.median()), ("99th percentile", released.quantile("0.99"))):
+        captions = re.findall(rf"{name}(?:, max)? (about [\d.]+)", words)
+        assert captions and set(captions) == {answer.text}, name
+    assert released.quantile("0.99").value <= released.max().value
+
+
 def test_the_picture_of_asked_answers_has_their_bounds() -> None:
     advice = flexdp.plan(epsilon=1, ask=["max", "median"], records_about=50_000)
     drawn = tradeoff(advice.to_json())

@@ -182,10 +182,15 @@ def _readings(reader: Reader) -> dict[str, Reading]:
 
 
 def _asked(document: Document) -> dict[str, tuple[str, float]]:
-    """Answers that were asked for beside the buckets, by the words of their marks: what they say and where they lie."""
+    """Answers that were asked for beside the buckets, by the words of their marks: what they say and where they lie.
+
+    Quantiles read off the buckets are among them, because they stay between those that were asked for.
+    """
     if "asked" not in document.content:
         return {}
-    answers = Release.from_json(json.dumps(document.content)).answers()
+    release = Release.from_json(json.dumps(document.content))
+    read = [] if release.spec.by else [release.median(), release.quantile("0.99")]
+    answers = [*read, *release.answers()]
     named = {_NAMES.get(each.name, each.name): each for each in answers if each.value is not None}
     return {word: (named[word].text, position_of(named[word].value)) for word in _WORDS if word in named}
 
