@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from _support.bits import seed
 from _support.command import flexdp as run_command
 from _support.private import private_counts
 
@@ -46,12 +47,13 @@ def test_tables_schemas_and_views_of_a_file(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]  # nothing is left beside it
 
 
-def test_every_column_of_a_table_in_a_file(path: Path) -> None:
+def test_every_column_of_a_table_in_a_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that the columns shared would refuse to attach the file a second time."""
+    seed(monkeypatch, 1)
     published = flexdp.summary((path, "visits"), epsilon=20, delta="1e-6")
     assert list(published) == ["age", "w"]
     assert published["age"].median().value == pytest.approx(24.5, abs=3)
-    assert published["w"].max().value == pytest.approx(6, abs=1)
+    assert published["w"].median().value == pytest.approx(3, abs=1)
 
 
 def test_wrong_files_are_refused(path: Path) -> None:
