@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp.noise.bits import Bits
+from flexdp.sharp import cell_codes as codes_module
 from flexdp.sharp import cell_groups as groups_module
 from flexdp.sharp import cells as cells_module
 from flexdp.sharp.cell_codes import Cells
@@ -23,7 +24,7 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, universal
-from flexdp.sharp.quantile import ExponentialQuantile
+from flexdp.sharp.quantile import ExponentialQuantile, _length
 from flexdp.sharp.ranks import Looked, Near, Ranks, Request, Span, Tally, Window
 from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS
@@ -92,6 +93,52 @@ def test_integers(data: st.DataObject) -> None:
     expected = replies(Column.from_values(values), asked)
     assert replies(column_of(values, few=0), asked) == expected
     assert replies(CellColumn(INTEGERS, values), asked) == expected
+
+
+@given(st.data())
+def test_values_around_records_leave_few_between(data: st.DataObject) -> None:
+    """At or beyond the record of every place, with at most ``slack`` others between; and always the same ones."""
+    scale = data.draw(st.sampled_from([NUMBERS, INTEGERS]))
+    drawn: list[Any] = data.draw(NUMBERS_OF) if scale is NUMBERS else data.draw(INTEGERS_OF)
+    values = np.array([value for value in drawn if abs(value) <= 1e39] or [7])
+    slack = data.draw(st.integers(0, 70))
+    column = CellColumn(scale, values.astype(np.float64 if scale is NUMBERS else np.int64))
+    records = sorted(scale.units(value) for value in values.tolist())
+    places = list(range(len(records)))
+    lower, upper = column.around(places, places, slack)
+    for place, record in enumerate(records):
+        assert lower[place] <= record <= upper[place]
+        assert sum(lower[place] <= each < record for each in records) <= slack
+        assert sum(record < each <= upper[place] for each in records) <= slack
+        assert slack or lower[place] == record == upper[place]
+    assert column.around(places[::3], [], slack)[0] == lower[::3]
+    column.between(0, len(records))  # sorts all of them
+    assert column._sorted is not None
+    assert column.around(places, places, slack) == (lower, upper)
+
+
+def test_an_integer_may_lie_below_the_double_that_it_is_rounded_to() -> None:
+    values = np.arange(2**60, 2**61, 2**47)
+    edges = [int(end) for end in Cells.of(INTEGERS, values).ends(np.arange(1000, 3000)).tolist()]
+    values[1:2001] = [edge - 1 for edge in edges]
+    column = CellColumn(INTEGERS, values.copy())
+    records = np.sort(values).tolist()
+    assert sum(float(edge - 1) == edge for edge in edges) > 1000  # in the cell that begins there
+    lower, upper = column.around(range(len(values)), range(len(values)), 99)
+    assert all(low <= record <= high for low, record, high in zip(lower, records, upper, strict=True))
+    assert not len(column._held)
+
+
+def test_a_cell_ends_where_the_next_one_begins() -> None:
+    for values in (SPREAD, -SPREAD, SPREAD - 3, np.concatenate(([0.0, -0.0, 1e-35], SPREAD))):
+        cells = Cells.of(NUMBERS, values)
+        ends = cells.ends(np.arange(1, cells.number))
+        inside = ends[(ends >= cells.least) & (ends <= cells.most)]
+        assert len(inside) > 100
+        np.testing.assert_array_equal(cells.codes(inside), 1 + np.flatnonzero(np.isin(ends, inside)))
+        np.testing.assert_array_equal(cells.codes(np.nextafter(inside, -np.inf)), cells.codes(inside) - 1)
+        assert (cells.ends(np.array([0])) <= values.min()).all()
+        assert (cells.ends(np.array([cells.number])) > values.max()).all()
 
 
 @given(st.data())
@@ -203,16 +250,18 @@ def test_an_array_that_changes_meanwhile_does_not_change_the_column() -> None:
     assert replies(column, asked) == replies(plain, asked)
 
 
+LAWS: dict[str, Any] = {
+    "normal": lambda rng: rng.normal(3, 15, 60_000),
+    "ties": lambda rng: np.round(rng.exponential(100, 60_000), 1),
+    "narrow": lambda rng: rng.normal(1e9, 1e-3, 60_000),
+}
+
+
 @pytest.mark.parametrize("law", ["normal", "ties", "narrow"])
 @pytest.mark.parametrize("epsilon", ["0.02", "0.3", "5"])
 def test_draws_are_those_from_the_sorted_column(law: str, epsilon: str) -> None:
     """From the same bits, whichever candidates cells decide on; and most records stay unsorted."""
-    rng = np.random.default_rng(8)
-    values = {
-        "normal": lambda: rng.normal(3, 15, 60_000),
-        "ties": lambda: np.round(rng.exponential(100, 60_000), 1),
-        "narrow": lambda: rng.normal(1e9, 1e-3, 60_000),
-    }[law]()
+    values = LAWS[law](np.random.default_rng(8))
     column, plain = column_of(values, few=0), Column.from_values(values)
     assert isinstance(column, CellColumn)
     cut = NUMBERS.units(float(np.quantile(values, 0.7)))
@@ -228,11 +277,30 @@ def test_draws_are_those_from_the_sorted_column(law: str, epsilon: str) -> None:
             drawn = []
             both: tuple[Ranks, ...] = (column, plain)
             for place, each in enumerate(both):
-                (window,) = each.fetch(Request(windows=(mechanism.near,))).windows
+                (window,) = each.fetch(Request(windows=(replace(mechanism.near, slack=0),))).windows
                 drawn.append(mechanism.draw(Counted(window, exact, place), Bits(random.Random(seed).randbytes)))
             assert drawn[0] == drawn[1]
     assert exact[0] < draws // 2 and exact[1] == 0  # cells decide on most candidates
     assert column._sorted is None or epsilon == "0.02"
+
+
+@pytest.mark.parametrize("law", ["normal", "ties", "narrow"])
+def test_draws_may_look_at_no_record(law: str) -> None:
+    """With a small ε the ends of cells tell enough, and nothing is sorted."""
+    values = LAWS[law](np.random.default_rng(8))
+    column = column_of(values, few=0)
+    assert isinstance(column, CellColumn)
+    mechanism = ExponentialQuantile(
+        goal=Goal.quantile(Fraction(1, 2)), epsilon=Fraction(1, 300), prior=universal(NUMBERS)
+    )
+    assert column._sizes.max() < mechanism.near.slack
+    exact = [0]
+    for place in range(20):
+        (window,) = column.fetch(Request(windows=(mechanism.near,))).windows
+        assert not len(column._held) or place
+        found = mechanism.draw(Counted(window, exact, 0), Bits(random.Random(place).randbytes))
+        assert found is not None and np.quantile(values, 0.2) < NUMBERS.value(found) < np.quantile(values, 0.8)
+    assert exact[0] <= 5 and column._sorted is None
 
 
 class Counted:
@@ -240,7 +308,7 @@ class Counted:
 
     def __init__(self, window: Looked, exact: list[int], place: int) -> None:
         self.window, self.exact, self.place = window, exact, place
-        self.total, self.at = window.total, window.at
+        self.total, self.around = window.total, window.around
 
     def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
         return self.window.within(candidate)
@@ -286,15 +354,17 @@ def test_an_array_of_ones_own_is_not_copied() -> None:
 
 
 def test_what_is_left_out_and_what_is_limited() -> None:
-    near = np.array([-1e39, 3.0, 1e39])
-    assert cells_module._finite(near) is near
     for some, left in (
-        ([1e300, 2.0], [1e39, 2.0]),
+        ([-1e39, 3.0, 1e39], [-1e39, 3.0, 1e39]),
+        ([1e300, 2.0], [2.0, 1e39]),
         ([-1e300, 2.0], [-1e39, 2.0]),
         ([np.inf, 2.0, -np.inf, np.nan], [2.0]),
-        ([np.nan, -1e39, 1e300, -1e300], [-1e39, 1e39, -1e39]),
+        ([np.nan, -1e39, 1e300, -1e300], [-1e39, -1e39, 1e39]),
+        ([np.nan, np.inf], []),
     ):
-        assert cells_module._finite(np.array(some)).tolist() == left
+        column = column_of(np.array(some), few=0)
+        assert isinstance(column, CellColumn | Column)
+        assert np.sort(column._values).tolist() == left
     integers = np.array([2**62 + 1, 0, -3])
     assert cells_module._readable(integers) is integers
     tiny = np.array([1e-31, -1e-31, 1e-30, -1e-30, 0.5, 0.0, -7.0])
@@ -382,7 +452,9 @@ def test_all_windows_of_a_request_are_looked_up_at_once(monkeypatch: pytest.Monk
     assert held and len(passes) == 1
     for near, window in zip(nears, windows, strict=True):
         below, above = near.ends(2000)
-        assert window.at([*below, *above]) == [NUMBERS.units(ordered[rank - 1]) for rank in (*below, *above)]
+        assert window.around(below, above) == tuple(
+            [NUMBERS.units(ordered[rank - 1]) for rank in ranks] for ranks in (below, above)
+        )
     assert len(column._held) == held and len(passes) == 1
 
 
@@ -417,8 +489,8 @@ class Told:
 
     scale = INTEGERS
 
-    def at(self, places: Any) -> list[Any]:
-        return [place * 1000 for place in places]
+    def around(self, lower: Any, upper: Any, slack: int) -> tuple[list[int], list[int]]:
+        return [place * 1000 - slack for place in lower], [place * 1000 + slack for place in upper]
 
     def between(self, start: int, stop: int) -> Any:
         return np.arange(start, stop)
@@ -431,8 +503,9 @@ class Told:
 
 
 def test_a_window_counts_from_the_beginning_of_its_span() -> None:
-    window = CellWindow(Told(), Near(goal=Goal.quantile(Fraction(1, 2)), reach=2), 10, 30)
-    assert window.total == 20 and window.at([1, 20]) == [10_000, 29_000] and window.at([]) == []
+    window = CellWindow(Told(), Near(goal=Goal.quantile(Fraction(1, 2)), reach=2, slack=7), 10, 30)
+    assert window.total == 20 and window.around([1, 20], []) == ([9_993, 28_993], [])
+    assert window.around([1], [2, 20]) == ([9_993], [11_007, 29_007])
     assert window.counts(17) == (7, 8)
     assert window.within(17) == ((4, 5), (10, 11))
     assert window.within(12) == ((0, 0), (5, 6)) and window.within(13) == ((0, 1), (6, 7))
@@ -465,24 +538,47 @@ def test_places_that_a_draw_looks_at_first() -> None:
 @given(
     st.lists(st.integers(0, 60), max_size=150),
     st.sampled_from(["1/4", "1/2", "0.9", "0.99"]),
-    st.sampled_from(["0.2", "1", "4"]),
+    st.sampled_from(["0.02", "0.2", "1", "4"]),
     st.sampled_from([(None, None), (10, None), (None, 40), (10, 40)]),
+    st.sampled_from([None, 3, 5, 18]),
 )
 def test_blocks_are_those_that_rejection_needs(
-    values: list[int], level: str, epsilon: str, ends: tuple[int | None, int | None]
+    values: list[int], level: str, epsilon: str, ends: tuple[int | None, int | None], bits: int | None
+) -> None:
+    check_blocks(values, level, epsilon, ends, bits)
+
+
+@pytest.mark.parametrize("lengths", [1, 3])
+def test_blocks_of_a_table_that_ends_one_loss_after_the_last(lengths: int) -> None:
+    for seed in range(30):
+        check_blocks(random.Random(seed).choices(range(61), k=20), "1/2", "0.2", (None, None), 5, lengths)
+
+
+def check_blocks(
+    values: list[int],
+    level: str,
+    epsilon: str,
+    ends: tuple[int | None, int | None],
+    bits: int | None,
+    lengths: int | None = None,
 ) -> None:
     """Every candidate lies in one block, weighs no more than its block says, and as much where it is flat.
 
     With that the law of a draw is prior × g exactly: each step returns a candidate with a probability proportional to
-    its weight. What is cut once it is chosen has the same candidates, and its parts weigh no more together.
+    its weight. What is cut once it is chosen has the same candidates, and its parts weigh no more together. In cells,
+    of which few bits make full ones, blocks may begin further from the goal.
     """
-    prior = Listed({place: 1 + place % 7 for place in range(-5, 70)})
-    mechanism = ExponentialQuantile(
-        goal=Goal.quantile(Fraction(level)), epsilon=Fraction(epsilon), prior=prior, span=Span(*ends)
-    )
-    column = Column.from_values(np.array(values, dtype=np.int64))
+    prior, goal = Listed({place: 1 + place % 7 for place in range(-5, 70)}), Goal.quantile(Fraction(level))
+    depth = None if lengths is None else lengths * _length(Fraction(epsilon), goal.sensitivity) + 1
+    mechanism = ExponentialQuantile(goal=goal, epsilon=Fraction(epsilon), prior=prior, span=Span(*ends), depth=depth)
+    given = np.array(values, dtype=np.int64)
+    column: Ranks = Column.from_values(given)
+    if bits is not None and values:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(codes_module, "_CELL_BITS", bits)
+            column = CellColumn(INTEGERS, given)
     (window,) = column.fetch(Request(windows=(mechanism.near,))).windows
-    table, goal = mechanism.table, mechanism.goal
+    table = mechanism.table
     inside = [each for each in values if _inside(each, *ends)]
     target = goal.target(len(inside))
     assert window.total == len(inside)

@@ -1,4 +1,4 @@
-"""Reading one ahead: the next column is opened while one is in use, and never longer than somebody waits for it."""
+"""Reading ahead: the next columns are opened while one is in use, and never longer than somebody waits for them."""
 
 from __future__ import annotations
 
@@ -44,37 +44,40 @@ class Things:
         return opened
 
 
-def test_the_next_one_is_opened_while_one_is_in_use() -> None:
+def test_the_next_ones_are_opened_while_one_is_in_use() -> None:
     things = Things()
-    with closing(opened_ahead([things.opening(name) for name in "abc"])) as opened:
-        for name, manager in zip("abc", opened, strict=True):
+    with closing(opened_ahead([things.opening(name) for name in "abcd"])) as opened:
+        for name, manager in zip("abcd", opened, strict=True):
             with manager as found:
                 assert found == name
-                last = min(2, "abc".index(name) + 1)
-                wait_for(lambda last=last: f"open {'abc'[last]}" in things.log)
-    assert things.log == ["open a", "open b", "close a", "open c", "close b", "close c"]
+                last = "abcd"[min(3, "abcd".index(name) + 2)]
+                wait_for(lambda last=last: f"open {last}" in things.log)
+    assert things.log == ["open a", "open b", "open c", "close a", "open d", "close b", "close c", "close d"]
     wait_for(lambda: not counting_threads())
 
 
-def test_only_one_is_opened_ahead() -> None:
+def test_only_two_are_opened_ahead() -> None:
     things = Things()
-    opened = opened_ahead([things.opening(name) for name in "abc"])
+    opened = opened_ahead([things.opening(name) for name in "abcd"])
     with next(opened):
-        wait_for(lambda: "open b" in things.log)
+        wait_for(lambda: "open c" in things.log)
     opened.close()
-    assert things.log == ["open a", "open b", "close a", "close b"]  # what nobody used is closed, too
+    # What nobody used is closed, too.
+    assert things.log == ["open a", "open b", "open c", "close a", "close b", "close c"]
 
 
 def test_what_needs_the_room_waits_until_it_is_alone() -> None:
     things = Things()
-    openings = [things.opening("a"), things.opening("b", lambda alone: alone())]
+    openings = [things.opening("a"), things.opening("b"), things.opening("c", lambda alone: alone())]
     with closing(opened_ahead(openings)) as opened:
         with next(opened):
-            pass
-        assert things.log == ["open a", "close a"]
+            wait_for(lambda: "open b" in things.log)
         with next(opened) as found:
             assert found == "b"
-    assert things.log == ["open a", "close a", "open b", "close b"]
+        assert things.log == ["open a", "open b", "close a", "close b"]
+        with next(opened) as found:
+            assert found == "c"
+    assert things.log[4:] == ["open c", "close c"]
 
 
 def test_a_failure_is_raised_where_the_thing_is_wanted_and_nothing_else_is_opened() -> None:

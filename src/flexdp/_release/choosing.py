@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from flexdp._release.asked import Asked, Column, Result, answer
@@ -20,7 +18,6 @@ from flexdp.errors import DataError
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms.dropping import Thinned
 from flexdp.noise.bits import Bits
-from flexdp.noise.sampler import fresh_salt
 from flexdp.sharp.automatic import Automatic, choose_buckets
 from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Ranks
@@ -32,65 +29,46 @@ if TYPE_CHECKING:
 __all__ = ["automatic_query", "released_automatically"]
 
 
-def released_automatically(pairs: Sequence[tuple[Prepared, AutoBudget]]) -> Generator[Release, None, None]:
+def released_automatically(
+    question: Prepared, counting: Counting, budget: AutoBudget, opened: AbstractContextManager[GroupedRanks]
+) -> Release:
     """Choose buckets, count in them and thin; or give five answers, or none, where there are too few records.
 
     Answers that are asked for as well are drawn from the same records. Where there are too few records for buckets,
     they get what is left of the budget, or five answers where nothing was asked.
 
     The records that count are read once; only units that may count in several buckets are counted by a second
-    statement, with the same salt. Where the source allows it, the records of the next release are read meanwhile.
+    statement, with the same salt.
 
     Parameters
     ----------
-    pairs
-        For each release the table and what is to be counted in it, and (ε, δ) of the whole.
+    question
+        What is released.
+    counting
+        Its count, with a salt.
+    budget
+        (ε, δ) of the whole.
+    opened
+        The records that count.
 
-    Yields
-    ------
+    Returns
+    -------
     Release
-        What may be published, in their order.
+        What may be published.
 
     Raises
     ------
     DataError
         If anything goes wrong once records are read.
     """
-    countings = [_salted(question.counting) for question, _ in pairs]
-    with closing(_opened([question for question, _ in pairs], countings)) as opened:
-        for (question, budget), counting, manager in zip(pairs, countings, opened, strict=True):
-            found: list[Release] = []
-            try:
-                found.append(_read(question, counting, budget, manager))
-            except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-                found.clear()
-            if not found:
-                raise DataError
-            yield found[0]
-
-
-def _salted(counting: Counting) -> Counting:
-    """One salt for all statements."""
-    units = counting.units
-    return replace(counting, units=None if units is None else replace(units, salt=fresh_salt()))
-
-
-def _opened(
-    questions: Sequence[Prepared], countings: Sequence[Counting]
-) -> Generator[AbstractContextManager[GroupedRanks], None, None]:
-    """The records of each question, to be opened in turn; the next ones ahead of time if the table can."""
-    from flexdp.tables.ahead import opened_ahead
-    from flexdp.tables.ranks import open_ranks
-
-    tables = [question.table for question in questions]
-    openings = [
-        partial(open_ranks, table, counting, often=True) for table, counting in zip(tables, countings, strict=True)
-    ]
-    if len(openings) > 1 and all(getattr(table, "reads_ahead", False) for table in tables):
-        yield from opened_ahead(openings)
-        return
-    for opening in openings:
-        yield opening()
+    found: list[Release] = []
+    try:
+        found.append(_read(question, counting, budget, opened))
+    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
+        found.clear()
+    if not found:
+        raise DataError
+    return found[0]
 
 
 def automatic_query(question: Prepared, dialect: str | None) -> str:

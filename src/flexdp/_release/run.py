@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
@@ -29,7 +30,8 @@ from flexdp.histogram import KeyedHistogram
 from flexdp.noise.sampler import fresh_salt
 
 if TYPE_CHECKING:
-    from flexdp.tables import Counting
+    from flexdp.tables import Counting, Table
+    from flexdp.tables.ahead import Opening
 
 __all__ = ["Request"]
 
@@ -129,11 +131,14 @@ class Request:
             return self._released()
 
     def _released(self) -> Release | Releases:
+        """Release automatic buckets one column after the other, and all others from one count."""
         pairs = list(zip(self.questions, self.budgets, strict=True))
-        counted = iter(_bars([(each, budget) for each, budget in pairs if isinstance(budget, Budget)]))
-        chosen = released_automatically([(each, budget) for each, budget in pairs if isinstance(budget, AutoBudget)])
-        with closing(chosen):
-            released = [next(chosen if isinstance(budget, AutoBudget) else counted) for budget in self.budgets]
+        automatic = [(each, _salted(each.counting), own) for each, own in pairs if isinstance(own, AutoBudget)]
+        others = [(each, own) for each, own in pairs if isinstance(own, Budget)]
+        with closing(_opened([(each, counting) for each, counting, _ in automatic], others)) as opened:
+            chosen = iter([released_automatically(*each, next(opened)) for each in automatic])
+            thinned = iter(_bars(others, next(opened)) if others else [])
+        released = [next(chosen if isinstance(own, AutoBudget) else thinned) for own in self.budgets]
         return Releases(released) if self.separately else released[0]
 
     def repeated(self) -> tuple[Callable[[], Release | Releases], bool]:
@@ -163,7 +168,8 @@ class Request:
         (question,) = self.questions
         assert question.wanted is not None
         counting = _salted(question.counting)
-        bars = _bars([(question, own) for own in self.budgets if isinstance(own, Budget)], counting)
+        pairs = [(question, own) for own in self.budgets if isinstance(own, Budget)]
+        bars = _bars(pairs, _counted(question.table, [counting], alone=lambda: None)) if pairs else []
         groups = question.spec.groups
         if bars and question.spec.by:
             groups = tuple(group_places(question.spec, bars[0].cells))  # declared, or listed by the buckets
@@ -203,19 +209,49 @@ def _salted(counting: Counting) -> Counting:
     return replace(counting, units=None if units is None else replace(units, salt=fresh_salt()))
 
 
-def _bars(pairs: Sequence[tuple[Prepared, Budget]], counting: Counting | None = None) -> list[Release]:
-    """Count and thin the buckets of some questions, in one pass; ``counting`` has a salt already."""
+def _opened(
+    automatic: Sequence[tuple[Prepared, Counting]], others: Sequence[tuple[Prepared, Budget]]
+) -> Generator[AbstractContextManager[Any], None, None]:
+    """Open the records of each automatic release in turn, and the count of all others; ahead of time if tables can."""
+    from flexdp.tables.ahead import opened_ahead
+    from flexdp.tables.ranks import open_ranks
+
+    openings: list[Opening[Any]] = [
+        partial(open_ranks, question.table, counting, often=True) for question, counting in automatic
+    ]
+    if others:
+        openings.append(partial(_counted, others[0][0].table, [_salted(each.counting) for each, _ in others]))
+    tables = [question.table for question, _ in (*automatic, *others)]
+    if len(openings) > 1 and all(getattr(table, "reads_ahead", False) for table in tables):
+        yield from opened_ahead(openings)
+        return
+    for opening in openings:
+        yield opening(alone=lambda: None)
+
+
+@contextmanager
+def _counted(
+    table: Table,
+    countings: Sequence[Counting],
+    *,
+    alone: Callable[[], None],  # noqa: ARG001  (a count needs little memory)
+) -> Iterator[list[KeyedHistogram]]:
+    """Count the buckets of some questions, in one pass."""
     from flexdp.tables import count  # tables are loaded when the first is read
 
-    if not pairs:
-        return []
-    countings = [_salted(each.counting) for each, _ in pairs] if counting is None else [counting]
-    private = count(pairs[0][0].table, countings)
-    try:
-        released = [_thinned(bars, each.spec, budget) for bars, (each, budget) in zip(private, pairs, strict=True)]
-    except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
-        released = []
-    del private
+    yield count(table, countings)
+
+
+def _bars(
+    pairs: Sequence[tuple[Prepared, Budget]], counted: AbstractContextManager[list[KeyedHistogram]]
+) -> list[Release]:
+    """Thin the buckets of some questions."""
+    with counted as private:
+        try:
+            released = [_thinned(bars, each.spec, budget) for bars, (each, budget) in zip(private, pairs, strict=True)]
+        except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
+            released = []
+        del private
     if not released:
         raise DataError
     return released

@@ -15,7 +15,6 @@ __all__ = ["Cells", "Cuts"]
 _CELL_BITS = 18  # of the number of cells
 _OCTAVES = 32  # below the greatest magnitude; smaller ones share a cell
 _SAMPLE, _RARELY = 4096, 512  # records whose magnitudes are looked at, and the part of them that may share a cell
-_CHUNK = 1 << 15  # records that are looked at together, so that they stay in the cache
 _MAGNITUDE = np.int64(2**63 - 1)
 
 
@@ -47,11 +46,12 @@ class Cells:
         self.number = (last >> self._shift) - self._first + 1
 
     @classmethod
-    def of(cls, scale: Scale, values: NDArray[Any]) -> Cells:
+    def of(cls, scale: Scale, values: NDArray[Any], limits: tuple[Any, Any] | None = None) -> Cells:
         sample = np.abs(values[:: max(1, len(values) // _SAMPLE)].astype(np.float64))
         rarely = len(sample) // _RARELY  # smaller ones share a cell, so that the others have more of them
         small = float(np.partition(sample, rarely)[rarely]) if rarely else 0.0
-        return cls(scale, values.min(), values.max(), small, min(_CELL_BITS, len(values).bit_length() + 2))
+        least, most = (values.min(), values.max()) if limits is None else limits
+        return cls(scale, least, most, small, min(_CELL_BITS, len(values).bit_length() + 2))
 
     def codes(self, values: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Return the cell of each of a few values between the least and the greatest, in ``out`` if it is given."""
@@ -59,10 +59,20 @@ class Cells:
         np.right_shift(keys, self._shift, out=keys)
         return np.subtract(keys, self._first, out=keys)
 
+    def ends(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return a double for each of some cells: all values from it on are not below it, and all before it are.
+
+        Values up to the greatest lie before the cell after the last.
+        """
+        keys = (codes + self._first) << self._shift
+        if not self._signed:
+            return np.where(keys <= self._small, 0, keys).view(np.float64)
+        bits = keys + np.where(keys > 0, self._small, -self._small)
+        return (bits ^ ((bits >> 63) & _MAGNITUDE)).view(np.float64)
+
     def select(self, values: NDArray[Any], marked: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the values in marked cells, in no order."""
-        parts = [values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK)]
-        return np.concatenate([part.compress(marked[self.codes(part)]) for part in parts])
+        return values.compress(marked[self.codes(values)])
 
     def _keys(self, values: NDArray[Any], out: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Whole numbers in the order of the values."""

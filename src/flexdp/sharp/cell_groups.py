@@ -17,6 +17,7 @@ __all__ = ["Groups"]
 _GROUPS = 256  # about equally full, unless one cell holds more; a group number fits a byte
 _SAMPLE = 1 << 15  # records sampled to place the group boundaries
 _PART = 1 << 17  # records ordered together, few enough for the cache
+_LOOKED_AT = 1 << 15  # records that are looked at together, so that they stay in the cache
 _COUNTED = 8 * _PART  # records whose cells are counted together
 _NUMBERS = np.arange(_GROUPS, dtype=np.uint8)
 
@@ -77,12 +78,15 @@ class Groups:
         """
         groups = np.unique(self._group[np.flatnonzero(marked)]).astype(np.int64)
         breaks = np.flatnonzero(np.diff(groups) > 1)
-        found = [
-            self._values[start:stop]
-            for first, last in zip(groups[[0, *(breaks + 1)]], groups[[*breaks, -1]], strict=True)
-            for start, stop in zip(self._starts[:, first].tolist(), self._starts[:, last + 1].tolist(), strict=True)
-        ]
-        return self._cells.select(np.concatenate(found), marked)
+        found, some, size = [], [], 0
+        for first, last in zip(groups[[0, *(breaks + 1)]], groups[[*breaks, -1]], strict=True):
+            for start, stop in zip(self._starts[:, first].tolist(), self._starts[:, last + 1].tolist(), strict=True):
+                some.append(self._values[start:stop])
+                size += stop - start
+                if size >= _LOOKED_AT:
+                    found.append(self._cells.select(np.concatenate(some), marked))
+                    some, size = [], 0
+        return np.concatenate([*found, self._cells.select(np.concatenate([self._values[:0], *some]), marked)])
 
     def __repr__(self) -> str:
         return "<Groups>"  # their content is private

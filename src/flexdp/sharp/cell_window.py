@@ -23,8 +23,8 @@ class Ordered(Protocol):
     def scale(self) -> Scale:
         """The scale of its values."""
 
-    def at(self, places: Sequence[int]) -> list[Any]:
-        """Return the records of some places."""
+    def around(self, lower: Sequence[int], upper: Sequence[int], slack: int) -> tuple[list[int], list[int]]:
+        """Return values in units: at or below the records of some places, and at or above those of others."""
 
     def between(self, start: int, stop: int) -> NDArray[Any]:
         """Return the records from one place up to, not including, another."""
@@ -65,9 +65,10 @@ class CellWindow:
         below, above = self._near.ends(self.total)
         return [self._first + rank - 1 for rank in (*below, *above) if 0 < rank <= self.total]
 
-    def at(self, ranks: Sequence[int]) -> list[int]:
-        """Return the values in units of the records of some ranks, the first being 1."""
-        return [self.scale.units(value) for value in self._column.at([self._first + rank - 1 for rank in ranks])]
+    def around(self, below: Sequence[int], above: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return values in units: at or below the records of some ranks, and at or above those of others."""
+        lower, upper = ([self._first + rank - 1 for rank in ranks] for ranks in (below, above))
+        return self._column.around(lower, upper, self._near.slack)
 
     def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return lower and upper bounds of :meth:`counts`, by cells alone."""

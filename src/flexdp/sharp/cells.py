@@ -66,10 +66,13 @@ def column_of(values: Iterable[Any] | NDArray[Any], *, own: bool = False, few: i
     if given.dtype == object or len(given) <= few:
         return Column.from_values(given)
     given = np.ascontiguousarray(given) if own and given.flags.writeable else given.copy()
-    if scale is NUMBERS:
-        given = _finite(given)
-    elif (counted := _each_integer(given)) is not None:
-        return counted
+    least, most = given.min(), given.max()
+    if scale is not NUMBERS:
+        counted = _each_integer(given, int(least), int(most))
+        return CellColumn(scale, given, (least, most)) if counted is None else counted
+    if least >= -1e39 and most <= 1e39:
+        return CellColumn(scale, given, (least, most))
+    given = np.clip(given[np.isfinite(given)], -1e39, 1e39)
     return CellColumn(scale, given) if len(given) else Column.from_values(given)
 
 
@@ -82,6 +85,8 @@ class CellColumn:
         The scale of the column.
     values : array
         Finite doubles up to 10^39, or 64-bit integers; at least one. They are rearranged.
+    limits : pair of numbers, optional
+        The least and the greatest of them, if they are known.
 
     Examples
     --------
@@ -104,9 +109,9 @@ class CellColumn:
         "_values",
     )
 
-    def __init__(self, scale: Scale, values: NDArray[Any]) -> None:
+    def __init__(self, scale: Scale, values: NDArray[Any], limits: tuple[Any, Any] | None = None) -> None:
         self._scale, self._values = scale, values
-        self._cells = Cells.of(scale, values)
+        self._cells = Cells.of(scale, values, limits)
         self._groups: Groups | None = Groups(self._cells, values)
         self._sizes = self._groups.sizes
         self._base = np.concatenate(([0], np.cumsum(self._sizes)))
@@ -144,8 +149,13 @@ class CellColumn:
         places = dict(zip(ends, exact[len(needed) :], strict=True))
         windows = [self._window(near, places) for near in request.windows]
         if self._sorted is None:
-            places_of = [place for window in windows for place in window.looked_at()]
-            self._hold(self._cells_at(places_of))
+            looked_at = [
+                (place, near.slack)
+                for near, window in zip(request.windows, windows, strict=True)
+                for place in window.looked_at()
+            ]
+            cells = self._cells_at([place for place, _ in looked_at])
+            self._hold(cells[self._sizes[cells] > np.array([slack for _, slack in looked_at], dtype=np.int64)])
         plain = self._sorted
         return Reply(
             total=int(self._base[-1]),
@@ -195,8 +205,38 @@ class CellColumn:
             self._hold(cells)
         if self._sorted is not None:
             return self._sorted.at(places)
-        found: list[Any] = self._held[self._before_cells(cells) + places - self._base[cells]].tolist()
+        within = np.asarray(places, dtype=np.int64) - self._base[cells]
+        found: list[Any] = self._held[self._before_cells(cells) + within].tolist()
         return found
+
+    def around(self, lower: Sequence[int], upper: Sequence[int], slack: int) -> tuple[list[int], list[int]]:
+        """Return values at or below the records of some places, and at or above those of others.
+
+        Where a cell holds few records, its ends tell enough, and none of them is looked at. Whether it does never
+        changes, so that the same places always get the same values.
+
+        Parameters
+        ----------
+        lower, upper : sequence of int
+            The places, the first being 0.
+        slack : int
+            A value may lie so many records away from its own.
+
+        Returns
+        -------
+        pair of lists of int
+            In units.
+        """
+        places = [*lower, *upper]
+        cells = self._cells_at(places)
+        ends = self._cells.ends(cells + (np.arange(len(cells)) >= len(lower)))
+        if self._scale is not NUMBERS:  # a large integer may lie below the double that it is rounded to
+            ends[: len(lower)] = np.nextafter(ends[: len(lower)], -np.inf)
+        found = [self._scale.units(end) for end in ends.tolist()]
+        full = np.flatnonzero(self._sizes[cells] > slack).tolist()
+        for place, value in zip(full, self.at([places[place] for place in full]), strict=True):
+            found[place] = self._scale.units(value)
+        return found[: len(lower)], found[len(lower) :]
 
     def within(self, cuts: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return lower and upper bounds of the number of records before each cut, by their cells alone.
@@ -274,13 +314,14 @@ class CellColumn:
         if self._scale is NUMBERS:
             found[np.searchsorted(found, -1e-30, side="right") : np.searchsorted(found, 1e-30)] = 0.0
         self._hot[cells] = True
-        self._held = np.insert(self._held, np.searchsorted(self._held, found), found) if len(self._held) else found
+        self._held = np.concatenate((self._held, found))
+        self._held.sort(kind="stable")  # merges the two
         self._held_cells = np.sort(np.concatenate((self._held_cells, cells)))
         self._held_before = np.concatenate(([0], np.cumsum(self._sizes[self._held_cells])))
 
     def _cells_at(self, places: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The cells of the records of some places."""
-        return np.asarray(np.searchsorted(self._base, places, side="right") - 1)
+        return np.searchsorted(self._base, np.asarray(places, dtype=np.int64), side="right") - 1
 
     def _before(self, cuts: Cuts) -> list[int]:
         found = np.where(cuts.above, len(self._values), 0)
@@ -297,22 +338,13 @@ class CellColumn:
         return self._held_before[np.searchsorted(self._held_cells, cells)]
 
 
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Leave out NaN and infinities, and limit huge values to ±1e39; there is at least one value."""
-    if values.min() >= -1e39 and values.max() <= 1e39:
-        return values
-    kept = values[np.isfinite(values)]
-    return np.clip(kept, -1e39, 1e39, out=kept)
-
-
 def _readable(values: NDArray[Any]) -> NDArray[Any]:
     """Finite values, of which tiny ones are zero."""
     return values if values.dtype == np.int64 else np.where(np.abs(values) < 1e-30, 0.0, values)
 
 
-def _each_integer(values: NDArray[np.int64]) -> Column | None:
+def _each_integer(values: NDArray[np.int64], least: int, most: int) -> Column | None:
     """Count every integer, where they lie close together."""
-    least, most = int(values.min()), int(values.max())
     if most - least >= min(_CLOSE, len(values)):
         return None
     counts = np.zeros(most - least + 1, dtype=np.int64)

@@ -6,10 +6,10 @@ cut into blocks, in which the loss stays between two public limits: choose a blo
 largest g, a candidate in it by the prior, and keep it with probability g / largest g, else begin again. The candidate
 that is kept follows the law prior × g exactly, whatever the blocks and the number of values in the window.
 
-A block ends at the record of a certain rank, so a draw looks at a few records of the window, and at those around the
-candidates that it tries. Far from the goal, where candidates are unlikely, the rest of each side is one block at
-first. Once it is chosen, it is cut, too: its parts weigh less together, and with the weight that is missing all begins
-again.
+A block ends at the record of a certain rank, or a little further from the goal, so a draw looks at a few records of
+the window, and at those around the candidates that it tries. Far from the goal, where candidates are unlikely, the rest
+of each side is one block at first. Once it is chosen, it is cut, too: its parts weigh less together, and with the
+weight that is missing all begins again.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ __all__ = ["ExponentialQuantile", "Segment"]
 
 _NEAR = (0, 1, 2, 3, 6, 12, 24)  # where blocks begin, in losses over which g falls by a factor of two
 _FAR = 4  # the length of all others
+_SLACK = 1  # lengths by which a block may be longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ class ExponentialQuantile:
             reach=-(-depth // self.goal.units) + 1,
             span=self.span,
             losses=tuple(self._limits(depth, every=False)[1:]),
+            slack=self._slack,
         )
 
     def sample(self, ranks: Ranks, bits: Bits) -> int | None:
@@ -162,6 +164,11 @@ class ExponentialQuantile:
                 return candidate
         return None
 
+    @property
+    def _slack(self) -> int:
+        """How many records further from the goal blocks may begin; with more of them, more candidates are refused."""
+        return _SLACK * _length(self.epsilon, self.goal.sensitivity) // self.goal.units
+
     def _limits(self, depth: int, *, every: bool) -> list[int]:
         """Losses where blocks begin, from 0 to at most K, from where on all candidates weigh the same."""
         length = _length(self.epsilon, self.goal.sensitivity)
@@ -172,7 +179,7 @@ class ExponentialQuantile:
 
     def _blocks(self, window: Looked, *, every: bool) -> list[_Block]:
         """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one."""
-        table, short = self.table, self._short(window)
+        table, short, exact = self.table, self._short(window), not self._slack
         limits = self._limits(table.depth, every=every)
         below, above = Near(goal=self.goal, reach=0, losses=tuple(limits[1:])).ends(window.total)
         cuts = self._cuts(window, below[::-1], above)
@@ -197,7 +204,7 @@ class ExponentialQuantile:
                     loss=loss,
                     side=side,
                     rough=last and limits[index] < table.depth,
-                    flat=loss >= table.depth or (not last and limits[index + 1] - limits[index] == 1),
+                    flat=loss >= table.depth or (exact and not last and limits[index + 1] - limits[index] == 1),
                 )
             )
         if self.edge is not None and (mass := self._mass(self.edge)):  # it stands beside all blocks
@@ -222,11 +229,17 @@ class ExponentialQuantile:
         )
 
     def _cuts(self, window: Looked, below: list[int], above: list[int]) -> list[int | None]:
-        """Where blocks begin and end, at the records of some ranks: below the goal before them, above it after them."""
+        """Where blocks begin and end, near the records of some ranks: below the goal before them, above it after them.
+
+        A block that begins further from the goal has some candidates of the next one, whose loss is larger than its
+        own: they are kept less often.
+        """
         low, high = self.span.low, self.span.high
-        there = [rank for rank in below if rank > 0], [rank for rank in above if rank <= window.total]
-        found = window.at([*there[0], *there[1]])
-        before, after = found[: len(there[0])], [value + 1 for value in found[len(there[0]) :]]
+        lower, upper = window.around(
+            [rank for rank in below if rank > 0], [rank for rank in above if rank <= window.total]
+        )
+        before = lower if low is None else [max(low, value) for value in lower]
+        after = [value + 1 for value in upper] if high is None else [min(high, value + 1) for value in upper]
         missing = len(below) - len(before), len(above) - len(after)
         return [low] * (1 + missing[0]) + before + after + [high] * (missing[1] + 1)
 

@@ -56,12 +56,15 @@ class Near:
         The records that count.
     losses : tuple of int, optional
         The losses at whose ranks a draw will look first, ascending, which decides on speed alone.
+    slack : int, optional
+        How many records further from the goal it may look instead, which decides on speed alone, too.
     """
 
     goal: Goal
     reach: int
     span: Span = EVERYTHING
     losses: tuple[int, ...] = ()
+    slack: int = 0
 
     def ranks(self, records: int) -> tuple[int, int]:
         """Return the lowest and the highest wanted rank among so many records."""
@@ -109,9 +112,11 @@ class Window:
         """Return one of the values in units."""
         return self.scale.units(self.values[place])
 
-    def at(self, ranks: Sequence[int]) -> list[int]:
+    def around(self, below: Sequence[int], above: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return the values in units of the records of some ranks, the first being 1; they must lie in the window."""
-        return [self.scale.units(value) for value in self.values[np.searchsorted(self.upto, ranks)].tolist()]
+        places = np.searchsorted(self.upto, [*below, *above])
+        found = [self.scale.units(value) for value in self.values[places].tolist()]
+        return found[: len(below)], found[len(below) :]
 
     def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return lower and upper bounds of :meth:`counts`, which here are known."""
@@ -141,8 +146,12 @@ class Looked(Protocol):
     def total(self) -> int:
         """The number of records in the span."""
 
-    def at(self, ranks: Sequence[int]) -> list[int]:
-        """Return the values in units of the records of some ranks, the first being 1; they must lie in the window."""
+    def around(self, below: Sequence[int], above: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return values in units: at or below the records of some ranks, and at or above those of others.
+
+        Ranks begin at 1 and must lie in the window. Between a value and its record there are at most ``Near.slack``
+        other records. The same ranks always get the same values.
+        """
 
     def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return lower and upper bounds of :meth:`counts`."""

@@ -1,4 +1,4 @@
-"""Reading one ahead: while one thing is used, a thread opens the next."""
+"""Reading ahead: while one thing is used, a thread opens the next ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = ["Opening", "opened_ahead"]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+_AHEAD = 2  # things that are opened before they are wanted
 _GRACE_SECONDS = 3.0  # for a statement to notice that it was interrupted
 
 
@@ -26,12 +27,12 @@ class Opening(Protocol[T_co]):
 
 
 def opened_ahead(openings: Sequence[Opening[T]]) -> Generator[AbstractContextManager[T], None, None]:
-    """Open things one after the other, each while the one before it is in use.
+    """Open things one after the other, up to two of them while one is in use.
 
     Parameters
     ----------
     openings
-        Each returns a context manager. ``alone`` waits until the thing before it was closed.
+        Each returns a context manager. ``alone`` waits until all things before it were closed.
 
     Yields
     ------
@@ -75,7 +76,7 @@ class _Reader(Generic[T]):
     def __init__(self, openings: Sequence[Opening[T]]) -> None:
         self._openings, self._slots = openings, [_Slot[T]() for _ in openings]
         self._stopped = threading.Event()
-        self._slots[0].wanted.set()
+        self._want(_AHEAD)
         context = copy_context()
         self._thread = threading.Thread(target=lambda: context.run(self._read), name="flexdp-ahead", daemon=True)
         self._thread.start()
@@ -88,8 +89,7 @@ class _Reader(Generic[T]):
             pass
         if slot.failure is not None:
             raise slot.failure
-        if place + 1 < len(self._slots):
-            self._slots[place + 1].wanted.set()
+        self._want(place + 1 + _AHEAD)
         try:
             yield slot.values[0]
         except BaseException:
@@ -97,6 +97,10 @@ class _Reader(Generic[T]):
                 slot.close()
             raise
         slot.close()
+
+    def _want(self, stop: int) -> None:
+        for slot in self._slots[:stop]:
+            slot.wanted.set()
 
     def stop(self) -> None:
         """Interrupt what is being opened, and close what was opened and not used."""
