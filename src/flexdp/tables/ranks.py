@@ -134,7 +134,7 @@ def _copied(
     query, records = table.ranked(counting, workspace.rows, workspace.cells)
     alone = workspace.arrays is not None and not counting.groups and not query.wide and sorted_at_most > 0
     direct = alone and workspace.rereads
-    few = read_whole(query, workspace, f"({records}) AS r", sorted_at_most) if direct else None
+    few = read_whole(query, workspace, f"({query.as_they_are or records}) AS r", sorted_at_most) if direct else None
     if few is None:
         on_its_own()
         workspace.keep(workspace.rows, records)

@@ -15,14 +15,14 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Ranks, Reply, Request, Tally
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables.sql.group_query import values_together
-from flexdp.tables.sql.rank_query import EXACT_TALLY, RankQuery
+from flexdp.tables.sql.rank_query import EXACT_TALLY, TINY, RankQuery
 from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["Few", "SortedCopy", "read_together", "read_whole", "safely"]
 
 _T = TypeVar("_T")
 _SAMPLE = 20_000  # records whose different values tell whether counting each is worth it
-_REPEATED_NUMBERS, _REPEATED_INTEGERS = 0.75, 0.5  # shares of them that may be different; reading integers is cheap
+_REPEATED = 0.5  # the share of them that may be different
 _MOST_KEYS = 1 << 18  # different values that are counted one by one
 
 
@@ -130,7 +130,7 @@ def read_whole(query: RankQuery, workspace: Workspace, source: str, most: int) -
     query, workspace
         The statements, of 64-bit integers or doubles without groups, and the session that they run in.
     source
-        A table of one column ``v``, of which NULL does not count.
+        A table of one column ``v``, of which NULL, infinities and NaN do not count.
     most
         The most records that are fetched.
 
@@ -142,8 +142,7 @@ def read_whole(query: RankQuery, workspace: Workspace, source: str, most: int) -
     assert workspace.arrays is not None
     sample = f"SELECT v FROM {source} LIMIT {_SAMPLE}"
     (first,) = workspace.ask(f"SELECT count(v) AS n, count(DISTINCT v) AS d FROM ({sample}) AS s")
-    worth = _REPEATED_NUMBERS if query.scale is NUMBERS else _REPEATED_INTEGERS
-    if first[1] <= worth * first[0] and first[0] >= _SAMPLE // 2:
+    if first[1] <= _REPEATED * first[0] and first[0] >= _SAMPLE // 2:
         counted = workspace.arrays(f"SELECT v, count(*) AS m FROM {source} GROUP BY v LIMIT {_MOST_KEYS + 1}")
         if len(counted["v"]) <= _MOST_KEYS:
             return safely(lambda: _present(query, counted["v"], counted["m"]))
@@ -192,7 +191,8 @@ def _tally_in_memory(query: RankQuery, few: Few, tally: Tally) -> int | None:
     values, counts = few
     if query.scale is NUMBERS or max(abs(tally.low), abs(tally.high)) >= EXACT_TALLY:
         low, high, step = (float(query.scale.value(part)) for part in (tally.low, tally.high, tally.step))
-        inside = np.maximum(np.minimum(values.astype(np.float64), high), low)
+        doubles = values.astype(np.float64)
+        inside = np.maximum(np.minimum(np.where(np.abs(doubles) < TINY, 0.0, doubles), high), low)
         places = np.floor((inside - low) / step + 0.5).astype(np.int64)
         places = np.minimum(np.maximum(places, 0), tally.cells)
     else:

@@ -62,6 +62,7 @@ __all__ = ["FileTable", "open_files"]
 _KEYED = ("jsonl", "json")  # formats whose keys are data
 _DELIMITERS = ",;\t|"
 _LAST_PLACE = 1000  # the engine's pattern matcher repeats a group no more often
+_FEW_FILES = 100  # the metadata of more files would take much memory
 
 
 def open_files(
@@ -297,6 +298,8 @@ class FileTable:
         """Open a connection that sees the lines, with the function that stops a query on it."""
         stopped = threading.Event()
         with connection(texts=any(column.kind == "text" for column in columns), memory=memory) as con:
+            if self.format == "parquet" and len(self.files) <= _FEW_FILES:
+                con.execute("SET parquet_metadata_cache = true")  # each statement would read it again
 
             def interrupt() -> None:
                 stopped.set()  # first: a reader that waits for standard input notices nothing else

@@ -26,12 +26,12 @@ from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, filtered, literal, records_query, wide_values, with_derived
 from flexdp.tables.where.sql import test_sql
 
-__all__ = ["CELL_BITS", "CROWDED", "EXACT_TALLY", "FINER_BITS", "RankQuery", "exactly", "ranked", "scale_of"]
+__all__ = ["CELL_BITS", "CROWDED", "EXACT_TALLY", "FINER_BITS", "TINY", "RankQuery", "exactly", "ranked", "scale_of"]
 
 CELL_BITS = 10
 FINER_BITS = (24, 36, 48)  # where too many different values share cells
 CROWDED = 10**6  # records in a cell, and different values in such cells, that are too many to compare one by one
-_LARGEST, _SMALLEST = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
+_LARGEST, TINY = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
 _SLACK = 2  # ranks by which a window is wider in the engine, whose products are rounded
 EXACT_TALLY = 2**61
 
@@ -58,7 +58,8 @@ def ranked(
     reading = read(axis.column, axis.kind)
     if query.tested_later:
         kept = filtered(source, counting, dialect, read)
-        return query, query.copied(f"SELECT {reading.value} AS b0 FROM {kept}")
+        as_they_are = f"SELECT {reading.value} AS v FROM {kept}"
+        return replace(query, as_they_are=as_they_are), query.copied(f"SELECT {reading.value} AS b0 FROM {kept}")
     if reading.apart is not None and query.alone and axis.zone is None:
         value, tests = f"CAST({reading.apart[0]} AS {dialect.integer_type})", [reading.apart[1]]
         if counting.where is not None:
@@ -81,6 +82,8 @@ class RankQuery:
     """The statements about one column on one engine: ``wide`` integers may exceed 64 bits.
 
     ``bits`` is the number of significant bits that values of one cell share: more of them where values cluster.
+    ``as_they_are`` is a query of the values ``v`` of a column of numbers, tiny and huge ones, infinities and NaN among
+    them, where it is simpler than that of the copy.
     """
 
     dialect: Dialect
@@ -89,6 +92,7 @@ class RankQuery:
     rows: str
     cells: str
     bits: int = CELL_BITS
+    as_they_are: str = ""
 
     @property
     def scale(self) -> Scale:
@@ -129,7 +133,7 @@ class RankQuery:
         """Return the query of the copy: the group and the readable value of each record, or unit, that counts."""
         d, value = self.dialect, f"b{len(self.counting.groups)}"
         if self.scale is NUMBERS:
-            tiny, huge = d.double(_SMALLEST), d.double(_LARGEST)
+            tiny, huge = d.double(TINY), d.double(_LARGEST)
             value = (
                 f"CASE WHEN {value} BETWEEN {tiny} AND {huge} THEN {value} "
                 f"WHEN {value} BETWEEN -{huge} AND -{tiny} THEN {value} "
