@@ -304,6 +304,7 @@ def _rungs(_: Any, anchor: int, side: int, __: Any) -> tuple[int, ...]:
 
 TINY = Rules(
     few=1,
+    few_for_mean=1,
     deep=1,
     many=10**6,
     floor=HALF,

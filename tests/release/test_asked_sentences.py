@@ -166,13 +166,13 @@ def test_listed_groups_have_at_least_what_was_left() -> None:
 
 
 def test_too_few() -> None:
-    """A part of the budget needs 100 records for each unit of its ε: half of ε = 1 needs 200, a quarter 400."""
+    """A part of the budget needs 100 records for each unit of its ε: half of ε = 1 needs 200; of a mean 250: 500."""
     found = answers("i", ["max", "mean"], records=7)
-    for answer, subject in zip(found.values(), ("highest i", "mean i"), strict=True):
+    for answer, subject, needed in zip(found.values(), ("highest i", "mean i"), (200, 500), strict=True):
         assert answer.value is None and answer.text == "too few records"
         assert answer.statement == (
-            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about 200. {SURE} that number "
-            "is off by at most 150, so there may be none."
+            f"Too few for the {subject}: about 7 records were counted, and ε = 1 needs about {needed}. {SURE} that "
+            "number is off by at most 150, so there may be none."
         )
     some = answers("i", ["max"], records=90)["maximum"]
     assert some.statement == (

@@ -94,3 +94,15 @@ def test_answers_by_former_rules_do_not_pass_for_those_of_today(name: str) -> No
         document["asked"]["rules"] = number
         with pytest.raises(InputError):
             Release.from_json(json.dumps(document))
+
+
+def test_a_mean_of_few_records_by_the_second_rules() -> None:
+    """About 170 records, too few for a mean by today's rules."""
+    text = (DOCUMENTS / "schema-2-rules-2-mean.json").read_text()
+    release = Release.from_json(text)
+    assert json.loads(release.to_json()) == json.loads(text)
+    assert release.mean().text == "about 105.7"
+    document = json.loads(text)
+    document["asked"]["results"][0]["records_about"] = 90  # too few by the second rules, too
+    with pytest.raises(InputError):
+        Release.from_json(json.dumps(document))

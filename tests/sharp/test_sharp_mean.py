@@ -43,6 +43,7 @@ def test_two_sums_cost_one_epsilon() -> None:
 def test_the_mean_is_private(known: bool) -> None:
     rules = Rules(
         few=1,
+        few_for_mean=1,
         universal=lambda _: Listed({0: 2, 1: 1, 3: 1}),
         rungs=lambda _, anchor, side, __: (anchor, anchor + side, anchor + 4 * side),
     )

@@ -234,6 +234,7 @@ def _steps(start: int, end: int) -> tuple[int, ...]:
 
 TINY = Rules(
     few=1,
+    few_for_mean=1,
     deep=1,
     many=12,
     floor=Fraction(1, 2),

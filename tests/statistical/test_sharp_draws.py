@@ -127,6 +127,7 @@ def _rungs(_: Scale, anchor: int, side: int, __: Span) -> tuple[int, ...]:
 
 TINY = Rules(
     few=1,
+    few_for_mean=1,
     deep=1,
     universal=lambda _: Listed({0: 3, 1: 5, 2: 1, 4: 2}),
     around=lambda _, anchor, side: Listed({0: 1, 1: 2, 2: 2, anchor: 4, anchor + side: 3}),

@@ -6,7 +6,7 @@ checked by writing it again: ways, budgets, targets and promises must come out t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,13 +22,13 @@ from flexdp._release.groups import group_places
 from flexdp._release.spec import Spec
 from flexdp.guarantees import Privacy
 from flexdp.histogram import KeyedHistogram
-from flexdp.sharp.former import FORMER
+from flexdp.sharp.former import FIRST, SECOND
 from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import Scale
 
 __all__ = ["asked_in", "read_asked", "write_asked"]
 
-_RULES = 2  # the number of today's rules; documents of former ones have none
+_RULES = 2  # the number of today's rules and of the second ones; documents of the first have none
 _LARGEST_COUNT = 2**63
 _LARGEST_SUM = 2**160
 _LONGEST = 100  # characters of a number
@@ -44,7 +44,7 @@ def write_asked(document: dict[str, Any], spec: Spec, asked: Asked | None, priva
         for group, result in asked.results.items()
     ]
     part: dict[str, Any] = {"statistics": list(asked.wanted.words), "epsilon": str(asked.budget.epsilon)}
-    if asked.rules == RULES:
+    if asked.rules != FIRST:
         part["rules"] = _RULES
     if asked.budget.listing is not None:
         part["listing"] = {
@@ -162,7 +162,9 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
         raise UnfitError("groups without results", "answers")
     if part.get("rules", _RULES) != _RULES:
         raise UnfitError("rules that are not known", "answers")
-    parts, rules = budget.parts(asked), RULES if "rules" in part else FORMER
+    parts, rules = budget.parts(asked), RULES if "rules" in part else FIRST
+    if rules == RULES and any(_is_of_few(told, parts.get("mean")) for told in part["results"]):
+        rules = SECOND
     results = {}
     for group, told in zip(groups, part["results"], strict=True):
         seen, listed = told.get("records_about"), told.get("listed")
@@ -180,6 +182,14 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
             asked, parts, column, records_about=seen, levels=levels, mean=mean, listed=listed, rules=rules
         )
     return Asked(wanted=asked, budget=budget, column=column, results=results, rules=rules)
+
+
+def _is_of_few(told: Mapping[str, Any], epsilon: Fraction | None) -> bool:
+    """Return True if a mean was drawn of so few records that today's rules would have refused it."""
+    seen = told.get("listed", told.get("records_about"))
+    if epsilon is None or told["mean"]["anchor"] is None or not _is_count(seen):
+        return False
+    return bool(seen * epsilon < RULES.few_for_mean)
 
 
 def _is_count(number: Any) -> bool:

@@ -271,7 +271,7 @@ class Telling:
         found = self.result.mean
         assert found is not None
         if found.too_few:
-            return self._too_few(statistic, "mean", found.records_about)
+            return self._too_few(statistic, "mean", found.records_about, self.asked.rules.few_for_mean)
         if word == "mean" and not self.asked.has_mean(found):
             return self._too_few(statistic, "mean", found.records_about, math.ceil(4 * log_above(4 / GAMMA)))
         number = found.mean if word == "mean" else found.total

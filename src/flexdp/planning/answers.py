@@ -143,7 +143,7 @@ class AskedOutlook:
             if promised is not None and promised.mean is not None and result.mean.tally is not None:
                 tally = result.mean.tally
                 share = to_double(promised.mean / self.column.scale.value(tally.high - tally.low))
-            needs = 0 if self.column.bounded else -(-RULES.few // parts["mean"])
+            needs = 0 if self.column.bounded else -(-RULES.few_for_mean // parts["mean"])
             found.append(
                 AnswerBound(stat="mean", kind="share", share=share, needs=int(needs), enough=share is not None)
             )

@@ -1,4 +1,4 @@
-"""The rules of answers before documents named them: documents that name none are read by these."""
+"""The rules of answers in former versions, by which documents of their time are read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flexdp.sharp.ranks import EVERYTHING, Span
 from flexdp.sharp.rules import Rules
 from flexdp.sharp.scale import TOP_DECADE, Scale
 
-__all__ = ["FORMER", "former_rungs"]
+__all__ = ["FIRST", "SECOND", "former_rungs"]
 
 _MANTISSAS = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10))  # hundredths: 160 a decade
 _DECADES_BELOW = 8
@@ -53,4 +53,5 @@ def former_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
     return (anchor, *sorted(inside, reverse=side < 0), *([last] if last * side > anchor * side else []))
 
 
-FORMER = Rules(deep=30, floor=Fraction(3), many=10**5, rungs=former_rungs)
+FIRST = Rules(deep=30, floor=Fraction(3), many=10**5, few_for_mean=100, rungs=former_rungs)
+SECOND = Rules(few_for_mean=100)

@@ -212,7 +212,7 @@ def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | No
         records_about = yield Draw(counting, reply.total, "records", stage="records")
         left -= counting.epsilon
     assert records_about is not None
-    if records_about * epsilon < rules.few:
+    if records_about * epsilon < rules.few_for_mean:
         return Averaged(scale=scale, records_about=records_about)
     share = epsilon * rules.anchor_share(records_about, epsilon)
     anchor = yield from find_anchor(reply, share, scale, rules, EVERYTHING)

@@ -23,8 +23,9 @@ class Rules:
     ----------
     count_share : Fraction
         The share of ε for the number of records n̂.
-    few : int
-        Below n̂·ε of so much there is no answer.
+    few, few_for_mean : int
+        Below n̂·ε of so much there is no answer, and no mean between ends that are found privately: with fewer, more
+        than half of the records may lie beyond an end.
     anchor_scale, anchor_least, anchor_most : Fraction
         The anchor's share is anchor_scale/(n̂·ε), clamped.
     deep : int
@@ -42,6 +43,7 @@ class Rules:
 
     count_share: Fraction = Fraction(1, 25)
     few: int = 100
+    few_for_mean: int = 250
     anchor_scale: Fraction = Fraction(30)
     anchor_least: Fraction = Fraction(1, 50)
     anchor_most: Fraction = Fraction(2, 5)
