@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from _support.command import flexdp
 
-from flexdp import Ledger, Privacy
+from flexdp import Ledger, Privacy, release
 
 RELEASE = ("release", "t.csv", "age", "-e", "1", "-d", "1e-6", "--width", "5", "--kind", "number", "-s", "max")
 PAID = (*RELEASE, "--ledger", "b.db", "--dataset", "staff")
@@ -42,6 +42,15 @@ def test_a_charged_release_tells_its_cost_and_what_is_left(folder: Path) -> None
     fresh = run_command((*PAID, "--fresh"), folder)
     assert fresh[0] == 0 and "Left: ε = 0, δ = 1e-06" in fresh[2]
     assert Ledger(folder / "b.db").account("staff").remaining_epsilon == 0
+
+
+def test_python_finds_the_release_of_the_command_line(folder: Path) -> None:
+    assert run_command(PAID, folder)[0] == 0
+    paid: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "width": 5, "kind": "number"}
+    again = release(folder / "t.csv", "age", **paid, ledger=folder / "b.db", dataset="staff")
+    assert again.payment is not None and again.payment.free
+    other = release(folder / "t.csv", "age", **{**paid, "width": 6}, ledger=folder / "b.db", dataset="staff")
+    assert other.payment is not None and not other.payment.free
 
 
 def test_an_exhausted_budget_is_exit_3_and_reads_nothing(folder: Path) -> None:

@@ -12,6 +12,7 @@ from flexdp.cli.wording import speller
 from flexdp.errors import InputError, P
 
 RELEASE = speller(commands()["release"].params)
+SUMMARY = speller(commands()["summary"].params)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,35 @@ RELEASE = speller(commands()["release"].params)
 )
 def test_a_parameter_is_spelled_as_its_option(part: P, said: str) -> None:
     assert RELEASE(part) == said
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (P("width"), "--width"),
+        (P("width", 5), "--width NAME=5"),
+        (P("width", "1 day"), "--width 'NAME=1 day'"),
+        (P("width", {"age": 5, "day": "1 day"}), "--width age=5 --width 'day=1 day'"),
+        (P("width", None), "width=None"),
+        (P("relative", {"cost": 0.05}), "--relative cost=0.05"),
+        (P("edges", [0, 18, 65]), "--edges NAME=0,18,65"),
+        (P("edges", {"age": [0, 18, 65]}), "--edges age=0,18,65"),
+        (P("bounds", (0, 120)), "--bounds NAME=0:120"),
+        (P("outside", {"age": "drop"}), "--outside age=drop"),
+        (P("exact", True), "--exact NAME"),
+        (P("exact", {"age": True}), "--exact age"),
+        (P("kind"), "--column NAME=KIND"),
+        (P("kind", "number"), "--column NAME=number"),
+        (P("kind", {"age": "number"}), "--column age=number"),
+        (P("columns", {"age": "number"}), "--column age=number"),
+        (P("column"), "--column"),
+        (P("derive", {"stay": "arr - dep"}), "--derive 'stay=arr - dep'"),
+        (P("skip", ["id"]), "--skip id"),
+        (P("split", [2, 1]), "--split 2 --split 1"),
+    ],
+)
+def test_a_parameter_of_a_summary_is_spelled_by_column(part: P, said: str) -> None:
+    assert SUMMARY(part) == said
 
 
 def test_a_message_is_spelled_whole_and_what_was_typed_stays() -> None:

@@ -45,6 +45,16 @@ def test_the_numbers_in_the_text() -> None:
     drops = [option.max_drop for option in reach.values() if option is not None]
     assert [more - less for less, more in pairwise(drops)] == [13, 14]
     assert "costs 13 or 14 more records" in PLANNING
+    alone, usual = (flexdp.plan(epsilon=1, delta="1e-6", records_about=20_000, ask=ask).chosen for ask in ([], None))
+    assert alone is not None and usual is not None
+    assert f"\n{alone.max_drop} records at ε = 1 instead of {usual.max_drop}." in PLANNING
+
+
+def test_the_sample_of_the_tutorial(tmp_path: Path) -> None:
+    (line,) = re.findall(r"```sh\nflexdp (.+?)\n```", PLANNING)
+    (tmp_path / "2023.csv").write_text("betrag;käufer\n" + "1.234,50;A\n" * 300, encoding="cp1252")
+    told = command(*shlex.split(line), cwd=tmp_path)
+    assert told.returncode == 0 and "of 1 bucket that hold any" in told.stdout
 
 
 def test_the_picture_is_of_the_release_described() -> None:

@@ -42,6 +42,7 @@ CASES: dict[str, dict[str, Any]] = {
     "units": {"epsilon": 1, "delta": "1e-6", "records_about": 6000, "width": 100, "max_buckets_per_unit": 1},
     "units in automatic buckets": {"epsilon": 3, "delta": "1e-6", "records_about": 6000, "max_buckets_per_unit": 2},
     "buckets and answers": {"epsilon": 1, "delta": "1e-6", "records_about": 6000, "ask": ["q0.999", "mean"]},
+    "buckets alone": {"epsilon": 1, "delta": "1e-6", "records_about": 6000, "ask": []},
     "many groups": {
         "epsilon": 1, "delta": "1e-6", "records_about": 5000, "ask": "max", "by": "ward", "groups_about": 400,
     },
@@ -219,6 +220,54 @@ def test_buckets_and_answers_share_epsilon_as_a_release_does(tmp_path: Path) -> 
     assert "Buckets get half of ε" in advice.text()
 
 
+@pytest.mark.parametrize("ask", [[], "none", ["none"], ()])
+def test_buckets_alone_get_all_of_epsilon(ask: Any, tmp_path: Path) -> None:
+    known = {"epsilon": 1, "delta": "1e-6", "records_about": 6000}
+    alone, usual = plan(**known, ask=ask), plan(**known)
+    assert alone.command == "flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --ask none --kind number"
+    document = json.loads(run(alone.command, written(tmp_path, 6000)).stdout)
+    assert "asked" not in document and alone.chosen is not None and usual.chosen is not None
+    # The noisy number of records decides, and moves it by a few.
+    assert document["mechanism"]["max_drop"] == pytest.approx(alone.chosen.max_drop, rel=0.05)
+    assert usual.chosen.max_drop > 1.4 * alone.chosen.max_drop, "a third of ε is for minimum and maximum"
+    assert "All of ε is for the buckets" in alone.text() and "Minimum and maximum get" not in alone.text()
+    assert {option["share_of_ends"] for option in alone.document()["automatic"]["options"]} == {"0"}
+    trial = plan(**known, ask=ask, simulate=LAW).sharp.expected(Fraction(1))  # type: ignore[union-attr]
+    lost = alone.sharp.lost(alone.sharp.shares(Fraction(1)))  # type: ignore[union-attr]
+    assert trial.share == pytest.approx(lost, rel=0.3)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"bounds": (0, 1000)}, "--ask none --bounds 0:1000 --kind number"),
+        ({"by": "ward", "groups_about": 3}, "--ask none --kind number --by ward"),
+        ({"stats": "mean"}, "--ask none --kind number --stat mean"),
+        ({"kind": "integer", "max_buckets_per_unit": 1}, "--ask none --kind integer --unit UNIT_COLUMN "
+         "--max-buckets-per-unit 1"),
+        ({"width": 100}, "--width 100"),  # buckets of one's own have no answers beside them
+        ({"width": 1, "bounds": (0, 10**5)}, "--ask none --bounds 0:100000 --kind number"),  # instead
+    ],
+)  # fmt: skip
+def test_buckets_alone_in_other_plans(shape: dict[str, Any], words: str, tmp_path: Path) -> None:
+    known = {"epsilon": 1, "delta": "1e-6", "records_about": 6000}
+    advice = plan(**known, **shape, ask=[])
+    assert advice.command == f"flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 {words}"
+    document = json.loads(run(advice.command, written(tmp_path, 6000)).stdout)
+    assert "asked" not in document and document["privacy"]["epsilon"] == "1"
+    assert plan(epsilon=1, delta="1e-6", kind="text", ask=[], records_about=6000).command == (
+        "flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --kind text"
+    )
+
+
+def test_buckets_alone_on_the_command_line() -> None:
+    told = run_command("plan", "-e", 1, "-d", "1e-6", "-n", 6000, "--ask", "none")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == f"{plan(epsilon=1, delta='1e-6', records_about=6000, ask=[])}\n"
+    both = run_command("plan", "-e", 1, "-n", 6000, "--ask", "none", "--ask", "max")
+    assert both.returncode == 2 and both.stderr.startswith("Error: --ask: invalid statistic 'none'")
+
+
 def test_the_number_of_groups_matters() -> None:
     for shape in ({}, {"width": 5, "bounds": (0, 120)}, {"kind": "text"}):
         unknown = plan(epsilon=1, delta="1e-6", records_about=5000, by="ward", **shape)
@@ -279,6 +328,9 @@ def test_groups_in_a_plan() -> None:
         ({"by": "w", "ask": "max"}, "needs the number of groups"),
         ({"by": "w", "ask": "max", "groups_about": 2, "delta": 0}, "positive to list groups"),
         ({"ask": "max", "stats": "max"}, "stats cannot be combined with ask"),
+        ({"ask": ["max", "none"]}, "ask: invalid statistic 'none'"),
+        ({"ask": [], "delta": 0}, r"delta must be in \[1e-30, 1\)"),
+        ({"ask": "none", "edges": [3, 1]}, "strictly ascending"),
         ({"stats": "most"}, "stats"),
         ({"stats": 5}, "names of statistics"),
         ({"edges": [3, 1]}, "strictly ascending"),
@@ -296,7 +348,8 @@ def test_wrong_words(options: dict[str, Any], words: str) -> None:
     epsilon=st.sampled_from(["0.01", "0.1", "1", "5"]),
     records=st.integers(1, 10**6),
     shape=st.sampled_from([{}, {"width": 1}, {"width": 5, "bounds": (0, 120)}, {"relative": "0.05", "bounds": (0, 9)},
-                           {"edges": [0, 1, 2]}, {"ask": "max"}, {"ask": ["median", "mean"]}]),
+                           {"edges": [0, 1, 2]}, {"ask": "max"}, {"ask": ["median", "mean"]}, {"ask": []},
+                           {"ask": "none", "width": 1, "bounds": (0, 10**5)}]),
     groups=st.sampled_from([{}, {"by": "w", "groups": ["A", "B"]}, {"by": "w", "groups_about": 40}]),
     releases=st.sampled_from([1, 4]),
 )  # fmt: skip
@@ -306,7 +359,7 @@ def test_no_plan_ends_in_a_command_that_leaves_nothing(
     try:
         advice = plan(epsilon=epsilon, records_about=records, **shape, **groups, releases=releases)
     except InputError as refusal:  # a smaller ε than exact answers allow, divided between releases
-        assert refusal.parameter == "epsilon" and "ask" in shape and releases > 1
+        assert refusal.parameter == "epsilon" and shape.get("ask") not in (None, [], "none") and releases > 1
         return
     assert leaves_nothing(advice.instead or advice) == (advice.command is None)
     assert advice.larger is None or (not leaves_nothing(advice.larger) and advice.larger.epsilon > Fraction(epsilon))

@@ -135,6 +135,23 @@ def test_parameters_by_column_where_they_differ(visits: pl.DataFrame) -> None:
     assert one.partition.spec == "every value its own bucket"
 
 
+@pytest.mark.parametrize("columns", [["cost", "age"], "age"])
+def test_values_outside_are_clamped_or_dropped_by_column(visits: pl.DataFrame, columns: Any) -> None:
+    inside = int((visits["age"] < 20).sum())
+    buckets: dict[str, Any] = {"width": {"age": 10}, "bounds": {"age": (0, 19)}}
+    for given, left in (({}, len(visits)), ({"outside": {"age": "clamp"}}, len(visits)),
+                        ({"outside": {"age": "drop"}}, inside)):  # fmt: skip
+        summary = flexdp.summary(visits, columns, **SPEND, **buckets, **given)
+        counted = sum(summary["age"].columns_of_bars()["count"])
+        assert left - 2 * summary["age"].max_drop <= counted <= left  # two buckets, each of which loses at most that
+    assert inside + 2 * summary["age"].max_drop < len(visits), "otherwise nothing would tell them apart"
+    edges = flexdp.summary(visits, columns, **SPEND, edges={"age": [0, 10, 19]}, outside={"age": "drop"})["age"]
+    assert inside - 2 * edges.max_drop <= sum(edges.columns_of_bars()["count"]) <= inside
+    if "cost" in columns:
+        each = flexdp.release(visits, columns, **SPEND, **buckets, separately=True, outside={"age": "drop"})
+        assert each["age"].partition.outside == "drop" and each["cost"].partition.outside == "clamp"
+
+
 def test_sources_without_columns_or_types() -> None:
     for source, message in (
         ([1, 2, 3], "source is a single column without a name, but a summary needs a table. Release it with"),
@@ -201,8 +218,21 @@ def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
         ({"columns": ["cost", "age"], "exact": {"age": 1}}, "exact must be True or False"),
         (
             {"columns": ["cost", "age"], "exact": {"age": True}, "width": {"age": 9}},
-            "exact and width exclude each other",
+            "exact for column 'age' and width exclude each other",
         ),
+        ({"columns": ["cost", "age"], "outside": {"agee": "drop"}}, "outside names 'agee', which is not among"),
+        ({"columns": ["cost", "age"], "outside": {"age": "drop"}}, "outside for column 'age' needs bounds or edges."),
+        (
+            {"columns": "age", "outside": {"age": "leave"}, "bounds": {"age": (0, 9)}},
+            "outside for column 'age' must be 'clamp' or 'drop'; got 'leave'",
+        ),
+        ({"outside": {"ward": "drop"}}, "outside needs numbers or times, but column 'ward' is text"),
+        (
+            {"columns": ["cost", "age"], "relative": {"age": 7}},
+            "relative for column 'age' must be .* for example relative={'age': 0.05} for 5%",
+        ),
+        ({"columns": ["cost", "age"], "edges": {"age": [9, 1]}}, "edges for column 'age' must be strictly ascending"),
+        ({"columns": ["cost", "age"], "width": {"age": 0.5}}, r"Round it, or say kind={'age': 'number'}\."),
         ({"beta": 1}, "beta does not fit a summary"),
     ],
 )

@@ -87,13 +87,15 @@ def check_units(statistic: Statistic, unit: str | None, most: int, parameter: st
         )
 
 
-def check_several_buckets(spec: Spec) -> None:
+def check_several_buckets(spec: Spec, *, chosen: bool = True) -> None:
     """Refuse a single public bucket for all records: it tells their number, and nothing else.
 
     Parameters
     ----------
     spec
         The public description of the release.
+    chosen
+        True if the number of records could be asked for instead.
 
     Raises
     ------
@@ -107,5 +109,5 @@ def check_several_buckets(spec: Spec) -> None:
     raise InputError(
         named,
         ": there is only one bucket, which reveals only the number of records",
-        remedy=("Choose narrower buckets, or use ", P("stat", "count"), "."),
+        remedy=("Choose narrower buckets, or use ", P("stat", "count"), ".") if chosen else "Choose narrower buckets.",
     )

@@ -17,6 +17,7 @@ from flexdp._core.exact import Number
 from flexdp._core.forks import inside_release
 from flexdp._core.text import plain_scalar
 from flexdp._release.asking import asks
+from flexdp._release.by_column import outside_of_each, prepare_one
 from flexdp._release.charged import payer_of, run_paid
 from flexdp._release.checks import prepare_column
 from flexdp._release.columns import column_names, per_column
@@ -52,7 +53,7 @@ class Options(TypedDict, total=False):
     edges: PerColumn[Sequence[Point]]
     beta: Number | None
     bounds: PerColumn[tuple[Point, Point] | Sequence[Point]]
-    outside: Outside
+    outside: Outside | Mapping[str, Outside]
     kind: PerColumn[Kind]
     zone: str | None
     by: str | Sequence[str] | None
@@ -195,7 +196,8 @@ def release(
     bounds
         A public pair (lower, upper). Privacy never needs it; it makes the share left out certifiable.
     outside
-        Count values outside the bounds at the nearer end ("clamp") or not at all ("drop").
+        Count values outside the bounds at the nearer end ("clamp") or not at all ("drop"); by column name where columns
+        are released separately.
     kind
         How to read a column that declares no type, or whose type pandas has inferred from its cells: "integer",
         "number", "text", "date", "datetime" or "boolean".
@@ -329,6 +331,7 @@ def prepare(
 def _prepared(source: Any, column: Any, check: Check | None, *, separately: object, **options: Any) -> Request:
     from flexdp.tables import open_table
 
+    given = dict(options)
     unknown = [name for name in options if name not in _DEFAULTS]
     if unknown:
         raise TypeError(f"release() got an unexpected keyword argument {unknown[0]!r}")
@@ -361,19 +364,24 @@ def _prepared(source: Any, column: Any, check: Check | None, *, separately: obje
             ("does not fit ", P("separately", True)),
             remedy="Release each column by itself, with its own budget.",
         )
+    if isinstance(options.get("outside"), Mapping) and (apart or len(names) == 1):
+        sides = outside_of_each(options, names)
+        options["outside"] = sides if apart else sides[0]
     if not apart:
-        return _checked_zone(options, Request(questions=(prepare_column(table, names, options),)))
+        single = len(names) == 1
+        question = prepare_one(table, names[0], options, given) if single else prepare_column(table, names, options)
+        return _checked_zone(options, Request(questions=(question,)))
     if options.get("beta") is not None:
         raise InputError(
             "beta",
             "fits columns that are released together",
             remedy=("Give ", P("width"), ", or leave ", P("separately"), " out."),
         )
-    given = {key: per_column(key, options[key], names) for key in _BUCKETS if key in options} | {"exact": alone}
+    each = {key: per_column(key, options[key], names) for key in _BUCKETS if key in options} | {"exact": alone}
     questions = []
     for place, name in enumerate(names):
-        own = {key: values[place] for key, values in given.items()}
-        questions.append(prepare_column(table, [name], {**options, **own}))
+        own = {key: values[place] for key, values in each.items()}
+        questions.append(prepare_one(table, name, {**options, **own}, given))
     return _checked_zone(options, Request(questions=tuple(questions), separately=True))
 
 

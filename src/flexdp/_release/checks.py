@@ -41,7 +41,7 @@ BETA = Domain(
     name="beta",
     low=Fraction(0),
     high=Fraction(10**300),
-    remedy="It is how far a point may be from the middle of its cell, for example beta=1.",
+    remedy=("It is how far a point may be from the middle of its cell, for example ", P("beta", 1), "."),
 )
 _PER_UNIT = ("max", "min", "mean", "random")
 _PER_COLUMN = ("width", "relative", "edges", "bounds", "kind")

@@ -54,7 +54,9 @@ def named_columns(table: Table, derive: object, zone: object) -> Named:
     given = pairs(derive) if isinstance(derive, Mapping) else None
     if not given or len(given) > _MOST_DERIVED:
         raise InputError(
-            "derive", "must give names with what they stand for", remedy="For example derive={'stay': 'arr - dep'}."
+            "derive",
+            "must give names with what they stand for",
+            remedy=("For example ", P("derive", {"stay": "arr - dep"}), "."),
         )
     own = set(getattr(table, "names", None) or [column.name for column in table.columns])
     columns, texts = {}, {}

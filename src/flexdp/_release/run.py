@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Request"]
 
-SHARE = Domain(name="split", low=Fraction(0), remedy="Give the share of each column, for example split=[2, 1, 1].")
+SHARE = Domain(
+    name="split",
+    low=Fraction(0),
+    remedy=("Give the share of each column, for example ", P("split", [2, 1, 1]), "."),
+)
 _FEW = "Choose a probability far below one over the number of records, for example "
 _WITH_BUCKETS = replace(DELTA, remedy=(_FEW, P("delta", 1e-6), ". Only ", P("ask"), " works with ", P("delta", 0), "."))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import pairs
-from flexdp._core.text import is_short
+from flexdp._release.by_column import short_name
 from flexdp._release.columns import per_column
 from flexdp._release.filters import named_columns
 from flexdp.errors import InputError, P
@@ -65,11 +65,11 @@ def all_columns(declared: Sequence[Column], left: Sequence[Column], kinds: Any) 
     typed = [name for name, _ in pairs(kinds) or ()] if isinstance(kinds, Mapping) else []
     for column in left:
         if column.kind is None and column.name not in typed:
-            skip = P("skip", [_short(column.name)])
+            skip = P("skip", [short_name(column.name)])
             if column.undeclared:
                 remedy = (
                     "Declare how to read it, for example ",
-                    P("kind", {_short(column.name): "text"}),
+                    P("kind", {short_name(column.name): "text"}),
                     ", or leave it out: ",
                 )
                 raise InputError("columns", f": {column.label} declares no type", remedy=(*remedy, skip, "."))
@@ -98,7 +98,8 @@ def check_kinds(table: Table, names: Sequence[str], options: Mapping[str, Any]) 
     """
     named = named_columns(table, options.get("derive"), options.get("zone"))
     columns = [named.column(name) for name in names]
-    given = {key: per_column(key, options.get(key), names) for key in ("kind", "exact", *_EXAMPLES)}
+    ordering = [*_EXAMPLES, *(["outside"] if isinstance(options.get("outside"), Mapping) else [])]
+    given = {key: per_column(key, options.get(key), names) for key in ("kind", "exact", *ordering)}
     kinds: list[Any] = []
     for place, column in enumerate(columns):
         asked = given["kind"][place]
@@ -107,19 +108,17 @@ def check_kinds(table: Table, names: Sequence[str], options: Mapping[str, Any]) 
             raise InputError(
                 "columns",
                 f": {column.label} declares no type",
-                remedy=("Name its kind, for example ", P("columns", {_short(column.name): "number"}), "."),
+                remedy=("Name its kind, for example ", P("columns", {short_name(column.name): "number"}), "."),
             )
         kinds.append(column.kind if asked is None else asked if isinstance(asked, str) else None)
     plain = [place for place, kind in enumerate(kinds) if kind in ("text", "boolean")]
     ordered = [name for place, name in enumerate(names) if place not in plain]
     for place in plain:
         rule = f"needs numbers or times, but {columns[place].label} is {kinds[place]}"
-        _check_buckets(
-            names[place], kinds[place], {key: given[key][place] for key in _EXAMPLES}, ordered, options, rule
-        )
+        _check_buckets(names[place], kinds[place], {key: given[key][place] for key in ordering}, ordered, options, rule)
         per_unit = options.get("per_unit")
         if isinstance(per_unit, str) and per_unit in ("max", "min", "mean"):
-            skip = (", or leave that column out: ", P("skip", [_short(names[place])])) if ordered else ()
+            skip = (", or leave that column out: ", P("skip", [short_name(names[place])])) if ordered else ()
             raise InputError("per_unit", f"{per_unit!r} {rule}", remedy=("Use ", P("per_unit", "random"), *skip, "."))
 
 
@@ -131,15 +130,10 @@ def _check_buckets(
         if value is None:
             continue
         if ordered and not isinstance(options.get(key), Mapping):
-            example = P(key, {_short(ordered[0]): _EXAMPLES[key]})
+            example = P(key, {short_name(ordered[0]): _EXAMPLES[key]})
             raise InputError(key, rule, remedy=("Give it by column, for example ", example, "."))
-        number = (", or name its kind if its texts are numbers: ", P("columns", {_short(name): "number"}))
+        number = (", or name its kind if its texts are numbers: ", P("columns", {short_name(name): "number"}))
         raise InputError(key, rule, remedy=("Leave it out for that column", *(number if kind == "text" else ()), "."))
-
-
-def _short(name: str | None) -> str:
-    """A column's name as an example shows it."""
-    return name if name is not None and is_short(name) else "…"
 
 
 def _is_given(value: object) -> bool:

@@ -9,7 +9,7 @@ import click
 
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, DELIMITER, ENCODING, FORMAT, IN_DATABASE, SHEET, WRITTEN, all_of
+from flexdp.cli.options import AS_JSON, IN_DATABASE, READING, all_of
 
 __all__ = ["check"]
 
@@ -24,7 +24,7 @@ __all__ = ["check"]
 )
 @click.option("--zone", metavar="Z", help="Time zone, if datetimes are written with an offset.")
 @IN_DATABASE
-@all_of((DELIMITER, FORMAT, ENCODING, SHEET, *WRITTEN, AS_JSON))
+@all_of((*READING, AS_JSON))
 @click.pass_obj
 def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Count the cells of FILE that a release would read and would not, by reason. NOT private: for its custodian only.

@@ -16,12 +16,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "flexdp release flights.parquet departure_delay -e 1 -d 1e-6 --width 15 --by airport -o delays.json",
         "flexdp release flights.parquet carrier -e 1 -d 1e-6 --where \"airport = 'JFK'\" --stat counts",
     ),
-    "summary": ("flexdp summary flights.parquet -e 2 -d 1e-5 -o flights.html",),
+    "summary": (
+        "flexdp summary flights.parquet -e 2 -d 1e-5 -o flights.html",
+        "flexdp summary flights.parquet -e 2 -d 1e-5 --width departure_delay=15",
+    ),
     "query": ("flexdp query flights.parquet departure_delay --width 15",),
     "report": ("flexdp report delays.json -o delays.html",),
     "plan": (
         "flexdp plan --epsilon 1 --delta 1e-6 --records-about 300000",
         "flexdp plan --lose-share 0.02 --bounds=-60:1440 --width 15 --records-about 300000",
+        "flexdp plan --epsilon 1 --public-sample flights.parquet departure_delay --ask none",
     ),
     "experiment": ("flexdp experiment 1 2 --quick --out results",),
     "compare": ("flexdp compare --law cauchy:45,4 --stat max -m dropping -m em --runs 20",),

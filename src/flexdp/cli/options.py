@@ -21,9 +21,10 @@ __all__ = [
     "ENCODING",
     "FORMAT",
     "IN_DATABASE",
+    "READING",
     "SHEET",
     "SIGN",
-    "WRITTEN",
+    "ZONE",
     "all_of",
     "bounds_pair",
     "by_column",
@@ -41,6 +42,7 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
+_BY_COLUMN = {"width": 10, "relative": 0.05, "edges": [0, 18, 65], "bounds": (0, 120), "outside": "drop"}  # examples
 _TWO_BOUNDS = (P("bounds", (0, 120)), " or ", P("bounds", ("2024-01-01", "2024-12-31T18:30")))
 _TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
 
@@ -77,20 +79,25 @@ def named_values(_context: click.Context, parameter: click.Parameter, values: tu
     return out or None
 
 
-def by_column(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
+def by_column(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
     """Split NAME=VALUE, of which the value has no = in it, as the callback of an option for single columns."""
+    option = parameter.name or ""
     out: dict[str, Any] = {}
     for value in values:
         name, sign, rest = value.rpartition("=")
         if not sign or not name or not rest.strip() or name in out:
-            example = {"bounds": (0, 120)}.get(parameter.name or "", 10)
             raise InputError(
-                parameter.name or "",
+                option,
                 "must be written NAME=VALUE, each column once",
                 given=safe_repr(value),
-                remedy=("For example ", P(parameter.name or "", {"cost": example}), "."),
+                remedy=("For example ", P(option, {"cost": _BY_COLUMN.get(option, 10)}), "."),
             )
-        out[name] = rest.strip() if parameter.name != "bounds" else pair_of(rest, P("bounds", {name: (0, 120)}))
+        if option == "bounds":
+            out[name] = pair_of(rest, P("bounds", {name: _BY_COLUMN["bounds"]}))
+        elif option == "edges":
+            out[name] = comma_separated(context, parameter, rest)
+        else:
+            out[name] = rest.strip()
     return out or None
 
 
@@ -143,6 +150,8 @@ WRITTEN = (
     click.option("--currency", multiple=True, metavar="C", help="Sign that may stand beside numbers in text, e.g. €."),
     click.option("--date-format", metavar="F", help="Format of dates in text, e.g. %d.%m.%Y; default: %Y-%m-%d."),
 )
+READING = (DELIMITER, FORMAT, ENCODING, SHEET, *WRITTEN)  # everything that says how a file is read
+ZONE = click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin.")
 ABOUT = (
     click.option("--title", metavar="T", help="Title of the page."),
     click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page."),
@@ -232,7 +241,7 @@ _TABLE = (
         type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
         help="Type of a column that declares none.",
     ),
-    click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin."),
+    ZONE,
     *_LABELS,
     click.option(
         "--ask",
@@ -242,11 +251,7 @@ _TABLE = (
         "Automatic buckets come with max and min unless it is 'none'.",
     ),
     IN_DATABASE,
-    DELIMITER,
-    FORMAT,
-    ENCODING,
-    SHEET,
-    *WRITTEN,
+    *READING,
     AS_JSON,
 )
 

@@ -24,6 +24,7 @@ from flexdp._release.answerable import check_several_buckets, repeats_units
 from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
 from flexdp._release.api import Release, Releases, Request
+from flexdp._release.by_column import of_column
 from flexdp._release.ranges import bucket_texts
 from flexdp._release.readable import Readable
 from flexdp._release.stat_words import MOST_SHOWN
@@ -56,8 +57,12 @@ class StatQuery:
         return self.ask(readable)
 
 
-def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
-    """Parse the statistics, and refuse before anything is spent those that the release could not answer."""
+def parse_stats(given: Sequence[str] | None, request: Request) -> list[StatQuery]:
+    """Parse the statistics, and refuse before anything is spent those that the release could not answer.
+
+    None are given where they cannot be chosen.
+    """
+    words = given or ()
     if len(words) > MOST_SHOWN:
         raise InputError("stat", f"must name at most {MOST_SHOWN} statistics", given=str(len(words)))
     spec = request.questions[0].spec
@@ -84,13 +89,19 @@ def parse_stats(words: Sequence[str], request: Request) -> list[StatQuery]:
     if not words:
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
     if not set(words) <= {"count", "counts"} and not request.questions[0].automatic:
-        check_several_buckets(spec)
+        check_several_buckets(spec, chosen=given is not None)
     return [StatQuery(word, question_of(word, kinds, points=points, spec=spec)) for word in words]
 
 
-def stats_of_each(words: Sequence[str], request: Request) -> list[list[StatQuery]]:
+def stats_of_each(words: Sequence[str] | None, request: Request) -> list[list[StatQuery]]:
     """Parse the statistics for each column that is released separately, or for the one release."""
-    return [parse_stats(words, replace(request, questions=(question,))) for question in request.questions]
+    found = []
+    for question in request.questions:
+        try:
+            found.append(parse_stats(words, replace(request, questions=(question,))))
+        except InputError as refusal:
+            raise of_column(refusal, question.spec.columns[0], request.parameters) from None
+    return found
 
 
 def without_repeats(questions: Sequence[StatQuery]) -> list[StatQuery]:

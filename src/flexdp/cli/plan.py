@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flexdp._core.text import visible
+from flexdp._release.asking import asks
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, bounds_pair, comma_separated, group_options
-from flexdp.errors import InputError, P, spelled
+from flexdp.cli.options import AS_JSON, READING, ZONE, all_of, bounds_pair, comma_separated, group_options
+from flexdp.errors import InputError, P, Phrase, spelled
 from flexdp.histogram import Histogram
 from flexdp.planning import Advice
 from flexdp.planning import plan as advice_for
 
+if TYPE_CHECKING:
+    from flexdp._release.run import Request
+
 __all__ = ["plan"]
+
+_READING = ("delimiter", "format", "encoding", "sheet", "decimal", "thousands", "currency", "date_format", "zone")
+_KINDS: dict[bool, tuple[str | P, ...]] = {  # whether dates are described
+    False: (P("kind", "number"), " for numbers"),
+    True: (P("kind", "date"), " for dates or ", P("kind", "datetime"), " for datetimes"),
+}
+_SIZES = ("width", "relative", "edges", "bounds", "buckets")
 
 
 @click.command()
@@ -42,10 +54,21 @@ __all__ = ["plan"]
 )
 @click.option("--releases", default="1", show_default=True, metavar="M", help="Number of releases that share ε and δ.")
 @click.option("--simulate", metavar="LAW", help="Simulated data: normal, normal:50,15, lognormal:median=30,sigma=1, …")
-@click.option("--ask", multiple=True, metavar="S", help="Statistic to answer directly: max, q0.99, …; repeatable.")
+@click.option(
+    "--ask",
+    multiple=True,
+    metavar="S",
+    help="Statistic to answer directly: max, q0.99, …; repeatable. 'none' leaves all of ε to automatic buckets.",
+)
 @click.option("--stat", "-s", "stats", multiple=True, metavar="S", help="Statistic to read off buckets; repeatable.")
 @click.option("--seed", default="0", show_default=True, metavar="S", help="Seed of the trials on simulated data.")
-@click.option("--public-sample", nargs=2, metavar="FILE COLUMN", help="Public data, to show what to expect.")
+@click.option(
+    "--public-sample",
+    nargs=2,
+    metavar="FILE COLUMN",
+    help="Public data, to show what to expect. The options that follow say how this FILE is read.",
+)
+@all_of((*READING, ZONE))
 @AS_JSON
 @click.pass_obj
 def plan(
@@ -61,53 +84,82 @@ def plan(
     **options: Any,
 ) -> int:
     """Choose ε, δ and buckets, and see what will be lost. Reads no private data and spends nothing."""
-    sample = None
+    sample, spell = None, (run or Run()).spell
+    options["currency"] = list(options["currency"]) or None
+    reading = {name: value for name in _READING if (value := options.pop(name)) is not None}
     if public_sample is not None:
-        sample, kind = _sample(*public_sample, kind, run or Run(), ordered=bool(ask), **options)
+        ordered = asks(list(ask) or None) or any(options[name] is not None for name in _SIZES)
+        sample, kind = _sample(*public_sample, kind, reading, spell, ordered=ordered)
+    elif reading:
+        raise InputError(
+            next(iter(reading)),
+            ("needs ", P("public_sample"), ", the file that it describes"),
+            remedy="A plan reads no other file.",
+        )
     labels = group_options(by, None, groups)
     options |= {"by": labels["by"], "groups": labels["groups"], "stats": list(stats) or None, "ask": list(ask) or None}
     advice: Advice = advice_for(kind=kind or "number", public_sample=sample, **options)
-    text = advice.to_json(indent=2) if as_json else visible_lines(advice.text((run or Run()).spell))
-    click.echo(text)
+    click.echo(advice.to_json(indent=2) if as_json else visible_lines(advice.text(spell)))
+    if reading and advice.command is not None:
+        click.echo(visible(spelled(_for_a_release(reading), spell)), err=True)
     return 0
 
 
-def _sample(file: str, column: str, kind: str | None, run: Run, *, ordered: bool, **options: Any) -> tuple[Any, str]:
-    """Count a table that its owner says is public, each value on its own; also return the kind it was read as."""
-    from flexdp._release.api import prepare  # a plan without a sample needs no tables
+def _sample(
+    file: str, column: str, kind: str | None, reading: dict[str, Any], spell: Callable[[P], str], *, ordered: bool
+) -> tuple[Any, str]:
+    """Count a table that its owner says is public, each value on its own; also return the kind it was read as.
+
+    Of a file that declares no types, values that must be ``ordered`` are numbers.
+    """
     from flexdp._release.reading import how_it_was_read
     from flexdp.tables import count, is_database
 
     if is_database(file):
         raise InputError("public_sample", "must be a file, not a database", remedy="Write the column to a file first.")
-    sized = any(options[name] is not None for name in ("width", "relative", "edges", "bounds", "buckets"))
-    numbers = ordered or sized
-    ways: list[dict[str, Any]] = [{"kind": kind}, {"kind": kind, "zone": "UTC"}]  # where days begin matters little here
-    if kind is None and numbers:
+    ways: list[dict[str, Any]] = [{"kind": kind}]
+    if "zone" not in reading:
+        ways.append({"kind": kind, "zone": "UTC"})  # where days begin matters little here
+    if kind is None and ordered:
         ways.append({"kind": "number"})
-    refusals = []
-    for way in ways:
-        try:
-            request = prepare(file, column, **way, exact=True)
-            break
-        except InputError as refusal:
-            refusals.append(refusal)
-    else:
-        raise refusals[0]
-    if kind is None and numbers and request.kind == "text":
-        request = prepare(file, column, kind="number", exact=True)
+    request = _request(file, column, reading, ways)
+    if kind is None and ordered and request.kind == "text":
+        request = _request(file, column, reading, [{"kind": "number"}])
     question = request.questions[0]
     if kind is None and request.kind == "text" and question.counting.values[0].column.undeclared:
         raise InputError(
             "kind",
             "is missing: the public sample declares no types",
-            remedy=("Use ", P("kind", "number"), " for numbers in automatic buckets, or ", P("kind", "text"),
+            remedy=("Use ", *_KINDS["date_format" in reading], " in automatic buckets, or ", P("kind", "text"),
                     " for texts."),
         )  # fmt: skip
     for phrase in how_it_was_read(request):
-        click.echo(visible(spelled(phrase, run.spell)), err=True)
+        click.echo(visible(spelled(phrase, spell)), err=True)
     counted = count(question.table, [question.counting])[0]
     return Histogram(request.partition.centres(counted.parts[0]), counted.counts), request.kind
+
+
+def _request(file: str, column: str, reading: dict[str, Any], ways: Sequence[dict[str, Any]]) -> Request:
+    """Open the sample in the first of several ways that is not refused; the first refusal is the one to tell."""
+    from flexdp._release.api import prepare  # a plan without a sample needs no tables
+
+    refusals = []
+    for way in ways:
+        try:
+            return prepare(file, column, **reading, **way, exact=True)
+        except InputError as refusal:
+            refusals.append(refusal)
+    first = refusals[0]
+    if first.parameter not in ("source", "column"):
+        raise first
+    raise type(first)("public_sample", first.rule, given=first.given, remedy=first.remedy)
+
+
+def _for_a_release(reading: dict[str, Any]) -> Phrase:
+    """Say what the command does not: it is for another file, which may be written in another way."""
+    typed = {name: "tab" if value == "\t" else value for name, value in reading.items()}
+    given = [part for name, value in typed.items() for part in (" ", P(name, value))]
+    return ("For a FILE that is written in the same way as the public sample, add to the command:", *given)
 
 
 def visible_lines(text: str) -> str:

@@ -102,7 +102,7 @@ def release(
 def publish(
     run: Run,
     request: Any,
-    stats: Sequence[str],
+    stats: Sequence[str] | None,
     *,
     work: Callable[..., Any],
     payer: Any,
@@ -112,7 +112,8 @@ def publish(
 ) -> int:
     """Run a request, write it to a file and print its answers.
 
-    ``work`` runs it, and calls ``charged`` once ``payer`` has paid.
+    ``stats`` are the statistics to print, None where they cannot be chosen. ``work`` runs the request, and calls
+    ``charged`` once ``payer`` has paid.
     """
     questions = stats_of_each(stats, request)
     secret = _key(sign, output)
@@ -127,7 +128,7 @@ def publish(
                 published = work(charged=partial(setattr, run, "spent", True))
             payment = published.payment
             run.spent = payment is None or not payment.free
-            published = _showing(published, stats, request)
+            published = _showing(published, stats or (), request)
             target.write(published)
             if secret is not None:
                 seal.write_text(secret.sign(json_text_of(published)).to_json())

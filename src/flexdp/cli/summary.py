@@ -13,13 +13,10 @@ from flexdp.cli.errors import Run
 from flexdp.cli.options import (
     ABOUT,
     AS_JSON,
-    DELIMITER,
-    ENCODING,
-    FORMAT,
     IN_DATABASE,
-    SHEET,
+    READING,
     SIGN,
-    WRITTEN,
+    ZONE,
     all_of,
     by_column,
     group_options,
@@ -32,6 +29,50 @@ from flexdp.cli.release import publish
 from flexdp.errors import InputError
 
 __all__ = ["summary"]
+
+_OF_COLUMNS = (
+    click.option(
+        "--width",
+        multiple=True,
+        metavar="NAME=W",
+        callback=by_column,
+        help="Bucket width of a column, e.g. age=10 or 'day=1 month'; repeatable.",
+    ),
+    click.option(
+        "--relative",
+        multiple=True,
+        metavar="NAME=R",
+        callback=by_column,
+        help="Relative half-width of a column's buckets, e.g. cost=0.05; repeatable.",
+    ),
+    click.option(
+        "--edges",
+        multiple=True,
+        metavar="NAME=E,E,…",
+        callback=by_column,
+        help="Bucket edges of a column, ascending, e.g. age=0,18,65,120; repeatable.",
+    ),
+    click.option(
+        "--exact",
+        multiple=True,
+        metavar="NAME",
+        help="Column in which every distinct value is its own bucket; repeatable.",
+    ),
+    click.option(
+        "--bounds",
+        multiple=True,
+        metavar="NAME=LO:HI",
+        callback=by_column,
+        help="Public bounds of a column, e.g. age=0:120; repeatable.",
+    ),
+    click.option(
+        "--outside",
+        multiple=True,
+        metavar="NAME=clamp|drop",
+        callback=by_column,
+        help="Treatment of values outside the bounds or edges of a column; repeatable. Default: clamp.",
+    ),
+)
 
 
 @click.command()
@@ -54,24 +95,14 @@ __all__ = ["summary"]
     callback=shares,
     help="Relative share of the budget for a column (default 1); repeatable. Or S,S,…: one per column, in order.",
 )
-@click.option(
-    "--width", multiple=True, metavar="NAME=W", callback=by_column, help="Bucket width of a column; repeatable."
-)
-@click.option(
-    "--bounds", multiple=True, metavar="NAME=LO:HI", callback=by_column, help="Public bounds of a column; repeatable."
-)
-@click.option(
-    "--exact", multiple=True, metavar="NAME", help="Column in which every distinct value is its own bucket; repeatable."
-)
-@click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin.")
+@all_of(_OF_COLUMNS)
+@ZONE
 @labels
 @paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the summary to FILE (.html, .json or .csv).")
 @SIGN
 @IN_DATABASE
-@DELIMITER
-@FORMAT
-@all_of((ENCODING, SHEET, *WRITTEN, *ABOUT))
+@all_of((*READING, *ABOUT))
 @AS_JSON
 @click.pass_obj
 def summary(
@@ -103,17 +134,19 @@ def summary(
     from flexdp._release.summary import prepare_summary, shares_of
 
     payer, kinds = payer_of(ledger, dataset, fresh), _named(columns)
+    named: Any = kinds if any(kinds.values()) else list(kinds)
     options["currency"] = list(options["currency"]) or None
     options["exact"] = dict.fromkeys(exact, True) or False
+    options["outside"] = options["outside"] or "clamp"
     options |= group_options(by, options["by_kind"], options["groups"])
     try:
-        request = prepare_summary(source_of(source, table), kinds or None, skip=list(skip) or None, **options)
+        request = prepare_summary(source_of(source, table), named or None, skip=list(skip) or None, **options)
     except InputError as refusal:
         raise _explained(refusal, columns) from None
     parts = shares_of(request, split)
     request = request.with_budget(epsilon, delta, split=parts)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=parts)
-    return publish(run, request, (), work=work, payer=payer, as_json=as_json, output=output, sign=sign)
+    return publish(run, request, None, work=work, payer=payer, as_json=as_json, output=output, sign=sign)
 
 
 def _named(columns: tuple[str, ...]) -> dict[str, str | None]:

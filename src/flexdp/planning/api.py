@@ -10,6 +10,7 @@ from typing import Any, get_args
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, integer, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
+from flexdp._release.asking import asks, asks_nothing
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
@@ -97,7 +98,8 @@ def plan(
         that are public already: the expected losses are computed from them. Of asked answers and automatic buckets
         they are measured in seeded trials.
     ask
-        Statistics to answer by themselves, as in :func:`flexdp.release`.
+        Statistics to answer by themselves, as in :func:`flexdp.release`. An empty list, or "none", leaves all of ε to
+        automatic buckets.
     stats
         Statistics to read off the buckets, for the command.
     seed
@@ -126,6 +128,8 @@ def plan(
     ['→', '1', '≤ 29 above', '≤ 73.2%']
     >>> plan(epsilon=1, ask="max", records_about=10_000, by="ward", groups=["A", "B"]).command
     'flexdp release FILE COLUMN --epsilon 1 --delta 0 --ask max --by ward --groups A,B'
+    >>> plan(epsilon=1, delta="1e-6", ask=[], records_about=10_000).command
+    'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --ask none --kind number'
     >>> plan(epsilon=1, delta="1e-6", relative="0.05", bounds=(0, 1000), records_about=50_000).command
     'flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --bounds 0:1000 --kind number'
     """
@@ -161,7 +165,8 @@ def _planned(
     """Return the plan of just these parameters, whether or not it leaves anything."""
     read_as: Any = choice("kind", kind, get_args(Kind))
     loss = None if epsilon is None else EPSILON.check(epsilon)
-    chance = None if delta is None else (DELTA if ask is None else PURE_DELTA).check(delta)
+    asked = asks(ask)
+    chance = None if delta is None else (PURE_DELTA if asked else DELTA).check(delta)
     records = None if records_about is None else integer("records_about", records_about, at_most=_MOST_RECORDS)
     target = Target.checked(lose_per_bucket, lose_in_all, lose_share)
     parts, units = integer("releases", releases), 1
@@ -175,7 +180,7 @@ def _planned(
         records = integer(
             "records_about", max(1, len(sample_values(public_sample, make_buckets(read_as, bounds=bounds))))
         )
-    if ask is not None:
+    if asked:
         if not unbucketed:
             name = next(name for name, value in given.items() if value is not None)
             raise InputError(
@@ -194,7 +199,8 @@ def _planned(
         from flexdp.planning.sharp import SharpColumn
 
         column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off)
-        return column.automatic(loss, chance, target, by_unit=max_buckets_per_unit is not None)
+        alone = asks_nothing(ask)
+        return column.automatic(loss, chance, target, by_unit=max_buckets_per_unit is not None, alone=alone)
     affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
         read_as,

@@ -54,6 +54,8 @@ class AutomaticOutlook:
         Most buckets that one unit counts in.
     asked
         Statistics that are answered beside the buckets; by default minimum and maximum, where nothing bounds them.
+    alone
+        True if nothing is to be answered beside the buckets, which then get all of ε.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class AutomaticOutlook:
     groups: Groups = NO_GROUPS
     most: int = 1
     asked: Wanted | None = None
+    alone: bool = False
     pure: ClassVar[bool] = False  # whether it needs no δ
 
     def _each(self, epsilon: Fraction) -> Privacy:
@@ -84,7 +87,7 @@ class AutomaticOutlook:
         """Return the share of ε for answers beside the buckets; groups and bounds leave none to minimum and maximum."""
         if self.asked is not None:
             return _BESIDE
-        if self.groups.by or self.buckets.bounds is not None:
+        if self.alone or self.groups.by or self.buckets.bounds is not None:
             return Fraction(0)
         return share_of_ends(self._each(epsilon).epsilon, most=self.most)
 
@@ -231,6 +234,8 @@ class AutomaticOutlook:
                 "answers get nearly all of it."
             )
             told += self.outlook().notes(None if chosen is None else self.for_answers(chosen))
+        elif self.alone:
+            told.append("All of ε is for the buckets: minimum and maximum are not answered beside them.")
         elif chosen is not None and self.shares(chosen) is not None and (ends := self.answers(chosen)) is not None:
             most = max(each.bound or 0 for each in ends.bounds)
             told.append(
@@ -296,7 +301,8 @@ class AutomaticOutlook:
     @property
     def words(self) -> list[str]:
         """The options of the command."""
-        return [*([] if self.asked is None else self.outlook().ask_words), *column_words(self.buckets, told=True)]
+        asked = ["--ask none"] if self.alone else [] if self.asked is None else self.outlook().ask_words
+        return [*asked, *column_words(self.buckets, told=True)]
 
     def document(self, chosen: Fraction | None) -> dict[str, Any]:
         """Return the plan as plain JSON values."""

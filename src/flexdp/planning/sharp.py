@@ -108,9 +108,16 @@ class SharpColumn:
         )
 
     def automatic(
-        self, epsilon: Fraction | None, delta: Fraction | None, target: Target, *, ask: object = None, by_unit: bool
+        self,
+        epsilon: Fraction | None,
+        delta: Fraction | None,
+        target: Target,
+        *,
+        ask: object = None,
+        by_unit: bool,
+        alone: bool = False,
     ) -> Advice:
-        """Return the plan of automatic buckets, and of answers beside them."""
+        """Return the plan of automatic buckets, and of answers beside them; ``alone``, of buckets without answers."""
         assert self.records is not None
         chance = delta or proposed_delta(self.records)
         outlook = AutomaticOutlook(
@@ -123,6 +130,7 @@ class SharpColumn:
             groups=self.groups,
             most=self.units,
             asked=None if ask is None else wanted(ask, (self.kind,)),
+            alone=alone,
         )
         if ask is not None and epsilon is not None:
             outlook.outlook().option(epsilon * outlook.answers_share(epsilon), given=epsilon)  # as above

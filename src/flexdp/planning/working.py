@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flexdp._release.asked_sentences import statistic_of
-from flexdp._release.asking import wanted
+from flexdp._release.asking import asks, wanted
 from flexdp.errors import InputError, Phrase
 from flexdp.planning.advice import Advice
 from flexdp.planning.answers import AskedOutlook
@@ -144,7 +144,7 @@ def _at_the_same_epsilon(advice: Advice, given: Mapping[str, Any]) -> _Candidate
     chooses = advice.sharp is None and ordered
     if chooses:
         yield "almost nothing would be left of these buckets: the command lets flexdp choose others.", False, bare
-    if given["ask"] is not None:
+    if asks(given["ask"]):
         if isinstance(advice.sharp, AutomaticOutlook):
             says = "there may be too few records for buckets and answers: the command asks for answers alone."
             yield says, True, {**own, "delta": None, "stats": None}
@@ -155,7 +155,7 @@ def _at_the_same_epsilon(advice: Advice, given: Mapping[str, Any]) -> _Candidate
             delta = given["delta"] if advice.groups.by else None
             yield says, True, {**own, "ask": words[0], "delta": delta, "stats": None}
     if advice.groups.by:
-        whole = {**own, **dict.fromkeys(_GROUPS), "delta": None if given["ask"] is not None else given["delta"]}
+        whole = {**own, **dict.fromkeys(_GROUPS), "delta": None if asks(given["ask"]) else given["delta"]}
         yield "almost nothing would be left of these groups: the command leaves them out.", True, whole
         if chooses:
             says = "almost nothing would be left of these groups and buckets: the command lets flexdp choose buckets "
