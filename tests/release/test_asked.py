@@ -70,7 +70,7 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     "listed groups of units": (
         "cost", {"ask": ["q0.9"], "by": "ward", "delta": 1e-6, "unit": "pid", "max_buckets_per_unit": 2}
     ),
-    "no group listed": ("cost", {"ask": ["max"], "by": "pid", "delta": 1e-6}),
+    "no group listed": ("cost", {"ask": ["max"], "by": "pid", "delta": 1e-12}),
     "buckets list groups": ("cost", {"ask": ["max", "mean"], "by": "ward", "width": 100, "delta": 1e-6}),
     "one value": ("cost", {"ask": ["median"], "unit": "pid", "per_unit": "max"}),
     "two records": ("visits", {"ask": ["median", "count"], "unit": "pid", "max_buckets_per_unit": 2}),
@@ -531,7 +531,7 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert grouped.returncode == 0 and "(ward A): about " in grouped.stdout
     listed = command("release", place, "cost", "-e", 1, "-d", "1e-6", "--ask", "max", "--by", "ward")
     assert listed.returncode == 0 and "(ward B): about " in listed.stdout and "Listed: groups (ward)" in listed.stdout
-    none = command("release", place, "cost", "-e", 1, "-d", "1e-6", "--ask", "max", "--by", "pid")
+    none = command("release", place, "cost", "-e", 1, "-d", "1e-12", "--ask", "max", "--by", "pid")
     assert none.returncode == 4 and "None is listed." in none.stdout
     wrong = command("release", place, "cost", *spend, "--ask", "max", "--by", "ward")
     assert wrong.returncode == 2 and "--delta must be positive with --by and no --groups" in wrong.stderr
