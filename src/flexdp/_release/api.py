@@ -370,10 +370,11 @@ def _prepared(source: Any, column: Any, check: Check | None, *, separately: obje
             remedy=("Give ", P("width"), ", or leave ", P("separately"), " out."),
         )
     given = {key: per_column(key, options[key], names) for key in _BUCKETS if key in options} | {"exact": alone}
-    questions = []
-    for place, name in enumerate(names):
-        own = {key: values[place] for key, values in given.items()}
-        questions.append(prepare_column(table, [name], {**options, **own}))
+    own = [{**options, **{key: values[place] for key, values in given.items()}} for place in range(len(names))]
+    questions = [prepare_column(table, [name], each) for name, each in zip(names, own, strict=True)]
+    zoned = {axis.column.name for question in questions for axis in question.counting.values if axis.zone is not None}
+    if zoned and options.get("where") is not None:  # one filter for all columns
+        questions = [prepare_column(table, [name], each, zoned) for name, each in zip(names, own, strict=True)]
     return _checked_zone(options, Request(questions=tuple(questions), separately=True))
 
 
