@@ -222,7 +222,9 @@ def release(
         workbook, by default the first.
     decimal, thousands, currency, date_format
         How cells of text are written: the decimal mark "." or ","; the mark between thousands; signs that may
-        stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
+        stand beside a number, such as "€"; dates such as "%d.%m.%Y". Without them, texts are read as numbers like
+        1234.5 and dates like 2024-12-31, in files, frames and lists alike. Cells written otherwise are left out, with
+        no word about a list, whose cells must not decide a warning: :func:`check` counts them (docs/files.md).
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
         An empty list, or "none", leaves minimum and maximum out beside automatic buckets.
