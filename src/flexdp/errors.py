@@ -197,7 +197,10 @@ class DataError(FlexdpError):
 
 
 class ReadingWarning(UserWarning):
-    """A text file or a column of objects declares no type, and the caller gave no kind: it says how cells are read."""
+    """A text file or a column of objects declares no type, and the caller gave no kind: it says how cells are read.
+
+    Lists are not warned of: they may hold numbers as well as texts, and cells must not decide a warning.
+    """
 
 
 class BoundsWarning(UserWarning):

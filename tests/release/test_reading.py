@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sqlite3
 import warnings
 from pathlib import Path
@@ -59,6 +60,15 @@ def test_whether_there_is_a_warning_depends_on_no_cell() -> None:
         warnings.simplefilter("error")
         for cells in ([1.0, 2.0], [1.0, "2"], ["1", "2"]):
             flexdp.release(cells * 200, width=5, **SPEND)
+        days = [dt.date(2024, 1, 1)]
+        for kind, options in {"number": [[1.0], [1.0, "2"], ["1,234"]], "integer": [[1], ["1,234", 1]],
+                              "date": [days, [*days, "1.2.2024"], ["1.2.2024"]]}.items():  # fmt: skip
+            for cells in options:
+                flexdp.release(cells * 200, kind=kind, **SPEND)
+                flexdp.release({"x": cells * 200}, "x", kind=kind, **SPEND)
+        flexdp.release(np.array(["1,234"] * 200), kind="number", **SPEND)
+    with pytest.raises(flexdp.InputError, match="declared or read as text"):
+        flexdp.release(np.array(["1,234"] * 200), width=5, **SPEND)  # which needs a kind, so that none is assumed
     for objects in ([1.0, 2.0], [1.0, "2"], ["1", "2"]):
         with pytest.warns(ReadingWarning):
             flexdp.release(np.array(objects * 200, dtype=object), width=5, **SPEND)

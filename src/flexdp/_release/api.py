@@ -224,7 +224,9 @@ def release(
         workbook, by default the first.
     decimal, thousands, currency, date_format
         How cells of text are written: the decimal mark "." or ","; the mark between thousands; signs that may
-        stand beside a number, such as "€"; dates such as "%d.%m.%Y". Cells written otherwise are left out.
+        stand beside a number, such as "€"; dates such as "%d.%m.%Y". Without them, texts are read as numbers like
+        1234.5 and dates like 2024-12-31, in files, frames and lists alike. Cells written otherwise are left out, with
+        no word about a list, whose cells must not decide a warning: :func:`check` counts them (docs/files.md).
     ask
         Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
         An empty list, or "none", leaves minimum and maximum out beside automatic buckets.
@@ -378,10 +380,11 @@ def _prepared(source: Any, column: Any, check: Check | None, *, separately: obje
             remedy=("Give ", P("width"), ", or leave ", P("separately"), " out."),
         )
     each = {key: per_column(key, options[key], names) for key in _BUCKETS if key in options} | {"exact": alone}
-    questions = []
-    for place, name in enumerate(names):
-        own = {key: values[place] for key, values in each.items()}
-        questions.append(prepare_one(table, name, {**options, **own}, given))
+    own = [{**options, **{key: values[place] for key, values in each.items()}} for place in range(len(names))]
+    questions = [prepare_one(table, name, one, given) for name, one in zip(names, own, strict=True)]
+    zoned = {axis.column.name for question in questions for axis in question.counting.values if axis.zone is not None}
+    if zoned and options.get("where") is not None:  # one filter for all columns
+        questions = [prepare_one(table, name, one, given, zoned) for name, one in zip(names, own, strict=True)]
     return _checked_zone(options, Request(questions=tuple(questions), separately=True))
 
 

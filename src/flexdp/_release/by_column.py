@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.text import is_short, safe_repr
@@ -18,7 +18,13 @@ __all__ = ["of_column", "outside_of_each", "prepare_one", "short_name"]
 _NAMES = ("width", "relative", "edges", "bounds", "outside", "exact", "kind")
 
 
-def prepare_one(table: Table, column: str | None, options: Mapping[str, Any], given: Mapping[str, Any]) -> Prepared:
+def prepare_one(
+    table: Table,
+    column: str | None,
+    options: Mapping[str, Any],
+    given: Mapping[str, Any],
+    zoned: Collection[str | None] = (),
+) -> Prepared:
     """Check the count of one column; the refusal of a parameter that was given by column names the column.
 
     Parameters
@@ -29,6 +35,8 @@ def prepare_one(table: Table, column: str | None, options: Mapping[str, Any], gi
         The parameters of this column.
     given
         The parameters as they were given.
+    zoned
+        Columns that other counts of the same request release in the zone.
 
     Returns
     -------
@@ -41,7 +49,7 @@ def prepare_one(table: Table, column: str | None, options: Mapping[str, Any], gi
         If anything does not fit.
     """
     try:
-        return prepare_column(table, [column], options)
+        return prepare_column(table, [column], options, zoned)
     except InputError as refusal:
         found = of_column(refusal, column, given)
     raise found

@@ -6,7 +6,7 @@ Nothing in this module reads a record. Parameters and what the table declares de
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -64,8 +64,13 @@ class Prepared:
         return self.bucketed or (self.automatic and bool(exact("delta", delta)))
 
 
-def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str, Any]) -> Prepared:
-    """Check one count, of one column or of several together, against everything declared."""
+def prepare_column(
+    table: Table, columns: Sequence[object], options: Mapping[str, Any], zoned: Collection[str | None] = ()
+) -> Prepared:
+    """Check one count, of one column or of several together, against everything declared.
+
+    ``zoned`` are columns that other counts of the same request release in the zone.
+    """
     from flexdp.tables import Axis, Counting
 
     refuse_both(options)
@@ -86,7 +91,8 @@ def prepare_column(table: Table, columns: Sequence[object], options: Mapping[str
     units = privacy_units(named, unit, unit_kind, most, chosen, axes, labels)
     index = None if among is None else tuple(group_index(group) for group in among)
     kinds = {axis.column.name: axis.kind for axis in (*axes, *labels)}
-    where = record_filter(named, options.get("where"), kinds, options.get("zone"))
+    clocks = {*zoned, *(axis.column.name for axis in axes if axis.zone is not None)}
+    where = record_filter(named, options.get("where"), kinds, options.get("zone"), clocks)
     counting = Counting(values=tuple(axes), groups=tuple(labels), declared=index, units=units, where=where)
     check = getattr(table, "check", None)
     if check is not None:

@@ -132,13 +132,18 @@ def _holds_texts(table: Table, name: str) -> bool:
     raise found  # outside the handler, so that the error has no cause
 
 
-def record_filter(named: Named, where: object, kinds: dict[str | None, Kind], zone: object) -> Filter | None:
-    """Return the test of the records that count; None if all do."""
+def record_filter(
+    named: Named, where: object, kinds: dict[str | None, Kind], zone: object, zoned: Collection[str | None] = ()
+) -> Filter | None:
+    """Return the test of the records that count; None if all do.
+
+    ``zoned`` are the columns that are released in the zone.
+    """
     from flexdp.tables.where.meaning import filter_of
 
     if where is None:
         return None
-    return filter_of(where, named.column, kinds=kinds, zone=None if zone is None else check_zone(zone))
+    return filter_of(where, named.column, kinds=kinds, zone=None if zone is None else check_zone(zone), zoned=zoned)
 
 
 def check_texts(where: Any, derived: Any) -> tuple[str | None, tuple[tuple[str, str], ...]]:

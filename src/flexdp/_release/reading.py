@@ -32,8 +32,8 @@ def how_it_was_read(request: Request) -> list[Phrase]:
 def warn_of_reading(request: Request) -> None:
     """Warn once of all columns whose kind was not given, before anything is spent: a warning may be made an error.
 
-    Lists are not mentioned: only their cells tell whether there is a text among them. The warning points to the caller
-    of the library.
+    Lists are not mentioned, with or without a kind: only their cells tell whether there is a text among them, and most
+    hold numbers. The warning points to the caller of the library.
     """
     kinds = request.parameters.get("kind")
     axes = [

@@ -13,6 +13,7 @@ from flexdp.tables.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.clickhouse.run import ask_of
 from flexdp.tables.clickhouse.types import declared, read_cell
 from flexdp.tables.interrupts import run
+from flexdp.tables.plans.clickhouse import computed_columns
 from flexdp.tables.plans.refusal import checked, not_records
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Ask, Workspace
@@ -29,10 +30,12 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
     wanted = check_name(table)
     ask = ask_of(con)
     found: Described | None = None
+    computed: dict[str, str] = {}
     try:
         found = describe(ask, wanted)
         if not rows_are_records:
-            checked(lambda: _check_stored(ask, found))
+            name = found[0]
+            checked(lambda: computed.update(_checked_columns(ask, name)))
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
@@ -57,7 +60,14 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
         return run(work, lambda: None)
 
     return ServedTable(
-        name, columns, CLICKHOUSE, read_cell, execute, partial(_workspace, ask, check), probe=lambda: _can_copy(ask)
+        name,
+        columns,
+        CLICKHOUSE,
+        read_cell,
+        execute,
+        partial(_workspace, ask, check),
+        probe=lambda: _can_copy(ask),
+        computed=computed,
     )
 
 
@@ -96,14 +106,18 @@ def _can_copy(ask: Ask) -> bool:
     return made
 
 
-def _check_stored(ask: Ask, found: Described | None) -> None:
-    """Refuse a view, whose definition is not read here, and tables that merge rows or take them from elsewhere."""
+def _checked_columns(ask: Ask, name: str) -> dict[str, str]:
+    """Refuse a view, whose definition is not read here, and tables that merge rows or take them from elsewhere.
+
+    Return the columns that may be computed from more than their row, each with the reason.
+    """
     engines = ask(
         "SELECT database, name, engine FROM system.tables WHERE engine NOT IN ('" + "', '".join(_STORED) + "')"
     )
     merged = {f"{CLICKHOUSE.identifier(row[0])}.{CLICKHOUSE.identifier(row[1])}" for row in engines}
-    if found is not None and found[0] in merged:
+    if name in merged:
         raise not_records("a definition, or a way to merge rows, which is not read on ClickHouse")
+    return computed_columns(ask, ask(f"DESCRIBE TABLE {name}"))
 
 
 def describe(ask: Ask, table: str) -> Described:

@@ -28,6 +28,7 @@ _SETTINGS = {
     "sort_buffer_size": "33554432",
     "sql_select_limit": "18446744073709551615",
     "time_zone": "'+00:00'",
+    "sql_quote_show_create": "1",  # definitions are read
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,16 +13,14 @@ from flexdp.tables.interrupts import run
 from flexdp.tables.mariadb.dialect import MARIADB
 from flexdp.tables.mariadb.run import Session, caller_session, own_session
 from flexdp.tables.mariadb.types import declared, read_cell
-from flexdp.tables.plans.refusal import checked, not_records
+from flexdp.tables.plans.mariadb import check_stored, computed_columns
+from flexdp.tables.plans.refusal import checked
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Ask, Workspace
 
 __all__ = ["is_address", "open_mariadb"]
 
 _SMALLEST_PACKET = 1 << 20  # bytes; a longer text that is computed would be NULL
-# Storage engines that keep rows. Others compute them, or take them from elsewhere, perhaps by a query.
-_STORED = ("innodb", "aria", "myisam", "memory", "rocksdb", "columnstore", "csv", "archive")
-_ENGINE = re.compile(r"\n\) ENGINE=(\w+)")
 
 
 def is_address(source: object) -> bool:
@@ -36,12 +33,12 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
     wanted = check_name(table)
     session = own_session(source) if isinstance(source, str) else caller_session(source)
     found: Described | None = None
+    computed: dict[str, str] = {}
     try:
         with session.opened() as ask:
             found = describe(ask, wanted)
             if not rows_are_records:
-                name = found[0]
-                checked(lambda: _check_stored(ask, name))
+                computed = _computed(ask, found[0])
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
@@ -52,7 +49,7 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
 
     def check(ask: Ask) -> None:
         ask(f"SELECT 1 FROM {name} LIMIT 0")  # locks the definition of the table
-        if describe(ask, wanted) != found:
+        if describe(ask, wanted) != found or (not rows_are_records and _computed(ask, name) != computed):
             raise TypeError("the table has changed since it was opened")
 
     def execute(statement: str) -> Any:
@@ -65,7 +62,16 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
 
     place = name.rpartition(".")[0]
     opened = partial(_workspace, session, check, place)
-    return ServedTable(name, columns, MARIADB, read_cell, execute, opened, probe=lambda: _can_copy(session, place))
+    return ServedTable(
+        name,
+        columns,
+        MARIADB,
+        read_cell,
+        execute,
+        opened,
+        probe=lambda: _can_copy(session, place),
+        computed=computed,
+    )
 
 
 @contextmanager
@@ -106,14 +112,17 @@ def _can_copy(session: Session, place: str) -> bool:
     return made
 
 
-def _check_stored(ask: Ask, name: str) -> None:
-    """Refuse a view, whose definition is not read here, and a table whose rows are not kept on the server."""
-    written = str(ask(f"SHOW CREATE TABLE {name}")[0][1])
-    if not written.startswith(("CREATE TABLE", "CREATE TEMPORARY TABLE")):
-        raise not_records("a definition, which is not read on MariaDB")
-    engine = _ENGINE.search(written)
-    if engine is None or engine.group(1).lower() not in _STORED:
-        raise not_records("a storage engine that may compute its rows")
+def _computed(ask: Ask, name: str) -> dict[str, str]:
+    """Return the columns that may be computed from more than their row, after refusing rows that are not stored."""
+    found: dict[str, str] = {}
+
+    def look() -> None:
+        written = str(ask(f"SHOW CREATE TABLE {name}")[0][1])
+        check_stored(written)
+        found.update(computed_columns(written))
+
+    checked(look)
+    return found
 
 
 def describe(ask: Ask, table: str) -> Described:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
+from flexdp.tables.plans.computed import calls, definitions, with_dependents
 from flexdp.tables.plans.refusal import UNKNOWN, not_records
 from flexdp.tables.plans.words import Word, depths_of, source_of, words_of
 
-__all__ = ["check_view"]
+__all__ = ["check_view", "computed_columns"]
 
 _SCALAR = {
     "ABS", "COALESCE", "IFNULL", "NULLIF", "IIF", "LENGTH", "LOWER", "UPPER", "SUBSTR", "SUBSTRING", "TRIM", "LTRIM",
@@ -22,6 +24,8 @@ _PLACES = {"ROWID", "_ROWID_", "OID"}
 _CODE = {"REGEXP", "MATCH"}  # operators without a meaning of their own
 # Names of functions that somebody has registered, perhaps in the place of built-in ones.
 _REGISTERED = "SELECT upper(name), builtin FROM pragma_function_list WHERE NOT builtin OR type <> 's'"
+_WRITTEN = "a function that somebody has written"
+_COLLATIONS = {"BINARY", "NOCASE", "RTRIM"}
 _Named = dict[str, tuple[list[Word], Any]]  # what WITH names, each with the names that it sees itself
 
 
@@ -31,8 +35,13 @@ def check_view(
     schema: str,
     quote: Callable[[str], str],
     identifier: Callable[[str], str],
-) -> None:
-    """Refuse a view unless it works row by row; tables pass, but for virtual ones."""
+) -> dict[str, str]:
+    """Refuse a view unless it works row by row; tables pass, but for virtual ones.
+
+    Return the columns of a table that may be computed from more than their row, each with the reason. Views of a table
+    that has such columns are refused.
+    """
+    viewed = False
     databases = (
         [schema] if schema else ["temp", *(str(row[1]) for row in ask("PRAGMA database_list") if row[1] != "temp")]
     )
@@ -51,7 +60,11 @@ def check_view(
         if rows[0][0] == "table":
             if [text.upper() for _, text in words[1:2]] == ["VIRTUAL"]:
                 raise not_records("a virtual table, whose rows may be computed")
-            return
+            computed = computed_columns(words, lambda: {str(row[0]) for row in ask(_REGISTERED) if not row[1]})
+            if viewed and computed:
+                raise not_records(next(iter(computed.values())))
+            return computed
+        viewed = True
         registered = ask(_REGISTERED)
         own = {str(row[0]) for row in registered if str(row[0]) not in _OF_TWO or not row[1]}
         _check_words(words, own)
@@ -60,13 +73,33 @@ def check_view(
     raise not_records(_TOO_DEEP)
 
 
+def computed_columns(words: list[Word], registered: Callable[[], set[str]]) -> dict[str, str]:
+    """Return the columns of a CREATE TABLE that call what somebody has ``registered``, each with the reason.
+
+    SQLite itself refuses all other functions that are not of the row alone, but believes that these are.
+    """
+    expressions = definitions(words)
+    if not expressions:
+        return {}
+    own = {_folded(name) for name in (*registered(), *_CODE)}
+    collated = [text.upper() for word, (_, text) in pairwise(words) if _starts([word], "COLLATE")]
+    reasons = {}
+    for name, expression in expressions.items():
+        called = {_folded(text) for _, text in calls(expression)}
+        called |= {_folded(word[1]) for word in expression if _starts([word], "LIKE", "GLOB", *_CODE)}
+        called |= {"->", "->>"} if ("sign", ">") in expression else set()
+        if called & own or not _COLLATIONS.issuperset(collated):
+            reasons[name] = _WRITTEN
+    return with_dependents(reasons, expressions)
+
+
 def _check_words(words: list[Word], registered: set[str]) -> None:
     """Refuse what is written without a bracket: numbers of rows, and operators that call somebody's function."""
     upper = {text.upper() for kind, text in words if kind in ("word", "name")}
     if upper & _PLACES:
         raise not_records("the number of a row, which depends on the rows before it")
     if upper & (_CODE | (registered & (_SCALAR | _OF_TWO | {"LIKE", "GLOB"}))):
-        raise not_records("a function that somebody has written")
+        raise not_records(_WRITTEN)
 
 
 def _table_of(words: list[Word], named: _Named, deeper: int) -> tuple[str, str]:

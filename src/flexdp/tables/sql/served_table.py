@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -12,6 +12,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
+from flexdp.tables.plans.computed import not_of_the_row
 from flexdp.tables.sql.check_query import Inspected, served_check_query, served_inspected
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
@@ -46,7 +47,10 @@ def no_table(table: str) -> InputError:
 
 @dataclass(frozen=True)
 class ServedTable:
-    """A table of another engine. ``execute`` runs one statement there and returns its rows."""
+    """A table of another engine. ``execute`` runs one statement there and returns its rows.
+
+    ``computed`` are columns that may be computed from more than their row, each with the reason why it is refused.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -56,13 +60,18 @@ class ServedTable:
     opened: Callable[[], AbstractContextManager[Workspace]] = field(repr=False)
     files: tuple[str, ...] = ()
     probe: Callable[[], bool] = field(default=lambda: True, repr=False)
+    computed: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def column(self, name: object) -> Column:
         """Return the declared column of that name."""
         return pick(self.columns, name)
 
     def check(self, counting: Counting) -> None:
-        """Refuse a count that this engine cannot make, before any record is read."""
+        """Refuse a count that this engine cannot make, or of rows that are not records, before any record is read."""
+        for column in counting.columns:
+            name = column.engine_name or column.name or ""
+            if name in self.computed:
+                raise not_of_the_row(name, self.computed[name])
         self.query(counting)
 
     def query(self, counting: Counting) -> str:

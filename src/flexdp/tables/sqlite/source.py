@@ -33,10 +33,12 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
         files = (_checked(str(source)),)
         work, workspace = partial(on_file, files[0]), partial(file_workspace, files[0])
 
+    computed: dict[str, str] = {}
+
     def look(ask: Ask) -> Described:
         found = describe(ask, wanted)
         if not rows_are_records:
-            checked(lambda: _check_view(ask, wanted))
+            checked(lambda: computed.update(_check_view(ask, wanted)))
         return found
 
     try:
@@ -59,7 +61,7 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
 
         return work(counted, counting=True)
 
-    return ServedTable(name, columns, SQLITE, read_cell, execute, lambda: workspace(check), files)
+    return ServedTable(name, columns, SQLITE, read_cell, execute, lambda: workspace(check), files, computed=computed)
 
 
 def describe(ask: Ask, table: str) -> Described:
@@ -74,12 +76,12 @@ def describe(ask: Ask, table: str) -> Described:
     raise no_table(table)
 
 
-def _check_view(ask: Ask, table: str) -> None:
-    """Refuse a view whose rows are not records."""
+def _check_view(ask: Ask, table: str) -> dict[str, str]:
+    """Refuse a view whose rows are not records; return the columns of a table that need not be of their row."""
     schema, dot, rest = table.partition(".")
     plain = not dot or ask(f"SELECT 1 FROM pragma_table_xinfo({SQLITE.text(table)}) LIMIT 1")
     name, among = (table, "") if plain else (rest, schema)
-    check_view(ask, name, among, SQLITE.text, SQLITE.identifier)
+    return check_view(ask, name, among, SQLITE.text, SQLITE.identifier)
 
 
 def _checked(path: str) -> str:

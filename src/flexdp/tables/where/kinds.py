@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -20,13 +20,20 @@ Lookup: TypeAlias = Callable[[object], Column]
 
 
 class Kinds:
-    """The columns that a tree names; ``kinds`` are those of columns that are read anyway."""
+    """The columns that a tree names; ``kinds`` are those of columns that are read anyway, ``zoned`` with an offset."""
 
-    def __init__(self, parameter: str, lookup: Lookup, kinds: Mapping[str | None, Kind], node: tree.Node) -> None:
+    def __init__(
+        self,
+        parameter: str,
+        lookup: Lookup,
+        kinds: Mapping[str | None, Kind],
+        node: tree.Node,
+        zoned: Collection[str | None] = (),
+    ) -> None:
         self._parameter, self._lookup, self._known = parameter, lookup, kinds
         self._columns: dict[str, Column] = {}
         self._wanted: dict[str, set[Kind]] = {}
-        self._offsets: set[str] = set()  # columns of text files that are compared with an offset from UTC
+        self._offsets = set(zoned)  # and columns of text files that are compared with an offset from UTC
         self._infer(node)
 
     @property
@@ -88,12 +95,14 @@ class Kinds:
                     "Use columns of numbers, texts, dates, datetimes or booleans.",
                 )
             return Leaf(column, column.kind)
-        kinds = self._wanted.get(name, set())
+        kinds = wanted = self._wanted.get(name, set())
         if kinds == {"integer", "number"}:
             kinds = {"integer"}
-        if kinds == {"date", "datetime"}:
+        default = self._known.get(name) or column.kind or "text"
+        kinds = kinds or {default}
+        if kinds == {"date", "datetime"} or (name in self._offsets and kinds == {"date"}):
             kinds = {"datetime"}
-        if tested and kinds and kinds <= {"date", "datetime"} and column.may_be_dated and name not in self._offsets:
+        if tested and wanted and kinds <= {"date", "datetime"} and column.may_be_dated and name not in self._offsets:
             return Leaf(replace(column, dated=True), "datetime")
         if len(kinds) > 1:
             first, second = sorted(kinds)[:2]
@@ -101,8 +110,7 @@ class Kinds:
                 f": {column.label} declares no type, and is used as {a_kind(first)} and as {a_kind(second)}",
                 "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes.",
             )
-        default = self._known.get(name) or column.kind or "text"
-        (kind,) = kinds or {default}
+        (kind,) = kinds
         if kind == "text" and column.inferred and column.kind is not None:
             raise self._refused(
                 f": {column.label}, which pandas holds as {column.type_name[:40]}, cannot be read as a text",

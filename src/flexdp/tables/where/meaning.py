@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +24,7 @@ from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, is_fraction, literal_kind
 from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.possible import is_impossible, order_key
+from flexdp.tables.where.stated import with_times
 from flexdp.tables.where.tree import text_of
 from flexdp.tables.where.typed import (
     LARGEST_TERM,
@@ -71,19 +72,28 @@ class Filter:
 
 
 def filter_of(
-    text: object, lookup: Lookup, *, kinds: Mapping[str | None, Kind] | None = None, zone: str | None = None
+    text: object,
+    lookup: Lookup,
+    *,
+    kinds: Mapping[str | None, Kind] | None = None,
+    zone: str | None = None,
+    zoned: Collection[str | None] = (),
 ) -> Filter:
-    """Parse a filter and find its meaning; ``kinds`` are those of columns that are read anyway."""
+    """Parse a filter and find its meaning.
+
+    ``kinds`` are those of columns that are read anyway, and ``zoned`` the columns of text files that are released in
+    the zone, whose cells have an offset from UTC.
+    """
     parsed = parse_test("where", text)
-    meaning = _Meaning("where", Kinds("where", lookup, kinds or {}, parsed), zone)
-    test = meaning.test(parsed)
+    columns = Kinds("where", lookup, kinds or {}, parsed, zoned)
+    test = _Meaning("where", columns, zone).test(parsed)
     if is_impossible(test):
         raise InputError(
             "where",
             ": no record can match, because its tests contradict each other or no value can pass them",
             remedy="Join tests with OR if one of them is enough.",
         )
-    return Filter(text_of(parsed), test)
+    return Filter(text_of(with_times(parsed, lambda name: columns.leaf(name, tested=True).kind)), test)
 
 
 def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
