@@ -77,16 +77,21 @@ def _least(number: Fraction, whole: bool, *, beyond: bool) -> Any:
 
 def _comparisons(test: Any, name: str) -> Iterator[tuple[str, Fraction]]:
     """Comparisons of the column with numbers that every record that counts has passed."""
-    from flexdp.tables.where.tree import And, Between, Compare, Name
+    from flexdp.tables.where.tree import And, Between, Compare
+    from flexdp.tables.where.walk import is_reading
+
+    def is_own(node: Any) -> bool:
+        """Tell whether a value is the column, as it is or with its kind declared: number(cost)."""
+        return getattr(node.arguments[0] if is_reading(node) else node, "name", None) == name
 
     if isinstance(test, And):
         for each in test.tests:
             yield from _comparisons(each, name)
     elif isinstance(test, Compare) and test.op in _MIRRORED:
         for column, other, op in ((test.left, test.right, test.op), (test.right, test.left, _MIRRORED[test.op])):
-            if column == Name(name) and (number := _number(other)) is not None:
+            if is_own(column) and (number := _number(other)) is not None:
                 yield op, number
-    elif isinstance(test, Between) and not test.negated and test.value == Name(name):
+    elif isinstance(test, Between) and not test.negated and is_own(test.value):
         for op, end in ((">=", test.low), ("<=", test.high)):
             if (number := _number(end)) is not None:
                 yield op, number
