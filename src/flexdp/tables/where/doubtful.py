@@ -91,14 +91,16 @@ def _shown(name: str) -> str:
 def _meant(text: str, column: Column) -> tuple[str, str]:
     """Return what a quoted text is probably meant to be, and what to write instead; nothing of a plain text."""
     dates = column.written.dates
+    stamp = datetime_of(text)
+    if stamp is not None and (dates is None or dates.text.startswith(_IN_ORDER)):
+        return "", ""
     if dates is not None and re.fullmatch(dates.pattern, text):
         return "date", f"DATE '{_day(text, dates) or '2024-12-31'}'"
     if _NUMBER.fullmatch(text):
         return "number", f"{text.strip().removeprefix('+')} without quotes" if _is_plain(text) else "it without quotes"
     if re.fullmatch(column.written.number, text):
         return "number", "it without quotes and with a decimal point"
-    stamp = datetime_of(text)
-    if stamp is not None and dates is not None and not dates.text.startswith(_IN_ORDER):
+    if stamp is not None:
         return "date", f"DATE '{text}'" if len(text) == len("2024-12-31") else f"TIMESTAMP '{text}'"
     return ("date", "DATE '2024-12-31'") if _DAY.fullmatch(text) else ("", "")
 

@@ -83,7 +83,10 @@ class Kinds:
         return _is_open(self._column(name)) and len(self._told.get(name, ())) != 1
 
     def _kinds_of(self, group: list[tree.Value]) -> set[Kind]:
-        """Return the kinds that values have by themselves; a quoted date beside dates is one."""
+        """Return the kinds that values have by themselves; a quoted date beside dates is one.
+
+        Beside a column of integers others may hold fractions.
+        """
         kinds: set[Kind] = set()
         texts = []
         for each in group:
@@ -94,9 +97,9 @@ class Kinds:
                     kinds.add(literal_kind(each.value))
             elif isinstance(each, tree.Name):
                 if not self._is_sought(each.name):
-                    kinds.add(self.leaf(each.name).kind)
+                    kinds.add(_wider(self.leaf(each.name).kind))
             elif is_reading(each):
-                kinds.add(self.told(each).kind)
+                kinds.add(_wider(self.told(each).kind))
             else:
                 kinds.add("number")
         if texts and not (kinds and kinds <= _TIMES and all(datetime_of(text) is not None for text in texts)):
@@ -116,8 +119,7 @@ class Kinds:
                     changed |= bool(open_ones)
 
     def _kinds_told(self, name: str) -> set[Kind]:
-        wanted = self._wanted.get(name)
-        return wanted or {self._known.get(name) or self._column(name).kind or "text"}
+        return self._wanted.get(name) or {_wider(self._known.get(name) or self._column(name).kind or "text")}
 
     def is_untold(self, name: str) -> bool:
         """Tell whether nothing tells how a column is read: it is then a text."""
@@ -221,6 +223,10 @@ def _together(node: Any) -> Iterator[tuple[list[Any], Kind | None]]:
 def _names(group: list[tree.Value]) -> list[str]:
     """Return the columns of a group, as they are or with a kind that the text declares."""
     return [name.name for each in group if isinstance(each, tree.Name) or is_reading(each) for name in named_in(each)]
+
+
+def _wider(kind: Kind) -> Kind:
+    return "number" if kind == "integer" else kind
 
 
 def _is_open(column: Column) -> bool:
