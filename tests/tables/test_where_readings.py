@@ -96,7 +96,9 @@ def test_every_reading_is_that_of_plain_python(form: str, tmp_path: Path) -> Non
             if kind != "integer":
                 assert passing(source, f"a {sign} {kind}(b)") == wanted, (kind, sign)  # the other has the same kind
         firsts = [a if a is not None else b for a, b in pairs]
-        assert passing(source, f"coalesce({kind}(a), {kind}(b)) IS NULL") == [k for k, v in enumerate(firsts) if v is None]
+        assert passing(source, f"coalesce({kind}(a), {kind}(b)) IS NULL") == [
+            k for k, v in enumerate(firsts) if v is None
+        ]
         assert passing(source, f"{kind}(a) IS NOT NULL") == [k for k, (a, _) in enumerate(pairs) if a is not None]
 
 
