@@ -190,7 +190,7 @@ _LABELS = (
         multiple=True,
         metavar="NAME=VALUE",
         callback=named_values,
-        help="Column computed from others, e.g. 'stay=arr - dep', of dates in text files 'stay=date(arr) - date(dep)'; repeatable.",
+        help="Column computed from others, e.g. 'stay=arr - dep', or 'stay=date(arr) - date(dep)'; repeatable.",
     ),
     click.option(
         "--rows-are-records",

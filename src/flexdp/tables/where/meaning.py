@@ -142,7 +142,8 @@ class _Meaning:
         if left.kind in times or right.kind in times:
             if node.op != "-" or left.kind != right.kind:
                 raise self._refused(
-                    ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)"
+                    ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)",
+                    "For example, departure - arrival > 10 instead of arrival + 10 < departure.",
                 )
             if left.kind == "date":
                 return Sum(left, right, minus=True)
