@@ -20,6 +20,7 @@ from flexdp.tables.where import tree
 MICROSECOND = dt.timedelta(microseconds=1)
 
 Truth = bool | None
+READINGS = ("number", "integer", "text", "date", "datetime", "boolean")  # of a declared column: the column itself
 
 CANONICAL = {
     "ward='ICU'and age>=18": "ward = 'ICU' AND age >= 18",
@@ -43,6 +44,9 @@ CANONICAL = {
     "prénom = 'Zoë'": "\"prénom\" = 'Zoë'",
     "x = 1e5 and y = .5 and z = 5.": "x = 1E+5 AND y = 0.5 AND z = 5",
     "NOT NOT a = 1": "NOT NOT a = 1",
+    "DATE(d)-Date( e )>5 and TEXT(\"t t\")='x'": "date(d) - date(e) > 5 AND text(\"t t\") = 'x'",
+    "number(a) > integer(b) or datetime(c) is null": "number(a) > integer(b) OR datetime(c) IS NULL",
+    "boolean(date) = true": "boolean(date) = TRUE",
 }
 
 REFUSED = {
@@ -64,6 +68,23 @@ REFUSED = {
     "age <> Infinity": "is treated as a missing value. Write IS NULL",
     "age % 2 = 0": "There is no remainder",
     "age::int = 3": "There are no casts",
+    "CAST(age AS INTEGER) = 3": r"There are no casts: number\(x\)",
+    "timestamp(age) > 3": r"There are no casts: number\(x\)",
+    "date('2024-01-01') = 3": "Write DATE '2024-12-31'",
+    "number(age + 1) = 3": r"says how one column is read, and takes nothing else. For example number\(x\)",
+    "number(coalesce(age, 1)) = 3": r"coalesce\(number\(x\), number\(y\)\)",
+    "number(age, k) = 3": "takes nothing else",
+    "text(age) = '3'": r"text\(…\) says how a column that declares no type is read, and column 'age' is declared as",
+    "number(ward) = 3": r"Leave out number\(…\): it is no cast",
+    "integer(age) = 3": "is declared as",
+    "age >= 2024-03-01": "Write DATE '2024-03-01'",
+    "age >= 2024-3-1": "Write DATE '2024-03-01'",
+    "age >= 31/12/2024": "Write DATE '2024-12-31'",
+    "age >= 31.12.2024": "Write DATE '2024-12-31'",
+    "age > 1000,50": r"unexpected ','. Decimals are written with a point: 1000\.50\.$",
+    "ward = \u2018ICU\u2019": "plain single quotes",
+    "ward = \u201eICU\u201c": "plain single quotes",
+    "`ward` = 'ICU'": "double quotes",
     "coalesce(ward, 1) = 'a'": "a text does not mix with a number",
     "ward LIKE '50\\%'": r"a backslash before % or _ .* ESCAPE '\\'",
     "ward NOT LIKE 'a\\_x'": "a backslash before % or _",
@@ -255,6 +276,8 @@ class Meaning:
             return _literal_kind(node.value)
         if isinstance(node, tree.Negative):
             return self.kind(node.value)
+        if isinstance(node, tree.Call) and node.function in READINGS:
+            return self.kind(node.arguments[0])
         if isinstance(node, tree.Arithmetic):
             kinds = {self.kind(node.left), self.kind(node.right)}
             whole = kinds == {"date"} or (kinds == {"integer"} and node.op in "+-")
@@ -282,6 +305,8 @@ class Meaning:
             return self._computed("-", tree.Literal(Decimal(0)), node.value, row)
         if isinstance(node, tree.Arithmetic):
             return self._computed(node.op, node.left, node.right, row)
+        if isinstance(node, tree.Call) and node.function in READINGS:
+            return self.value(node.arguments[0], row)
         if isinstance(node, tree.Call) and node.function != "coalesce":
             day = self.value(node.arguments[0], row)
             return None if day is None else day.year if node.function == "year" else day.month
@@ -308,7 +333,8 @@ class Meaning:
         """A term of a sum of integers: missing beyond 2^53, unless it is a sum or a year, which is not."""
         value = self.value(node, row)
         sums = isinstance(node, tree.Arithmetic | tree.Negative | tree.Literal)
-        return value if sums or (isinstance(node, tree.Call) and node.function != "coalesce") else term(value)
+        part = isinstance(node, tree.Call) and node.function in ("year", "month")
+        return value if sums or part else term(value)
 
     def _operand(self, node: Any, row: Row, *, factor: bool) -> Any:
         """An operand of arithmetic on doubles: columns and factors are limited, integers and terms are not."""

@@ -139,6 +139,7 @@ FREE = {  # fields, as patterns, and why no document can show that one was chang
     r"column(\.\d+)?|by\.\d+|privacy\.unit": "names of columns, which nothing follows from",
     r"(by_)?kind(\.\d+)?": "how the data were read; keys or answers fit another kind, too",
     r"where|derived\..*|zone|rows_are_records": "how the data were read: any other filter is one as well",
+    r"read_as(\..*)?|keyed": "how the data were read",
     r"buckets(\.\d+)?\.(bounds\.\d+|outside)|privacy\.per_unit": "how the data were read; keys fit other bounds, too",
     r"buckets(\.\d+)?\.(width|relative|edges\.\d+)": "of a release without counts; or keys fit other ones, too",
     r"bars\.count\.\d+": "an outcome: any positive integer",

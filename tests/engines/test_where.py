@@ -179,6 +179,14 @@ CASES: dict[str, Callable[[Row], Truth]] = {
     "coalesce(t, 'none') LIKE 'n%'": lambda row: row["t"] is None or row["t"].startswith("n"),
     "x = i": lambda row: compare("=", row["x"], as_double(row["i"])),
     "i < u": lambda row: compare("<", row["i"], row["u"]),
+    "number(x) > number(i)": lambda row: compare(">", row["x"], as_double(row["i"])),
+    "number(i) = 9007199254740993": on("i", lambda i: i == 2**53 + 1),  # no cast: still an integer
+    "integer(i) - integer(u) < 0": lambda row: compare("<", plus(term(row["i"]), negative(term(row["u"]))), 0),
+    "text(t) >= '5'": on("t", lambda t: t >= "5"),
+    "date(d) - DATE '2000-01-01' > 0": on("d", lambda d: d > dt.date(2000, 1, 1)),
+    "year(date(d)) = 2024 OR date(d) < '1582-10-05'": on("d", lambda d: d.year == 2024 or d < dt.date(1582, 10, 5)),
+    "datetime(s) >= '2024-03-10 02:30'": on("s", lambda s: s >= dt.datetime(2024, 3, 10, 2, 30)),
+    "boolean(b) = TRUE": on("b", lambda b: b),
 }
 
 
@@ -339,6 +347,8 @@ DERIVED: dict[str, tuple[str, Callable[[Row], Any]]] = {
     "quotient": ("x / i", lambda row: divided(limited(row["x"]), as_double(row["i"]))),
     "text": ("CASE WHEN i > 5 THEN t ELSE 'few' END",
              lambda row: row["t"] if row["i"] is not None and row["i"] > 5 else "few"),
+    "days": ("date(d) - DATE '1970-01-01'", lambda row: None if row["d"] is None else
+             (row["d"] - dt.date(1970, 1, 1)).days),
     "first": ("coalesce(i, u, 0)", lambda row: next((v for v in (row["i"], row["u"]) if v is not None), 0)),
 }  # fmt: skip
 
@@ -356,6 +366,35 @@ def test_derived_columns_are_the_same_on_every_engine(engine: Engine) -> None:
         wanted = Counter(oracle(row) for row in rows)
         del wanted[None]
         assert {key: n for key, n in found.items() if key != ""} == {k: n for k, n in wanted.items() if k != ""}, name
+
+
+UNTYPED = [5, 5.5, "5", "05", "2024-02-29", "2024-02-30", None, b"5", 2**53 + 1, "", -1, "abc", 1e300]
+NUMBERS = [cell if isinstance(cell, int | float) else None for cell in UNTYPED]
+DAYS = [dt.date(2024, 2, 29) if cell == "2024-02-29" else None for cell in UNTYPED]
+OF_SQLITE: dict[str, list[bool | None]] = {
+    "number(a) > 5": [None if cell is None else float(cell) > 5 for cell in NUMBERS],
+    "number(a) >= number(b)": [cell is not None for cell in NUMBERS],
+    "a >= number(b)": [cell is not None for cell in NUMBERS],
+    "integer(a) = 9007199254740993": [cell == 2**53 + 1 for cell in UNTYPED],
+    "text(a) >= '5'": [isinstance(cell, str) and cell >= "5" for cell in UNTYPED],
+    "a = b": [isinstance(cell, str) for cell in UNTYPED],
+    "a = ''": [cell == "" for cell in UNTYPED],  # which a database may hold
+    "date(a) >= DATE '2024-01-01'": [day is not None for day in DAYS],
+    "date(a) - date(b) = 0": [day is not None for day in DAYS],
+    "coalesce(date(a), date(b)) IS NULL": [day is None for day in DAYS],
+    "coalesce(a, b) < 6": [None if cell is None else float(cell) < 6 for cell in NUMBERS],
+    "number(a) IS NULL AND text(a) IS NOT NULL": [isinstance(cell, str) for cell in UNTYPED],
+}
+
+
+def test_columns_of_sqlite_that_declare_no_type(sqlite_connection: Any) -> None:
+    sqlite_connection.execute("CREATE TABLE IF NOT EXISTS untyped (k INTEGER, a, b)")
+    sqlite_connection.executemany("INSERT INTO untyped VALUES (?, ?, ?)", [(i, c, c) for i, c in enumerate(UNTYPED)])
+    for where, wanted in OF_SQLITE.items():
+        found = passing((sqlite_connection, "untyped"), where)
+        assert found == [place for place, passes in enumerate(wanted) if passes], where
+    with pytest.raises(InputError, match=r"a and b declare no type.*Write number\(a\) < number\(b\)"):
+        prepare((sqlite_connection, "untyped"), "k", exact=True, where="a < b")
 
 
 def test_sqlite_has_no_datetimes(sqlite_connection: Any) -> None:

@@ -128,6 +128,8 @@ OTHERS = (
     "t LIKE '5!_%' ESCAPE '!' OR t NOT LIKE '_'", "i BETWEEN -7 AND 4.5", "w > 18446744073709551616", "m = 0.1",
     "i - w", "year(d) + month(s)", "coalesce(t, 'none')", "CASE WHEN b = TRUE THEN x ELSE i END", "x + y - m / 2.5",
     "NOT (x > 1 OR t = 'a') AND b <> FALSE", "d", "s", "b", "w * 1", "-(i + 1) - -w", "year(d) > 1999.5",
+    "number(x) > number(i)", "date(d) - DATE '2000-01-01'", "coalesce(integer(i), integer(w))", "text(t) >= '5'",
+    "datetime(s) < datetime(s) OR boolean(b) = TRUE", "integer(i) - w > -integer(i)", "number(m) * number(w)",
     "x NOT IN (0, 17.3, 1e300)", "i IN (5, 4.5, 99999999999999999999999)", "d = '1970-01-01'", "x IS NOT NULL",
 )  # fmt: skip
 
@@ -145,6 +147,7 @@ WORDS = (
     "'日本'", "IN", "BETWEEN", "IS NULL", "IS NOT NULL", "LIKE '_%'", "ESCAPE '!'", "CASE WHEN", "THEN", "ELSE", "END",
     "TRUE", "FALSE", "DATE '2024-02-29'", "TIMESTAMP '2024-02-29 23:59:59.000001'",
     "TIMESTAMP '2024-03-31 02:00+01:00'", "'2024-01-01'", "year(d)", "month(s)", "year(", "month(", "coalesce(", '"k"',
+    "number(x)", "integer(i)", "text(t)", "date(d)", "datetime(s)", "boolean(b)", "number(", "date(", "2024-03-01",
     "'; DROP TABLE t; --'", "--", ";", "\\", "x", "i", "t",
 )  # fmt: skip
 

@@ -145,6 +145,7 @@ def test_a_release_has_no_private_field() -> None:
     assert set(asked.column.__dataclass_fields__) <= {"decades", "ends", "scale"}
     names = {"columns", "partitions", "zone", "by", "by_kinds", "groups", "unit", "max_buckets_per_unit", "per_unit"}
     names |= {"where", "derived", "of_query", "about"}  # parameters, too
+    names |= {"read_as", "keyed"}  # from parameters, formats and schemas
     assert set(released.spec.__dataclass_fields__) == names
     fields = {"name", "value", "accuracy", "statement", "text", "interval", "promise"}
     assert set(flexdp.Answer.__dataclass_fields__) == fields

@@ -147,7 +147,7 @@ OF_TEXT = {
     "zip = 1234": [0, 1],
     "zip < 100": [3],
     "ward LIKE '%\"b\"%'": [2],
-    "ward = ''": [],
+    "ward LIKE ''": [],
     "day >= DATE '2024-01-01'": [0],
     "day = '2024-02-29'": [0],
     "day IS NULL OR year(day) = 2023": [1, 2, 3],
@@ -166,6 +166,25 @@ OF_TEXT = {
     "age + 0 IS NULL": [2, 3],  # not a number, or nothing
     "age - k > 10": [1],
     "coalesce(age, 0) = 0": [2, 3],
+    "coalesce(age, k) = 3": [3],  # kinds are found through coalesce and CASE
+    "CASE WHEN ward = 'A' THEN age END > 20": [1],
+    "coalesce(day, at) >= DATE '2024-01-01'": [0],
+    "CASE WHEN k > 0 THEN at ELSE day END < TIMESTAMP '2024-01-01 00:00'": [1],
+    "age > k AND k >= 0": [0, 1],  # k is a number, so that age is one
+    "number(age) > number(k)": [0, 1],
+    "number(age) > k": [0, 1],
+    "integer(age) > integer(k)": [0],  # 20.5 is not whole
+    "text(age) > '15'": [1, 2],
+    "date(day) > date(at)": [],
+    "date(day) >= date(at)": [0],
+    "datetime(day) >= datetime(at)": [0],
+    "datetime(at) - datetime(day) > 3600": [1],  # seconds
+    "date(day) - DATE '2024-02-27' = 2": [0],
+    "year(date(day)) = 2023": [1],
+    "date(day) IN ('2024-02-29', '2023-12-30')": [0],
+    "date(day) IS NULL AND text(day) IS NOT NULL": [2],
+    "number(zip) = 1234 AND text(zip) <> '1234'": [0],
+    "boolean(ward) IS NULL": [0, 1, 2, 3],
 }
 
 
@@ -343,7 +362,8 @@ def test_the_command_line_filters_and_derives(tmp_path: Path) -> None:
 WORDS = [
     "age", "ward", "k", "AND", "OR", "NOT", "(", ")", "=", "<>", "<", ">=", "+", "-", "*", "/", ",", "1", "2.5", "1e9",
     "'ICU'", "'%'", "''", "IN", "BETWEEN", "IS", "NULL", "LIKE", "ESCAPE", "CASE", "WHEN", "THEN", "ELSE", "END",
-    "TRUE", "DATE '2024-01-01'", "year", "coalesce", "month", '"ward"', "'; DROP TABLE t; --'", "'a\0b'", ";", "--",
+    "TRUE", "DATE '2024-01-01'", "year", "coalesce", "month", "number", "text", "date", "integer(k)",
+    '"ward"', "'; DROP TABLE t; --'", "'a\0b'", ";", "--",
     "SELECT", "\\", "'\\'", "%s", "?", ":x", "$1", "${k}", "`k`", "{k}", "NaN", "Infinity", "99999999999999999999",
 ]  # fmt: skip
 
@@ -353,8 +373,21 @@ def sensible(rng: random.Random, depth: int = 2) -> str:
     if depth and rng.random() < 0.6:
         sign = rng.choice([" AND ", " OR "])
         return rng.choice(["({})", "NOT ({})", "{}"]).format(sign.join(sensible(rng, depth - 1) for _ in range(2)))
-    number = rng.choice(["age", "k", "age - k", "age / k", "-k", "coalesce(age, 1)", "k * 2.5", "1e10 * age * age"])
-    text = rng.choice(["ward", "coalesce(ward, '')", "CASE WHEN k > 1 THEN ward ELSE '''' END"])
+    number = rng.choice(
+        [
+            "age",
+            "k",
+            "age - k",
+            "age / k",
+            "-k",
+            "coalesce(age, 1)",
+            "k * 2.5",
+            "1e10 * age * age",
+            "number(age)",
+            "integer(k) - number(k)",
+        ]
+    )
+    text = rng.choice(["ward", "text(ward)", "coalesce(ward, '')", "CASE WHEN k > 1 THEN ward ELSE '''' END"])
     return rng.choice([
         f"{number} {rng.choice(['=', '<>', '<', '>='])} {rng.choice(['1', '-2.5', '1e-320', '1e308', 'k', 'age'])}",
         f"{text} {rng.choice(['=', '!=', '<', '>'])} '{rng.choice(['$', chr(0), '%', 'ICU', chr(92)])}'",

@@ -6,6 +6,7 @@ from flexdp._core.text import plural, thousands
 from flexdp._release.ranges import joined
 from flexdp._release.sentences import is_cut, record_count, short_name, unit_id
 from flexdp._release.spec import Spec
+from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.calculus.loss import survives_from
@@ -19,6 +20,7 @@ _NOT_READ = {
     "datetime": ("texts that do not read as datetimes",),
     "boolean": ("texts that do not read as true or false",),
 }
+_READ_AS: dict[Kind, str] = {"number": "numbers", "integer": "whole numbers", "boolean": "true or false"}
 
 
 def likely_causes(spec: Spec, max_drop: int | None) -> tuple[str, ...]:
@@ -45,6 +47,9 @@ def likely_causes(spec: Spec, max_drop: int | None) -> tuple[str, ...]:
         out.append("Values outside the bounds are not counted.")
     if spec.where is not None:
         out.append("Records that do not match the filter are not counted.")
+    out += [_of_readings(kind, [short_name(name) for name in names]) for kind, names in spec.read_as]
+    if spec.keyed:
+        out.append("Keys of JSON records are not declared: a key that no record has, or that is misspelt, is missing.")
     labels = [*spec.by, *([] if spec.unit is None else [spec.unit])]
     for name in labels:
         if spec.other_group is None or name not in spec.by:
@@ -58,6 +63,16 @@ def likely_causes(spec: Spec, max_drop: int | None) -> tuple[str, ...]:
     counted = "records" if spec.unit is None else f"units{unit_id(spec)}"
     out.append(f"There may be too few {counted}{sure}; a larger ε requires fewer.")
     return tuple(out)
+
+
+def _of_readings(kind: Kind, names: list[str]) -> str:
+    """Columns that declare no type and may have been meant to be read otherwise."""
+    read = f"{joined(names)} {'was' if len(names) == 1 else 'were'} read as"
+    if kind in ("date", "datetime"):
+        form = "%Y-%m-%d" if kind == "date" else "%Y-%m-%dT%H:%M"
+        return f"{read} {kind}s, written as {form} unless date_format says otherwise."
+    other = f"date({names[0]})" if kind in ("number", "integer") else f"text({names[0]})"
+    return f"{read} {_READ_AS[kind]}, because no type is declared; write {other} for {other.partition('(')[0]}s."
 
 
 def _of_buckets(spec: Spec, spot: str, least: str) -> list[str]:

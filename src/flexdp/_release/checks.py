@@ -26,7 +26,7 @@ from flexdp._release.automatic_checks import (
     refuse_unread,
 )
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
-from flexdp._release.filters import named_columns, record_filter, with_other
+from flexdp._release.filters import named_columns, read_as, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -109,6 +109,8 @@ def prepare_column(
         per_unit=None if units is None or units.per_unit == "random" else units.per_unit,
         where=None if where is None else where.text,
         derived=named.used([column for column, _ in counting.named]),
+        read_as=read_as(counting),
+        keyed=bool(getattr(table, "keyed", False)),
         of_query=bool(options.get("rows_are_records", False)),
         about=declared_about(options),
     )

@@ -103,11 +103,21 @@ def _compared(test: Any) -> Iterator[tuple[str, Any, Any]]:
         for each in test.tests:
             yield from _compared(each)
     elif isinstance(test, Compare) and test.op in _MIRRORED:
-        yield test.op, test.left, test.right
-        yield _MIRRORED[test.op], test.right, test.left
+        yield test.op, _bare(test.left), test.right
+        yield _MIRRORED[test.op], _bare(test.right), test.left
     elif isinstance(test, Between) and not test.negated:
-        yield ">=", test.value, test.low
-        yield "<=", test.value, test.high
+        yield ">=", _bare(test.value), test.low
+        yield "<=", _bare(test.value), test.high
+
+
+def _bare(value: Any) -> Any:
+    """Return a value without the functions that say how a column is read: number(cost) is the cost."""
+    from flexdp.tables.where.tree import Call
+    from flexdp.tables.where.walk import is_reading
+
+    if is_reading(value):
+        return value.arguments[0]
+    return Call(value.function, tuple(map(_bare, value.arguments))) if isinstance(value, Call) else value
 
 
 def _number(value: Any) -> Fraction | None:

@@ -14,12 +14,23 @@ from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
     from flexdp.buckets.base import Kind
-    from flexdp.tables import Column, Table
+    from flexdp.tables import Column, Counting, Table
     from flexdp.tables.where.meaning import Filter
+    from flexdp.tables.where.typed import Leaf
 
-__all__ = ["Named", "check_texts", "named_columns", "record_filter", "with_other"]
+__all__ = [
+    "Named",
+    "check_readings",
+    "check_texts",
+    "named_columns",
+    "read_as",
+    "read_cells",
+    "record_filter",
+    "with_other",
+]
 
 _MOST_DERIVED = 50
+_READ: tuple[Kind, ...] = ("boolean", "date", "datetime", "integer", "number")  # in the order of a document
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +155,44 @@ def record_filter(
     if where is None:
         return None
     return filter_of(where, named.column, kinds=kinds, zone=None if zone is None else check_zone(zone), zoned=zoned)
+
+
+def read_cells(counting: Counting) -> tuple[Leaf, ...]:
+    """Return the columns of the source that the filter and the derived columns of a count read, with their kinds."""
+    from flexdp.tables.where.typed import leaves
+
+    found = [] if counting.where is None else list(counting.where.leaves)
+    derived = [column.derived for column, _ in counting.named if column.derived is not None]
+    found += [leaf for value in derived for leaf in leaves(value)]
+    return tuple(dict.fromkeys(leaf for leaf in found if leaf.column.derived is None))
+
+
+def read_as(counting: Counting) -> tuple[tuple[Kind, tuple[str, ...]], ...]:
+    """Return what columns without a type were read as, texts apart: those of text files and databases.
+
+    Dtypes of frames may depend on their cells, and are not told: this is published.
+    """
+    found: dict[Kind, list[str]] = {}
+    for leaf in read_cells(counting):
+        if leaf.column.type_name == "undeclared" and leaf.kind != "text":
+            found.setdefault("date" if leaf.column.dated else leaf.kind, []).append(leaf.column.name or "")
+    return tuple((kind, tuple(dict.fromkeys(names))) for kind, names in sorted(found.items()))
+
+
+def check_readings(given: Any, keyed: Any, *, filtered: bool) -> tuple[tuple[tuple[Kind, tuple[str, ...]], ...], bool]:
+    """Return how columns without a type were read, of a document, after refusing what no release states."""
+    if type(keyed) is not bool or not isinstance(given, dict) or (given and not filtered):
+        raise UnfitError("columns that were read for nothing")
+    out: list[tuple[Kind, tuple[str, ...]]] = []
+    for kind in _READ:
+        names = given.get(kind, [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise UnfitError("columns without names")
+        if names:
+            out.append((kind, tuple(names)))
+    if {kind: list(names) for kind, names in out} != given:
+        raise UnfitError("a kind that no column is read as")
+    return tuple(out), keyed
 
 
 def check_texts(where: Any, derived: Any) -> tuple[str | None, tuple[tuple[str, str], ...]]:

@@ -17,7 +17,7 @@ from flexdp._core.exact import json_value
 from flexdp._core.text import is_short, safe_repr
 from flexdp._release.about import NOTHING
 from flexdp._release.columns import declared_groups
-from flexdp._release.filters import check_texts
+from flexdp._release.filters import check_readings, check_texts
 from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp._release.stat_words import about_in
 from flexdp.accounting.budget import Budget, has_reach
@@ -119,6 +119,10 @@ def write(spec: Spec, budget: Budget | None, cells: KeyedHistogram, records_at_m
         document["where"] = spec.where
     if spec.derived:
         document["derived"] = dict(spec.derived)
+    if spec.read_as:
+        document["read_as"] = {kind: list(names) for kind, names in spec.read_as}
+    if spec.keyed:
+        document["keyed"] = True
     if spec.of_query:
         document["rows_are_records"] = True
     document["privacy"] = {
@@ -231,6 +235,8 @@ def _spec(document: dict[str, Any]) -> Spec:
     if zone is not None and not (isinstance(zone, str) and is_short(zone) and {"date", "datetime"} & set(kinds)):
         raise UnfitError("no time zone, or nothing to read by it")
     where, derived = check_texts(document.get("where"), document.get("derived", {}))
+    filtered = where is not None or bool(derived)
+    readings, keyed = check_readings(document.get("read_as", {}), document.get("keyed", False), filtered=filtered)
     of_query = document.get("rows_are_records", False)
     if type(of_query) is not bool:
         raise UnfitError("neither rows of a table nor of a query")
@@ -246,6 +252,8 @@ def _spec(document: dict[str, Any]) -> Spec:
         per_unit=per_unit,
         where=where,
         derived=derived,
+        read_as=readings,
+        keyed=keyed,
         of_query=of_query,
         about=about_in(document.get("about"), kinds),
     )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.text import safe_repr
+from flexdp._release.filters import read_cells
+from flexdp._release.spec import Spec
+from flexdp.buckets.base import Kind
 from flexdp.errors import P, Phrase, ReadingWarning, spelled
 
 if TYPE_CHECKING:
     from flexdp._release.run import Request
-    from flexdp.tables import Axis
+    from flexdp.tables import Axis, Column
 
 __all__ = ["how_it_was_read", "warn_of_reading"]
 
@@ -24,9 +28,35 @@ _PARAMETERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A column and the kind that its cells are read as; ``told`` if the caller has said so."""
+
+    column: Column
+    kind: Kind
+    told: bool
+    zone: str | None = None
+    named: bool = False  # in a filter or a derived column
+
+    @property
+    def holds_texts(self) -> bool:
+        """True if cells are, or may be, texts that are read as something else."""
+        return self.kind != "text" and (self.column.undeclared or self.column.kind == "text")
+
+    @property
+    def example(self) -> str:
+        """How cells are written to be read."""
+        written = self.column.written
+        if (self.zone is not None or self.column.zoned) and written.dates is None:
+            return _WITH_OFFSET
+        if self.column.dated and written.dates is None:
+            return f"{written.example('date')} or {written.example('datetime')}"
+        return written.example(self.kind)
+
+
 def how_it_was_read(request: Request) -> list[Phrase]:
-    """Say, for the released columns of texts, how cells must be written to count, and how to declare another way."""
-    return _told([axis for axis in _axes(request) if _holds_texts(axis)], request, past=True)
+    """Say, for columns of texts that are read otherwise, how cells must be written, and how to declare another way."""
+    return _told(_reads(request), request, past=True)
 
 
 def warn_of_reading(request: Request) -> None:
@@ -35,58 +65,102 @@ def warn_of_reading(request: Request) -> None:
     Lists are not mentioned, with or without a kind: only their cells tell whether there is a text among them, and most
     hold numbers. The warning points to the caller of the library.
     """
-    kinds = request.parameters.get("kind")
-    axes = [
-        axis
-        for axis in _axes(request)
-        if axis.column.undeclared
-        and axis.column.type_name != "list"
-        and _holds_texts(axis)
-        and not _is_told(axis, kinds)
+    reads = [
+        each for each in _reads(request) if each.column.undeclared and each.column.type_name != "list" and not each.told
     ]
-    told = [spelled(phrase) for phrase in _told(axes, request, past=False)]
+    told = [spelled(phrase) for phrase in _told(reads, request, past=False)]
     if told:
         warnings.warn(" ".join(told), ReadingWarning, stacklevel=3)
 
 
-def _axes(request: Request) -> list[Axis]:
-    """Return the released columns of a table whose texts flexdp reads itself; servers have rules of their own."""
+def _reads(request: Request) -> list[_Read]:
+    """Return the columns that a table reads whose texts flexdp reads itself; servers have rules of their own."""
     from flexdp.tables.sql.served_table import ServedTable
+    from flexdp.tables.where.walk import told_names
 
     found = [each for each in request.questions if not isinstance(each.table, ServedTable)]
-    return [axis for each in found for axis in each.counting.values]
+    kinds = request.parameters.get("kind")
+    released = [
+        _Read(axis.column, axis.kind, _is_told(axis, kinds), axis.zone)
+        for each in found
+        for axis in each.counting.values
+    ]
+    named = []
+    for each in found:
+        told = {name for tree in _trees(each.spec) for name, _ in told_names(tree)}
+        leaves = read_cells(each.counting)
+        named += [_Read(leaf.column, leaf.kind, leaf.column.name in told, named=True) for leaf in leaves]
+    return list(dict.fromkeys([*released, *named]))
 
 
-def _holds_texts(axis: Axis) -> bool:
-    """Tell whether cells of the column are, or may be, texts that are read as something else."""
-    return axis.kind != "text" and (axis.column.undeclared or axis.column.kind == "text")
+def _trees(spec: Spec) -> list[Any]:
+    """Return the filter and the derived columns of a release, parsed."""
+    from flexdp.tables.where.grammar import parse_test, parse_value
+
+    derived = [parse_value("derive", text) for _, text in spec.derived]
+    return derived if spec.where is None else [parse_test("where", spec.where), *derived]
 
 
 def _is_told(axis: Axis, kinds: Any) -> bool:
     return axis.column.name in kinds if isinstance(kinds, Mapping) else kinds is not None
 
 
-def _told(axes: list[Axis], request: Request, *, past: bool) -> list[Phrase]:
+def _told(reads: list[_Read], request: Request, *, past: bool) -> list[Phrase]:
     """Name columns that are read alike together, and then the parameters that would have them read otherwise."""
-    if not axes:
-        return []
-    alike: dict[str, list[str]] = {}
-    for axis in axes:
-        written = axis.column.written
-        own = axis.zone is None or written.dates is not None
-        names = alike.setdefault(written.example(axis.kind) if own else _WITH_OFFSET, [])
-        names.append("" if axis.column.name is None else safe_repr(axis.column.name))
+    released = [each for each in reads if each.holds_texts and not each.named]
+    shown = {(each.column.name, each.example) for each in released}
+    named = [
+        each for each in reads if each.holds_texts and each.named and (each.column.name, each.example) not in shown
+    ]
+    texts = _compared_as_texts(reads, request)
     out: list[Phrase] = []
-    for example, names in alike.items():
-        label, one = _label(names), len(names) == 1
-        was, were = (("was" if one else "were"), "were") if past else (("is" if one else "are"), "are")
-        out.append(f"{label} {was} read as {example}; other cells {were} not counted.")
-    found = [name for axis in axes for name in _PARAMETERS.get(axis.kind, ())]
-    timed = any(axis.zone is None and axis.column.may_be_zoned and axis.kind in ("date", "datetime") for axis in axes)
+    for example, names in _alike(released).items():
+        was, were = _verbs(names, past)
+        out.append(f"{_label(names)} {was} read as {example}; other cells {were} not counted.")
+    for example, names in _alike(named).items():
+        was, were = _verbs(names, past)
+        label = _label(names)
+        where = f"In filters and derived columns, {label[0].lower()}{label[1:]}"
+        out.append(f"{where} {was} read as {example}; other cells {were} missing there.")
+    if texts:
+        out.append(f"{_label(texts)} {_verbs(texts, past)[0]} compared as texts.")
+    if not out:
+        return []
+    if any(not each.told for each in named) or texts:
+        out.append("There, number(x), date(x) or text(x) says how a column x is read.")
+    if not released and not named:
+        return out
+    found = [name for each in (*released, *named) for name in _PARAMETERS.get(each.kind, ())]
+    timed = any(e.zone is None and e.column.may_be_zoned and e.kind in ("date", "datetime") for e in released)
     zone: tuple[str | P, ...] = ("Set ", P("zone"), " to read datetimes with an offset. ") if timed else ()
-    found += ["kind"] * any(not _is_told(axis, request.parameters.get("kind")) for axis in axes)
+    found += ["kind"] * any(not each.told for each in released)
     check = "`flexdp check`" if past else "flexdp.check"
-    return [*out, (*_choice(list(dict.fromkeys(found))), *zone, f"{check} counts the cells that are read.")]
+    counts = (f"{check} counts the cells that are read.",)
+    return [*out, (*_choice(list(dict.fromkeys(found))), *zone, *counts)]
+
+
+def _compared_as_texts(reads: list[_Read], request: Request) -> list[str]:
+    """Return the columns without a type that are compared with each other, as texts."""
+    from flexdp.tables.where.walk import compared_names
+
+    compared = {name for each in request.questions for tree in _trees(each.spec) for name in compared_names(tree)}
+    found = [each for each in reads if each.named and each.kind == "text" and each.column.undeclared and not each.told]
+    return list(dict.fromkeys(safe_repr(each.column.name) for each in found if each.column.name in compared))
+
+
+def _alike(reads: list[_Read]) -> dict[str, list[str]]:
+    """Return the columns by how their cells are written."""
+    out: dict[str, list[str]] = {}
+    for each in reads:
+        name = "" if each.column.name is None else safe_repr(each.column.name)
+        if name not in out.setdefault(each.example, []):
+            out[each.example].append(name)
+    return out
+
+
+def _verbs(names: list[str], past: bool) -> tuple[str, str]:
+    one = len(names) == 1
+    return (("was" if one else "were"), "were") if past else (("is" if one else "are"), "are")
 
 
 def _label(names: list[str]) -> str:

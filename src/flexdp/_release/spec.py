@@ -47,6 +47,11 @@ class Spec:
         Canonical text of the test of the records that count; None where all do.
     derived
         Names and canonical texts of columns that are computed from others.
+    read_as
+        Columns of the filter and of derived columns that declare no type, by the kind other than text that they were
+        read as; of text files and databases, whose formats and schemas are public.
+    keyed
+        The columns are keys of JSON records, which nothing declares.
     of_query
         The rows are those of a query whose records the caller vouches for.
     about
@@ -70,6 +75,8 @@ class Spec:
     per_unit: OneValue | None = None
     where: str | None = None
     derived: tuple[tuple[str, str], ...] = ()
+    read_as: tuple[tuple[Kind, tuple[str, ...]], ...] = ()
+    keyed: bool = False
     of_query: bool = False
     about: About = NOTHING
 

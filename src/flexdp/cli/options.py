@@ -199,7 +199,7 @@ _LABELS = (
         multiple=True,
         metavar="NAME=VALUE",
         callback=named_values,
-        help="Column computed from others, e.g. 'stay=arr - dep'; repeatable.",
+        help="Column computed from others, e.g. 'stay=arr - dep', or 'stay=date(arr) - date(dep)'; repeatable.",
     ),
     click.option(
         "--rows-are-records",

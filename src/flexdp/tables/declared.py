@@ -63,6 +63,8 @@ class Column:
         Read as datetimes, cells of text may also be dates, which are midnights.
     written
         How cells of text are written where they are read as numbers or dates.
+    filled
+        No cell is an empty text: such cells are missing, as in CSV files.
     derived
         The meaning of a column that is computed from others, row by row.
 
@@ -88,6 +90,7 @@ class Column:
     engine_name: str = ""
     dated: bool = False
     written: Written = WRITTEN
+    filled: bool = False
     derived: Any = None
 
     @property

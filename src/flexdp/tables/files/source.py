@@ -133,7 +133,7 @@ class FileTable:
             for file in self.files:
                 if file != STDIN:
                     check_array(file, self.encoding)
-        if self.format in _KEYED:
+        if self.keyed:
             return ()
         others = [{column.name for column in self._declared[file]} for file in self.files[1:]]
         return tuple(c for c in self._declared[self.files[0]] if all(c.name in names for names in others))
@@ -181,13 +181,19 @@ class FileTable:
 
     def _undeclared(self, name: str) -> Column:
         return Column(
-            name=name, type_name="undeclared", kind=None, undeclared=True, default="text", written=self.written
-        )
+            name=name, type_name="undeclared", kind=None, undeclared=True, default="text", written=self.written,
+            filled=not self.keyed,
+        )  # fmt: skip
+
+    @property
+    def keyed(self) -> bool:
+        """True if the names of columns are keys of the records, which nothing declares."""
+        return self.format in _KEYED
 
     def column(self, name: object) -> Column:
         """Return the declared column of that name; any name in JSON, whose keys are data."""
         name = plain_scalar(name)
-        if self.format in _KEYED and isinstance(name, str):
+        if self.keyed and isinstance(name, str):
             check_unicode(name)
             return self._undeclared(name)
         found = pick(self._declared[self.files[0]], name)

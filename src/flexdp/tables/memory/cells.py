@@ -68,7 +68,8 @@ class CellTable:
 
         With ``dated``, datetimes may also be written as dates.
         """
-        values = _read(self.cells(), _dated) if dated else self.values_of(kind)
+        own = self.declared.written.dates is None  # a format reads dates as midnights by itself
+        values = _read(self.cells(), _dated) if dated and own else self.values_of(kind)
         if self.codes is None:
             return self._readable(values, kind)
         different, codes = self._readable([*values, None], kind), self.codes()

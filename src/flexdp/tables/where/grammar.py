@@ -12,6 +12,7 @@ from flexdp.errors import InputError
 from flexdp.tables.where.habits import FUNCTIONS, unexpected, unknown_function
 from flexdp.tables.where.tokens import Token, refused, tokens_of
 from flexdp.tables.where.tree import (
+    READINGS,
     RESERVED,
     And,
     Arithmetic,
@@ -357,6 +358,19 @@ class _Parser:
         self._need(")")
         if function == "coalesce" and len(arguments) < 2:
             raise self._refused(": coalesce needs two values or more", "For example coalesce(discount, 0).")
-        if function != "coalesce" and len(arguments) != 1:
+        if function in READINGS:
+            self._check_reading(function, arguments)
+        elif function != "coalesce" and len(arguments) != 1:
             raise self._refused(f": {function} needs one date, for example {function}(day)")
         return Call(function, tuple(arguments))
+
+    def _check_reading(self, function: str, arguments: list[Value]) -> None:
+        """Refuse anything but one column in a function that says how cells are read."""
+        if len(arguments) == 1 and isinstance(arguments[0], Name):
+            return
+        remedy = f"For example {function}(x)."
+        if isinstance(arguments[0], Literal) and isinstance(arguments[0].value, str) and function.startswith("date"):
+            remedy = "Write DATE '2024-12-31', or TIMESTAMP '2024-12-31 18:30'."
+        elif isinstance(arguments[0], Call | Case):
+            remedy = f"Declare each column in it, for example coalesce({function}(x), {function}(y))."
+        raise self._refused(f": {function}(…) says how one column is read, and takes nothing else", remedy)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flexdp.tables.where.tokens import Token
+from flexdp.tables.where.tree import READINGS
 
 __all__ = ["FUNCTIONS", "unexpected", "unknown_function"]
 
-FUNCTIONS = ("year", "month", "coalesce")
+FUNCTIONS = ("year", "month", "coalesce", *READINGS)
 _AGGREGATES = {
     "avg", "mean", "sum", "count", "min", "max", "median", "mode", "quantile", "percentile", "stddev", "std",
     "variance", "var", "first", "last", "any_value", "array_agg", "string_agg", "group_concat",
 }  # fmt: skip
 _WINDOWS = {
     "row_number", "rank", "dense_rank", "ntile", "lag", "lead", "first_value", "last_value", "nth_value", "cume_dist",
+}  # fmt: skip
+_CASTS = {
+    "cast", "try_cast", "safe_cast", "convert", "to_date", "to_timestamp", "to_number", "str_to_date", "strptime",
+    "try_strptime", "parse_date", "timestamp", "int", "float", "double", "decimal", "numeric", "bool", "str", "string",
+    "varchar",
 }  # fmt: skip
 _CLAUSES = {
     "LIMIT", "OFFSET", "FETCH", "GROUP", "HAVING", "ORDER", "FROM", "WHERE", "JOIN", "UNION", "INTERSECT", "EXCEPT",
@@ -27,6 +33,10 @@ _OPERATORS = {
     "MOD": "The arithmetic operators are +, -, * and /.", "DIV": "The arithmetic operators are +, -, * and /.",
     "XOR": "Combine tests with AND, OR and NOT.", "COLLATE": "Texts are compared by their bytes.",
 }  # fmt: skip
+CASTS = (
+    "There are no casts: number(x), integer(x), text(x), date(x), datetime(x) and boolean(x) say how a column that "
+    "declares no type is read."
+)
 _SEVERAL = "{} looks at several records; {} looks at one."
 
 
@@ -53,6 +63,11 @@ def unexpected(tokens: Sequence[Token], place: int, noun: str) -> tuple[str, str
         return f": unexpected {token.shown} after {before.shown}", (
             'An operator is missing, or a column name of several words is not in double quotes: "my column".'
         )
+    after = tokens[min(place + 1, len(tokens) - 1)]
+    if token == Token("sign", ",") and before is not None and before.kind == after.kind == "number":
+        return f": unexpected {token.shown}", f"Decimals are written with a point: {before.text}.{after.text}"[
+            :100
+        ] + "."
     return f": unexpected {token.shown}", ""
 
 
@@ -63,4 +78,6 @@ def unknown_function(name: str, noun: str) -> tuple[str, str]:
         reason = _SEVERAL.format("An aggregate", noun)
     elif name.lower() in _WINDOWS:
         reason = _SEVERAL.format("A window", noun)
+    elif name.lower() in _CASTS:
+        reason = CASTS
     return f": there is no function {Token('word', name).shown} here", reason

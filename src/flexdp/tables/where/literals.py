@@ -50,9 +50,12 @@ class Literals:
             stamp = value if isinstance(value, dt.datetime) else dt.datetime(value.year, value.month, value.day)
             return Const(kind, self._micros(stamp, zoned))
         if held != kind:
+            remedy = "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes."
+            if kind == "boolean":
+                remedy = "Write = TRUE, or = FALSE."
             raise self._refused(
                 f": {a_kind(kind)} {'cannot be compared with' if compared else 'does not mix with'} {a_kind(held)}",
-                "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes.",
+                remedy,
             )
         if kind == "date":
             return Const(kind, days_since_epoch(value))

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P, Phrase
 from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
+from flexdp.tables.where.doubtful import Doubts
 from flexdp.tables.where.grammar import parse_test, parse_value
 from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, is_fraction, literal_kind
@@ -49,12 +49,14 @@ from flexdp.tables.where.typed import (
     Typed,
     leaves,
 )  # fmt: skip
+from flexdp.tables.where.walk import is_reading, outcomes
 
 __all__ = ["Filter", "derived_column", "filter_of"]
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range that spans the turn of the year"
+_NUMBERS: set[Kind] = {"integer", "number"}
 _LARGEST_PART = {"year": dt.MAXYEAR, "month": 12}
 
 
@@ -112,14 +114,17 @@ def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None 
 class _Meaning:
     def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
         self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
+        self._doubts = Doubts(parameter, columns)
 
     def _refused(self, rule: Phrase, remedy: Phrase = "", given: str | None = None) -> InputError:
         return InputError(self._parameter, rule, given=given, remedy=remedy)
 
-    def value(self, node: tree.Value) -> Typed:
-        """Return the meaning of a value."""
+    def value(self, node: tree.Value, *, tested: bool = False) -> Typed:
+        """Return the meaning of a value; columns that are ``tested`` may hold dates and datetimes."""
         if isinstance(node, tree.Name):
-            return self._kinds.leaf(node.name)
+            return self._kinds.leaf(node.name, tested=tested)
+        if is_reading(node):
+            return self._kinds.told(node)
         if isinstance(node, tree.Literal):
             return self._literals.const(node, literal_kind(node.value, exact=True))
         if isinstance(node, tree.Negative):
@@ -132,12 +137,14 @@ class _Meaning:
         if isinstance(node, tree.Arithmetic):
             return self._arithmetic(node)
         if isinstance(node, tree.Case):
-            return self._case(node)
-        return self._first(node) if node.function == "coalesce" else self._part(node)
+            return self._case(node, tested)
+        return self._first(node, tested) if node.function == "coalesce" else self._part(node)
 
     def _tested(self, node: tree.Value) -> Typed:
         """Return the meaning of a value that is compared with literals, or whose year or month is taken."""
-        return self._kinds.leaf(node.name, tested=True) if isinstance(node, tree.Name) else self.value(node)
+        found = [each for each in outcomes(node) if not isinstance(each, tree.Literal)]
+        dated = all(isinstance(e, tree.Name) and self._kinds.leaf(e.name, tested=True).column.dated for e in found)
+        return self.value(node, tested=isinstance(node, tree.Name) or dated)
 
     def _arithmetic(self, node: tree.Arithmetic) -> Typed:
         left, right = self.value(node.left), self.value(node.right)
@@ -145,7 +152,8 @@ class _Meaning:
         if left.kind in times or right.kind in times:
             if node.op != "-" or left.kind != right.kind:
                 raise self._refused(
-                    ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)"
+                    ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)",
+                    "For example, departure - arrival > 10 instead of arrival + 10 < departure.",
                 )
             if left.kind == "date":
                 return Sum(left, right, minus=True)
@@ -192,35 +200,31 @@ class _Meaning:
             )
         return Part(node.function, inner)
 
-    def _first(self, node: tree.Call) -> Typed:
-        values = self._alike(node.arguments)
+    def _first(self, node: tree.Call, tested: bool) -> Typed:
+        values = self._alike(node.arguments, tested)
         return First(tuple(values), values[0].kind)
 
-    def _case(self, node: tree.Case) -> Typed:
+    def _case(self, node: tree.Case, tested: bool) -> Typed:
         results = [value for _, value in node.branches] + ([node.otherwise] if node.otherwise is not None else [])
-        values = self._alike(results)
+        values = self._alike(results, tested)
         branches = tuple((self.test(test), value) for (test, _), value in zip(node.branches, values, strict=False))
         otherwise = values[-1] if node.otherwise is not None else None
         return Cases(branches, otherwise, values[0].kind)
 
-    def _alike(self, nodes: Any) -> list[Typed]:
+    def _alike(self, nodes: Sequence[tree.Value], tested: bool) -> list[Typed]:
         """Return values of one kind."""
-        kinds = {self.value(node).kind for node in nodes if not isinstance(node, tree.Literal)}
-        kinds = kinds or {literal_kind(node.value, exact=True) for node in nodes}
-        mixed = any(isinstance(node, tree.Literal) and is_fraction(node.value) for node in nodes)
-        if (kinds == {"integer"} and mixed) or kinds == {"integer", "number"}:
+        values = [None if isinstance(node, tree.Literal) else self.value(node, tested=tested) for node in nodes]
+        literals = [node for node in nodes if isinstance(node, tree.Literal)]
+        kinds = {value.kind for value in values if value is not None}
+        kinds = kinds or {literal_kind(node.value, exact=True) for node in literals}
+        if (kinds == {"integer"} and any(is_fraction(node.value) for node in literals)) or kinds == _NUMBERS:
             kinds = {"number"}
         if len(kinds) > 1:
             first, second = sorted(kinds)[:2]
             raise self._refused(f": {a_kind(first)} and {a_kind(second)} do not mix")
         (kind,) = kinds
-        return [self._as_kind(node, kind) for node in nodes]
-
-    def _as_kind(self, node: tree.Value, kind: Kind) -> Typed:
-        if isinstance(node, tree.Literal):
-            return self._literals.const(node, kind, compared=False)
-        value = self.value(node)
-        return _number(value) if kind == "number" else value
+        consts = iter([self._literals.const(node, kind, compared=False) for node in literals])
+        return [next(consts) if value is None else _number(value) if kind == "number" else value for value in values]
 
     def test(self, node: tree.Test, positive: bool = True) -> Tested:
         """Return the meaning of a test, or of its negation."""
@@ -255,6 +259,7 @@ class _Meaning:
 
     def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
         literals = [item for item in node.items if isinstance(item, tree.Literal)]
+        self._doubts.of_empty_texts(node.value, literals)
         for literal in literals:
             self._check_part(node.value, literal)
         consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
@@ -280,6 +285,7 @@ class _Meaning:
         if first.kind == "datetime":
             self._same_clock(first, second)
         self._ordered(op, first.kind)
+        self._doubts.of_order(op, left, right)
         return Compared(op, first, second)
 
     def _ordered(self, op: str, kind: Kind) -> None:
@@ -296,6 +302,8 @@ class _Meaning:
         if isinstance(value, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
         self._ordered(op, value.kind)
+        if value.kind == "text":
+            self._doubts.of_quotes(op, left, right)
         const = self._literals.const(right, value.kind, zoned=_is_zoned(value))
         if isinstance(const.value, Fraction):
             return _between_integers(op, value, const.value)

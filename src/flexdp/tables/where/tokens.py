@@ -24,6 +24,12 @@ _TOKEN = re.compile(
 )
 
 
+_BARE_DAY = re.compile(
+    r"\s*(?:([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})|[0-9]{1,2}([./])[0-9]{1,2}\2[0-9]{4})(?![0-9.])", re.ASCII
+)
+_CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a"
+
+
 class Token(NamedTuple):
     """One word: its kind (number, word, name, text, sign or end) and its text, unquoted."""
 
@@ -57,6 +63,9 @@ def tokens_of(parameter: str, given: object) -> list[Token]:
         raise refused(parameter, f"must have at most {LONGEST:,} characters")
     out, place = [], 0
     while place < len(given.rstrip()):
+        day = _BARE_DAY.match(given, place)
+        if day is not None:
+            raise _bare_day(parameter, day.group(1))
         found = _TOKEN.match(given, place)
         if found is None or not found.lastgroup:
             raise _unknown(parameter, given[place:].lstrip())
@@ -67,6 +76,15 @@ def tokens_of(parameter: str, given: object) -> list[Token]:
         if len(out) > _MOST_TOKENS:
             raise refused(parameter, f"must have at most {_MOST_TOKENS:,} words")
     return [*out, Token("end", "")]
+
+
+def _bare_day(parameter: str, written: str | None) -> InputError:
+    """Refuse a date that would be read as arithmetic: 2024-03-01 would be 2020."""
+    example = "2024-12-31"
+    if written is not None:
+        year, month, day = written.split("-")
+        example = f"{year}-{month:0>2}-{day:0>2}"
+    return refused(parameter, ": a date stands in quotes, after the word DATE", remedy=f"Write DATE '{example}'.")
 
 
 def _unknown(parameter: str, rest: str) -> InputError:
@@ -82,7 +100,11 @@ def _unknown(parameter: str, rest: str) -> InputError:
     if first == "%":
         remedy = "There is no remainder: the arithmetic operators are +, -, * and /."
     if first == ":":
-        remedy = "There are no casts: columns without a type are read as what they are compared with."
+        remedy = "There are no casts: write number(x), date(x) or text(x) for columns that declare no type."
+    if first in _CURLY:
+        remedy = "Texts stand in plain single quotes: 'ICU'."
+    if first == "`":
+        remedy = 'Column names stand in double quotes: "my column".'
     if first == ";":
         remedy = "One test is given, not a statement."
     return refused(parameter, f": unexpected character {safe_repr(first)}", remedy=remedy)

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 __all__ = [
+    "READINGS",
     "RESERVED",
     "And",
     "Arithmetic",
@@ -56,6 +57,7 @@ RESERVED = frozenset(
         "OVER",
     ]
 )
+READINGS = ("number", "integer", "text", "date", "datetime", "boolean")  # functions that declare a column's kind
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -91,7 +93,7 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One of the functions: year, month, coalesce."""
+    """One of the functions: year, month, coalesce, or one that declares how a column is read, such as date."""
 
     function: str
     arguments: tuple[Value, ...]
