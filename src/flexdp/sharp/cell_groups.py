@@ -52,15 +52,19 @@ class Groups:
         self.sizes = np.zeros(cells.number, dtype=np.int64)
         self._starts = np.empty((-(-len(values) // _PART), _GROUPS + 1), dtype=np.int64)
         codes = np.empty(min(_COUNTED, len(values)), dtype=np.int64)
+        groups, ordered = np.empty((2, _PART), dtype=np.uint8)
+        moved = np.empty(_PART, dtype=values.dtype)
         for start in range(0, len(values), _COUNTED):
             some = values[start : start + _COUNTED]
             for place in range(0, len(some), _PART):
                 part = some[place : place + _PART]
-                groups = self._group[cells.codes(part, out=codes[place : place + len(part)])]
-                order = np.argsort(groups, kind="stable")
-                part[...] = part[order]
+                size = len(part)
+                codes_of = cells.codes(part, out=codes[place : place + size])
+                order = self._group.take(codes_of, out=groups[:size], mode="clip").argsort(kind="stable")
+                part[...] = part.take(order, out=moved[:size], mode="clip")
+                groups[:size].take(order, out=ordered[:size], mode="clip")
                 starts = self._starts[(start + place) // _PART]
-                starts[:-1], starts[-1] = np.searchsorted(groups[order], _NUMBERS), len(part)
+                starts[:-1], starts[-1] = np.searchsorted(ordered[:size], _NUMBERS), size
                 starts += start + place
             self.sizes += np.bincount(codes[: len(some)], minlength=cells.number)
 
