@@ -40,6 +40,7 @@ SHARE = Domain(
     low=Fraction(0),
     remedy=("Give the share of each column, for example ", P("split", [2, 1, 1]), "."),
 )
+_BEFORE_THE_COUNT = 3  # columns with automatic buckets: the first is used, and two are read, before the reader has time
 _FEW = "Choose a probability far below one over the number of records, for example "
 _WITH_BUCKETS = replace(DELTA, remedy=(_FEW, P("delta", 1e-6), ". Only ", P("ask"), " works with ", P("delta", 0), "."))
 
@@ -140,9 +141,11 @@ class Request:
         automatic = [(each, _salted(each.counting), own) for each, own in pairs if isinstance(own, AutoBudget)]
         others = [(each, own) for each, own in pairs if isinstance(own, Budget)]
         with closing(_opened([(each, counting) for each, counting, _ in automatic], others)) as opened:
-            chosen = iter([released_automatically(*each, next(opened)) for each in automatic])
+            chosen = [released_automatically(*each, next(opened)) for each in automatic[:_BEFORE_THE_COUNT]]
             thinned = iter(_bars(others, next(opened)) if others else [])
-        released = [next(chosen if isinstance(own, AutoBudget) else thinned) for own in self.budgets]
+            chosen += [released_automatically(*each, next(opened)) for each in automatic[_BEFORE_THE_COUNT:]]
+        made = iter(chosen)
+        released = [next(made if isinstance(own, AutoBudget) else thinned) for own in self.budgets]
         return Releases(released) if self.separately else released[0]
 
     def repeated(self) -> tuple[Callable[[], Release | Releases], bool]:
@@ -216,7 +219,10 @@ def _salted(counting: Counting) -> Counting:
 def _opened(
     automatic: Sequence[tuple[Prepared, Counting]], others: Sequence[tuple[Prepared, Budget]]
 ) -> Generator[AbstractContextManager[Any], None, None]:
-    """Open the records of each automatic release in turn, and the count of all others; ahead of time if tables can."""
+    """Open the records of each automatic release in turn, with the count of all others among them.
+
+    If the tables can, they are opened ahead of time: the count is made while the first columns are used.
+    """
     from flexdp.tables.ahead import opened_ahead
     from flexdp.tables.ranks import open_ranks
 
@@ -224,7 +230,8 @@ def _opened(
         partial(open_ranks, question.table, counting, often=True) for question, counting in automatic
     ]
     if others:
-        openings.append(partial(_counted, others[0][0].table, [_salted(each.counting) for each, _ in others]))
+        count = partial(_counted, others[0][0].table, [_salted(each.counting) for each, _ in others])
+        openings.insert(_BEFORE_THE_COUNT, count)
     tables = [question.table for question, _ in (*automatic, *others)]
     if len(openings) > 1 and all(getattr(table, "reads_ahead", False) for table in tables):
         yield from opened_ahead(openings)
