@@ -28,7 +28,7 @@ from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progre
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.plans.duckdb import FUNCTIONS, check_relation
-from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
+from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_parts, inspected, joined
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
@@ -93,16 +93,20 @@ class EngineTable:
         """Return the SQL that makes several counts in one pass."""
         return together_query(self.table, countings, DUCKDB, self._read)
 
-    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+    def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        parts = in_parts(wanted)
+        return joined(parts, [self._inspected([wanted[place] for place in places]) for places in parts])
+
+    def _inspected(self, wanted: Sequence[Wanted]) -> Inspected:
         checked = []
-        for column, kind in wanted:
+        for column, kind, explained in wanted:
             raw = DUCKDB.identifier(column.engine_name)
             is_text = column.kind == "text" and kind != "text"
-            checked.append(Checked(column, kind, raw, f"CAST({raw} AS VARCHAR)" if is_text else None))
-        out = self.execute(
-            check_query(self.table, checked, self._read), list(dict.fromkeys(c.engine_name for c, _ in wanted))
-        )
+            text = f"CAST({raw} AS VARCHAR)" if is_text else None
+            checked.append(Checked(column, kind, raw, text, explained=explained))
+        names = list(dict.fromkeys(each.column.engine_name for each in wanted))
+        out = self.execute(check_query(self.table, checked, self._read), names)
         return inspected([values[0] for values in out.values()], len(wanted), {})
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
