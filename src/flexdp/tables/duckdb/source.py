@@ -8,7 +8,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -36,12 +36,27 @@ from flexdp.tables.sql.served_table import check_name, no_table
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.written import WRITTEN, Written
 
-__all__ = ["EXTENSIONS", "EngineTable", "is_connection", "open_connection", "open_file", "open_relation"]
+__all__ = [
+    "EXTENSIONS",
+    "EngineTable",
+    "is_connection",
+    "names_in_file",
+    "open_connection",
+    "open_file",
+    "open_relation",
+]
 
 EXTENSIONS = (".duckdb", ".ddb")
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _RELATION = "flexdp_relation"  # the name of the caller's relation in the query
 _T = TypeVar("_T")
+_NAMES = """
+SELECT CASE WHEN table_schema = current_schema() THEN '' ELSE table_schema || '.' END || table_name
+FROM information_schema.tables
+WHERE table_catalog IN (current_database(), 'temp')
+ORDER BY ALL
+LIMIT 13
+"""
 _TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
 
@@ -258,8 +273,23 @@ def open_connection(con: Any, table: object, *, rows_are_records: bool = False) 
     wanted = check_name(table)
     turn = _turn_of(con)
     with turn:
-        relation = _asked(lambda: con.table(wanted), lambda: no_table(wanted))
+        relation = _asked(lambda: con.table(wanted), lambda: no_table(wanted, _names(con)))
         return _opened(relation, con.interrupt, turn, rows_are_records)
+
+
+def names_in_file(path: str) -> list[str]:
+    """Return the names of the tables and views of a database file."""
+    with attached(path, safe_repr(path, _LONGEST_SHOWN)) as con:
+        return _names(con)
+
+
+def _names(con: Any) -> list[str]:
+    """Return the names of tables and views; those outside the current schema with their own."""
+    import duckdb
+
+    with suppress(duckdb.Error):
+        return [str(row[0]) for row in con.execute(_NAMES).fetchall()]
+    return []
 
 
 def _turn_of(con: Any) -> threading.Lock:

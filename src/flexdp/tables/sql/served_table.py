@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from flexdp._core.text import safe_repr
+from flexdp._core.text import is_short, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.counting import Counted, Counting
@@ -19,11 +19,12 @@ from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import columns_of, counted, counted_together
 from flexdp.tables.sql.workspace import Ask, Workspace
 
-__all__ = ["Ask", "Described", "ServedTable", "check_name", "no_table"]
+__all__ = ["Ask", "Described", "ServedTable", "check_name", "no_table", "there_are"]
 
 Described: TypeAlias = tuple[str, tuple[Column, ...]]  # a table's quoted name, and its declared columns
 
 _LONGEST_NAME = 300
+_MOST_NAMED = 12
 _MOST_CHECKED = 500  # by one statement: PostgreSQL returns at most 1664 columns, SQLite 2000
 
 
@@ -38,11 +39,24 @@ def check_name(table: object) -> str:
     return table
 
 
-def no_table(table: str) -> InputError:
-    """Return the error for a table that cannot be found, whatever the reason."""
+def no_table(table: str, names: Sequence[str] = ()) -> InputError:
+    """Return the error for a table that cannot be found, whatever the reason; ``names`` are those that there are."""
     return InputError(
-        "table", f": {safe_repr(table)} does not exist or is not visible", remedy="Check its name and schema."
+        "table",
+        f": {safe_repr(table)} does not exist or is not visible",
+        remedy=there_are(names) or "Check its name and schema.",
     )
+
+
+def there_are(names: Sequence[str], what: str = "Tables and views") -> str:
+    """List the first declared names that there are; empty where there are none.
+
+    >>> there_are(["visits", "wards"]), there_are([], "Sheets")
+    ("Tables and views: 'visits', 'wards'.", '')
+    """
+    shown = [repr(name) for name in names if is_short(name)]
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    return f"{what}: {', '.join(shown[:_MOST_NAMED])}{more}." if shown else ""
 
 
 @dataclass(frozen=True)
