@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from flexdp._release.run import Request
     from flexdp.tables import Axis
 
-__all__ = ["how_it_was_read", "warn_of_reading"]
+__all__ = ["encoding_cause", "how_it_was_read", "warn_of_reading"]
 
 _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00"
 _PARAMETERS = {
@@ -26,7 +26,8 @@ _PARAMETERS = {
 
 def how_it_was_read(request: Request) -> list[Phrase]:
     """Say, for the released columns of texts, how cells must be written to count, and how to declare another way."""
-    return _told([axis for axis in _axes(request) if _holds_texts(axis)], request, past=True)
+    out = _told([axis for axis in _axes(request) if _holds_texts(axis)], request, past=True)
+    return [*out, *_encoding(request, past=True)]
 
 
 def warn_of_reading(request: Request) -> None:
@@ -44,9 +45,33 @@ def warn_of_reading(request: Request) -> None:
         and _holds_texts(axis)
         and not _is_told(axis, kinds)
     ]
-    told = [spelled(phrase) for phrase in _told(axes, request, past=False)]
+    told = [spelled(phrase) for phrase in (*_told(axes, request, past=False), *_encoding(request, past=False))]
     if told:
         warnings.warn(" ".join(told), ReadingWarning, stacklevel=3)
+
+
+def encoding_cause(request: Request) -> list[Phrase]:
+    """Say why nothing may have survived of a text file that was read without an encoding."""
+    told = "The file may not be in UTF-8: lines in another encoding are not counted. Set "
+    return [(told, P("encoding"), ".")] if _is_assumed(request) else []
+
+
+def _is_assumed(request: Request) -> bool:
+    """Tell whether a text file is read for which no encoding was given: its header may not show another."""
+    from flexdp.tables.files.source import FileTable
+
+    tables = [each.table for each in request.questions]
+    texts = any(isinstance(table, FileTable) and table.format in ("csv", "jsonl", "json") for table in tables)
+    return texts and request.parameters.get("encoding") is None
+
+
+def _encoding(request: Request, *, past: bool) -> list[Phrase]:
+    """Say that a text file is read as UTF-8, where that was assumed."""
+    if not _is_assumed(request):
+        return []
+    was, were = ("was", "were") if past else ("is", "are")
+    told = f"The file {was} read as UTF-8; lines in another encoding {were} not counted. Set "
+    return [(told, P("encoding"), " if it has another.")]
 
 
 def _axes(request: Request) -> list[Axis]:
