@@ -142,6 +142,7 @@ class Words:
             statement=self._statement(reading, text),
             text=text,
             interval=reading.interval,
+            _named=None if reading.index is None else (self.partition, reading.index),
         )
 
     def _statement(self, reading: Reading, text: str) -> str:
@@ -282,9 +283,10 @@ class Words:
 
     def headline(self, question: Statistic | Counts | Applied) -> str:
         """The subject with its qualifiers: "Highest age (ward A)"."""
-        return f"{self._subject(question)}{self._qualified}"
+        return f"{self.subject(question)}{self._qualified}"
 
-    def _subject(self, question: Statistic | Counts | Applied) -> str:
+    def subject(self, question: Statistic | Counts | Applied) -> str:
+        """The subject alone: "Highest age"."""
         noun, of = self._noun
         timed = self.partition.kind in ("date", "datetime")
         if isinstance(question, Max | Min):

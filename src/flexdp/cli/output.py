@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from flexdp._core.domains import path_text
-from flexdp._core.exact import json_value, number_text, value_text
+from flexdp._core.exact import json_value, number_text
 from flexdp._core.files import followed, replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answerable import check_several_buckets, repeats_units
@@ -157,11 +157,10 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
         for answer in answers:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
-                sys.stdout.writelines(
-                    f"{visible(value_text(key))}\t{records}\n" for key, records in answer.value.items()
-                )
+                pairs = zip(answer._ranges(), answer.value.values(), strict=True)
+                sys.stdout.writelines(f"{visible(words)}\t{records}\n" for words, records in pairs)
             elif isinstance(answer.value, tuple) and answer.name == "support" and not counted:
-                sys.stdout.writelines(f"{visible(value_text(key))}\n" for key in answer.value)
+                sys.stdout.writelines(f"{visible(words)}\n" for words in answer._ranges())
         return
     from rich.console import Console
     from rich.table import Table
