@@ -198,7 +198,7 @@ def test_nothing_survived_is_exit_4(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert out.returncode == 4
     assert out.stdout.count("Nothing survived") == 4
     causes = [line for line in out.stderr.splitlines() if line.startswith("Likely cause: ")]
-    assert len(causes) == 3 and "may be too narrow" in causes[0] and "do not read as numbers" in causes[1]
+    assert len(causes) == 4 and "may be too narrow" in causes[0] and "do not read as numbers" in causes[1]
     assert "certain to survive if it holds 28 records" in causes[2]
     for line in (["--kind", "number", *SPEND], ["--kind", "number", "-e", 1, "-d", 0, "--ask", "max"]):
         seed(monkeypatch, 1)  # with others, the noisy number of records is sometimes large enough

@@ -93,7 +93,7 @@ class Answer:
     text: str
     interval: tuple[Any, Any] | None = None
     promise: RankPromise | MeanPromise | None = None
-    _named: tuple[Partition, NDArray[Any]] | None = field(default=None, repr=False, compare=False)
+    _named: tuple[Partition, NDArray[Any]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def _ranges(self) -> list[str]:
         """The buckets of counts and of a support as people read them, in the order of the value; texts as they are."""

@@ -135,15 +135,17 @@ class Words:
         accuracy = reading.accuracy
         if accuracy is not None and (self.spec.unit is not None or self.place != accuracy.place):
             accuracy = accuracy.of("record" if self.spec.unit is None else "unit", self.place)
-        return Answer(
+        answer = Answer(
             name=label(reading.question),
             value=reading.value,
             accuracy=accuracy,
             statement=self._statement(reading, text),
             text=text,
             interval=reading.interval,
-            _named=None if reading.index is None else (self.partition, reading.index),
         )
+        if reading.index is not None:
+            object.__setattr__(answer, "_named", (self.partition, reading.index))
+        return answer
 
     def _statement(self, reading: Reading, text: str) -> str:
         question = reading.question

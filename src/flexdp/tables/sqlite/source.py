@@ -76,7 +76,8 @@ def describe(ask: Ask, table: str) -> Described:
 
 def names_in_file(path: str) -> list[str]:
     """Return the names of the tables and views of a file."""
-    return on_file(_checked(path), _names, counting=False)
+    names: list[str] = on_file(_checked(path), _names, counting=False)
+    return names
 
 
 def _names(ask: Ask) -> list[str]:
