@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ from flexdp._release.answerable import check_kind
 from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.interpolation import Profile, difference, on_line
 from flexdp._release.limits import NO_LIMITS, Limits
-from flexdp._release.ranges import bucket_ends, key_texts
+from flexdp._release.ranges import bucket_ends
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.grid import Grid
@@ -93,11 +93,6 @@ class Answer:
     text: str
     interval: tuple[Any, Any] | None = None
     promise: RankPromise | MeanPromise | None = None
-    _named: tuple[Partition, NDArray[Any]] | None = field(default=None, init=False, repr=False, compare=False)
-
-    def _ranges(self) -> list[str]:
-        """The buckets of counts and of a support as people read them, in the order of the value; texts as they are."""
-        return [] if self._named is None else key_texts(*self._named)
 
     def __str__(self) -> str:
         return self.statement

@@ -135,7 +135,7 @@ class Words:
         accuracy = reading.accuracy
         if accuracy is not None and (self.spec.unit is not None or self.place != accuracy.place):
             accuracy = accuracy.of("record" if self.spec.unit is None else "unit", self.place)
-        answer = Answer(
+        return Answer(
             name=label(reading.question),
             value=reading.value,
             accuracy=accuracy,
@@ -143,9 +143,6 @@ class Words:
             text=text,
             interval=reading.interval,
         )
-        if reading.index is not None:
-            object.__setattr__(answer, "_named", (self.partition, reading.index))
-        return answer
 
     def _statement(self, reading: Reading, text: str) -> str:
         question = reading.question
