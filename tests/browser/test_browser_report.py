@@ -72,6 +72,16 @@ def test_reports_fit_every_screen(browser: Browser, reports: dict[str, Path]) ->
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, path.name
 
 
+def test_the_first_table_of_a_summary_hides_no_column(browser: Browser, tmp_path: Path) -> None:
+    days = pd.date_range("2023-01-01 07:30", periods=4000, freq="3h")
+    visits = pd.DataFrame({"patient number": range(100_000, 104_000), "day": days, "left": days, "cost": [9.5] * 4000})
+    flexdp.summary(visits, epsilon=9, delta="1e-6").report(tmp_path / "summary.html")
+    with opened(browser, (tmp_path / "summary.html").as_uri(), viewport={"width": 1100, "height": 900}) as page:
+        beyond = "table => table.scrollWidth - table.clientWidth"
+        assert page.locator(".scroll").first.locator("th").count() == 7
+        assert page.locator(".scroll").first.evaluate(beyond) <= 0
+
+
 def test_the_first_screen_has_all_that_a_reader_needs_first(browser: Browser, reports: dict[str, Path]) -> None:
     """Title, answers, picture and promise, without scrolling; on a narrow screen a picture of its own width."""
     with opened(browser, reports["numbers"].as_uri(), viewport={"width": 1440, "height": 900}) as page:

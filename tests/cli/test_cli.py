@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import gzip
 import json
 import os
 import pty
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -16,15 +18,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import duckdb
+import polars as pl
 import pytest
 from _support.bits import seed
 from _support.command import flexdp, process
 from _support.waiting import HANG, wait_for
 
-from flexdp import InputError, Release
+from flexdp import InputError, Release, release
 from flexdp._release.api import prepare
 from flexdp.cli.output import AtomicFile
 
@@ -195,7 +198,7 @@ def test_nothing_survived_is_exit_4(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert out.returncode == 4
     assert out.stdout.count("Nothing survived") == 4
     causes = [line for line in out.stderr.splitlines() if line.startswith("Likely cause: ")]
-    assert len(causes) == 3 and "may be too narrow" in causes[0] and "do not read as numbers" in causes[1]
+    assert len(causes) == 4 and "may be too narrow" in causes[0] and "do not read as numbers" in causes[1]
     assert "certain to survive if it holds 28 records" in causes[2]
     for line in (["--kind", "number", *SPEND], ["--kind", "number", "-e", 1, "-d", 0, "--ask", "max"]):
         seed(monkeypatch, 1)  # with others, the noisy number of records is sometimes large enough
@@ -678,3 +681,71 @@ def test_too_few_records_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert len(out.stdout.splitlines()) == (2 if code else 7)  # what was counted, why, and five answers
         document = json.loads(flexdp("release", path, "age", *SPEND, "--kind", "integer", "--json").stdout)
         assert len(document["answers"]) == (0 if code else 5) and "auto" in document
+
+
+def test_counts_in_a_pipe_are_those_of_ranges(tmp_path: Path) -> None:
+    days = [dt.date(2023, 1 + i % 3, 1 + i % 28) for i in range(900)]
+    pl.DataFrame({"age": [i % 30 for i in range(900)], "day": days}).write_parquet(tmp_path / "t.parquet")
+    spend = ("-e", "1", "-d", "1e-6", "--stat", "counts")
+    for column, width, ranges in (
+        ("age", "10", ["0–9", "10–19", "20–29"]),
+        ("day", "1 month", ["January 2023", "February 2023", "March 2023"]),
+    ):
+        out = flexdp("release", tmp_path / "t.parquet", column, "--width", width, *spend)
+        lines = [line.split("\t") for line in out.stdout.splitlines() if "\t" in line]
+        assert [words for words, _ in lines] == ranges
+        assert all(300 - 27 <= int(count) <= 300 for _, count in lines)
+    out = flexdp("release", tmp_path / "t.parquet", "age", "--width", "10", *spend[:-1], "support")
+    assert out.stdout.splitlines()[-3:] == ["0–9", "10–19", "20–29"]
+
+
+def test_blanks_at_the_ends_of_keys_are_seen(tmp_path: Path) -> None:
+    pl.DataFrame({"ward": ["ENT", "ENT  ", "Ear, nose"] * 300}).write_parquet(tmp_path / "t.parquet")
+    out = flexdp("release", tmp_path / "t.parquet", "ward", "-e", "1", "-d", "1e-6", "--stat", "counts")
+    lines = [line.split("\t")[0] for line in out.stdout.splitlines() if "\t" in line]
+    assert lines == ["ENT", "'ENT  '", "Ear, nose"]
+
+
+def test_check_takes_a_view_that_is_vouched_for(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "t.duckdb") as con:
+        con.execute("CREATE TABLE t AS SELECT range AS x FROM range(90)")
+        con.execute("CREATE VIEW v AS SELECT x, row_number() OVER (ORDER BY x) AS n FROM t")
+    refused = flexdp("check", tmp_path / "t.duckdb", "--table", "v")
+    assert (
+        refused.returncode == 2
+        and "release it with --where or --derive; or set --rows-are-records if" in refused.stderr
+    )
+    found = flexdp("check", tmp_path / "t.duckdb", "n", "--table", "v", "--rows-are-records")
+    assert found.returncode == 0 and "90 of 90 records are read" in found.stdout
+
+
+@pytest.mark.parametrize("ending", ["duckdb", "db"])
+def test_the_tables_that_there_are_are_listed(tmp_path: Path, ending: str) -> None:
+    names = [f"t{i:02}" for i in range(14)]
+    make = "".join(f"CREATE TABLE {name} (x INTEGER); " for name in names)
+    place = tmp_path / f"clinic.{ending}"
+    con: Any = duckdb.connect(place) if ending == "duckdb" else sqlite3.connect(place)
+    (con.execute if ending == "duckdb" else con.executescript)(make)
+    con.close()
+    first = ", ".join(map(repr, names[:12]))
+    spend = ("-e", "1", "-d", "1e-6")
+    for words, why in (
+        (("release", place, "x", *spend), "--table is missing: FILE is a database. Name a table in it."),
+        (("check", place), "--table is missing: FILE is a database. Name a table in it."),
+        (("release", place, "x", "--table", "T99", *spend), "--table: 'T99' does not exist or is not visible."),
+    ):
+        out = flexdp(*words)
+        assert out.returncode == 2
+        assert out.stderr == f"Error: {why} Tables and views: {first}, ….\n"
+    with pytest.raises(InputError, match=r"Pass \(path, 'table'\)\. Tables and views: 't00', 't01'"):
+        release(place, "x", epsilon=1, delta="1e-6")
+
+
+def test_a_kind_for_a_computed_column_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    pl.DataFrame({"x": [1.5] * 90}).write_parquet(tmp_path / "t.parquet")
+    out = flexdp(
+        "release", tmp_path / "t.parquet", "y", "--derive", "y=x + 1", "--kind", "integer", "-e", "1", "-d", "1e-6"
+    )
+    assert out.stderr == (
+        "Error: --kind does not fit column 'y', which is computed as number; got 'integer'. Leave it out.\n"
+    )

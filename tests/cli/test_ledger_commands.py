@@ -147,3 +147,16 @@ def test_the_page_links_every_release_to_its_report(folder: Path) -> None:
     assert links == {"page-reports/staff-1.html"}
     assert "Highest age" in (folder / "page-reports" / "staff-1.html").read_text()
     assert "&lt;b&gt;" in page and "<b>" not in page and "<script" not in page and "budget ε = 2" in page
+
+
+def test_quiet_and_json_after_a_subcommand(folder: Path) -> None:
+    words = ("ledger", "create", "b.db", "other", "-e", "1", "-d", "1e-6", "-q", "--json")
+    code, out, err = run_command(words, folder)
+    (made,) = json.loads(out)["datasets"]
+    assert (
+        (code, err) == (0, "") and made["dataset"] == "other" and made["left"] == {"epsilon": "1", "delta": "1/1000000"}
+    )
+    for command in ("show", "verify", "export"):
+        assert run_command(("ledger", command, "b.db", "--quiet"), folder)[0] == 0
+        assert "--quiet" in run_command(("ledger", command, "--help"), folder)[1]
+    assert run_command(("ledger", "history", "b.db", "other", "-q"), folder)[0] == 0

@@ -417,3 +417,24 @@ def test_spark_refuses_what_it_declares_and_cannot_count(spark: Any) -> None:
         prepare(spark.readStream.format("rate").load(), "value", width=10)
     with pytest.raises(InputError, match="engine does not apply to a Spark DataFrame"):
         prepare(frame, "v.w", engine="duckdb")
+
+
+def test_a_missing_table_in_postgres_lists_those_that_there_are(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as con:
+        con.execute("CREATE SCHEMA aaa")
+        con.execute("CREATE TABLE aaa.wards (x INTEGER)")
+        con.execute("CREATE VIEW aaa_visits AS SELECT x FROM aaa.wards")
+        try:
+            for source, rule in (
+                (address, "table is missing: source is a database. Pass (address, 'table')."),
+                ((address, "nope"), "table: 'nope' does not exist or is not visible."),
+            ):
+                with pytest.raises(InputError) as refused:
+                    flexdp.release(source, "x", **SPEND)
+                told = str(refused.value)
+                assert (
+                    told.startswith(f"{rule} Tables and views: '") and "'aaa.wards'" in told and "'aaa_visits'" in told
+                )
+                assert "pg_class" not in told and told.count("', '") < 12
+        finally:
+            con.execute("DROP SCHEMA aaa CASCADE")

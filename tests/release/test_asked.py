@@ -303,6 +303,10 @@ def test_what_was_not_asked_is_read_off_buckets_or_refused() -> None:
         assert str(refused.value) == (
             "release has no buckets and answers only what was asked for (max). Give delta to release buckets."
         )
+    few = flexdp.release([], kind="number", epsilon=1, delta="1e-6")  # no automatic buckets, although there is a delta
+    for query, asked in (("count", "Ask for it with ask=['count'], or give width"), ("std", "Give width")):
+        with pytest.raises(InputError, match=rf"\. {re.escape(asked)} to release buckets\.$"):
+            getattr(few, query)()
     with pytest.raises(InputError, match=r"delta must be in .*\. Only ask works with delta=0\.$"):
         flexdp.release([1.5] * 99, epsilon=1, delta=0, width=1)
     with pytest.raises(InputError, match="by_group"):

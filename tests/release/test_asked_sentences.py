@@ -307,3 +307,9 @@ def test_an_answer_that_buckets_move_inward_bounds_no_records_beyond_it(first: i
         assert low.value == low.interval[0] == first and ". No bound on its rank is stated. " in low.statement
     else:
         assert low.value == 2 and " records are below it. The exact 1st percentile is guaranteed " in low.statement
+
+
+def test_a_name_with_a_bracket_is_not_cut() -> None:
+    table = {"cost (€)": [float(i % 997) for i in range(20_000)]}
+    told = str(flexdp.release(table, "cost (€)", kind="number", epsilon=1, delta=0, ask=["max"]).max())
+    assert told.startswith("Highest 'cost (€)': ") and "the highest 'cost (€)' itself is above " in told

@@ -172,3 +172,24 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         assert f"{name}: about " in told.stdout
     refused = run("release", "t.csv", "age", "-e", 1, "-d", "1e-6", "--kind", "date", "-s", "mean", cwd=tmp_path)
     assert refused.returncode == 2 and "--stat: the mean needs a column of numbers; this one is date" in refused.stderr
+
+
+def test_a_count_says_that_vanished_buckets_are_not_in_it() -> None:
+    values = [5.0] * 200 + [float(value) for value in range(1000, 3000)]
+    for options, spots in (({"exact": True}, "values"), ({"width": 1}, "buckets")):
+        answer = flexdp.release(values, kind="number", **options, **SPEND).count()
+        low = 200 - DROP
+        assert answer.interval is not None and low <= answer.interval[0] <= 200 and answer.interval[1] == math.inf
+        told = f"Records of {spots} that were lost altogether are not included; the exact number of records is"
+        assert f". {told} guaranteed to be at least {answer.interval[0]}, and may be far higher." in answer.statement
+    public = flexdp.release(values, kind="number", width=1000, bounds=(0, 3000), **SPEND).count().statement
+    assert "not included" not in public and "guaranteed to lie between" in public
+
+
+def test_a_mean_that_was_answered_by_group_is_not_advised_again() -> None:
+    table = {"x": [float(i % 900) for i in range(3000)], "g": [i % 2 for i in range(3000)]}
+    options: dict[str, Any] = {"by": "g", "by_kind": "integer", "groups": [0, 1], "width": 100, "kind": "number"}
+    asked = flexdp.release(table, "x", ask=["mean"], **options, **SPEND).mean().statement
+    assert "It was asked for and answered by group: only the mean of each group has a bound on its error." in asked
+    assert "--ask" not in asked
+    assert "--ask mean" in flexdp.release(table, "x", **options, **SPEND).mean().statement

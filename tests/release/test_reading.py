@@ -33,7 +33,8 @@ def test_one_warning_names_every_column_and_the_caller(table: Path) -> None:
     (warning,) = caught
     assert str(warning.message) == (
         "Columns 'x' and 'y' are read as numbers written like 1234.5; other cells are not counted. If cells are "
-        "written in another way, set decimal, thousands, currency or kind. flexdp.check counts the cells that are read."
+        "written in another way, set decimal, thousands, currency or kind. flexdp.check counts the cells that are "
+        "read. The file is read as UTF-8; lines in another encoding are not counted. Set encoding if it has another."
     )
     assert warning.filename == __file__
 
@@ -82,12 +83,28 @@ def test_it_says_how_cells_were_declared_to_be_written(table: Path) -> None:
 def test_nothing_is_said_where_a_kind_or_a_type_is_declared(table: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        flexdp.release(table, "x", width=5, kind="number", **SPEND)
-        flexdp.release(table, "day", kind="date", **SPEND)
+        flexdp.release(table, "x", width=5, kind="number", encoding="utf-8", **SPEND)
+        flexdp.release(table, "day", kind="date", encoding="cp1252", **SPEND)
         flexdp.release([1.0, 2.0] * 200, width=5, **SPEND)
         flexdp.release(FRAME, "x", width=5, kind="number", **SPEND)
         flexdp.release(FRAME, "n", width=5, **SPEND)
         flexdp.release(FRAME.astype({"x": "string"}), "x", **SPEND)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.json"])
+def test_a_text_file_without_an_encoding_is_said_to_be_read_as_utf_8(tmp_path: Path, name: str) -> None:
+    lines = [f'{{"ward": "{word}"}}' for word in ("Chirurgie", "Gyn\xe4kologie") for _ in range(200)]
+    text = {"t.csv": "ward\n" + "Chirurgie\nGyn\xe4kologie\n" * 200, "t.jsonl": "\n".join(lines)}.get(name)
+    path = tmp_path / name
+    path.write_text(text or f"[{','.join(lines)}]", encoding="cp1252")
+    found = flexdp.release(path, "ward", kind="text", **SPEND)  # without a warning: the kind was given
+    assert found.support().value == ("Chirurgie",)
+    spend = ("-e", "1", "-d", "1e-6", "--kind", "text")
+    out = command("release", path, "ward", *spend)
+    told = "The file was read as UTF-8; lines in another encoding were not counted. Set --encoding if it has another.\n"
+    assert told in out.stderr
+    out = command("release", path, "ward", *spend, "--encoding", "cp1252")
+    assert "UTF-8" not in out.stderr and "Gyn\xe4kologie" in out.stdout
 
 
 def test_a_warning_that_is_an_error_comes_before_anything_is_read(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +129,7 @@ def test_the_command_line_says_the_same_after_the_release_also_if_a_kind_is_give
     out = command("release", table, "day", "--kind", "date", *spend)
     assert "dates written like 2024-12-31; other cells were not counted.\n" in out.stderr
     assert "set --date-format. Set --zone to read datetimes with an offset. `flexdp check`" in out.stderr
-    out = command("release", table, "x", "--kind", "text", *spend)
+    out = command("release", table, "x", "--kind", "text", "--encoding", "utf-8", *spend)
     assert "read as" not in out.stderr
     out = command("summary", table, "-c", "x=number", "-c", "y=number", "-c", "day=date", *spend)
     assert "Columns 'x' and 'y' were read as numbers" in out.stderr and out.stderr.count("If cells are") == 1
@@ -130,3 +147,12 @@ def test_texts_that_are_declared_as_such_are_named_on_the_command_line(tmp_path:
     spend = ("--width", "5", "-e", "1", "-d", "1e-6")
     out = command("release", tmp_path / "t.db", "x", "--table", "t", "--kind", "number", *spend)
     assert out.returncode == 0 and "read as" not in out.stderr, "no parameter describes cells of a database"
+
+
+def test_where_nothing_survived_the_encoding_is_a_likely_cause(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("ward\n" + "Gyn\xe4kologie\n" * 300, encoding="cp1252")
+    words = ("release", tmp_path / "t.csv", "ward", "--kind", "text", "-e", "1", "-d", "1e-6")
+    cause = "Likely cause: The file may not be in UTF-8: lines in another encoding are not counted. Set --encoding.\n"
+    out = command(*words)
+    assert out.returncode == 4 and out.stderr.endswith(cause)
+    assert command(*words, "--encoding", "cp1252").returncode == 0

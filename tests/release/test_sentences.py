@@ -57,7 +57,10 @@ def test_buckets() -> None:
                 "Counts of x in 2 buckets, with 13.5 added to each, the mean number of records that it loses: unbiased "
                 "for buckets of at least 28 records; such a count may exceed the true one."
             ),
-            "count": "Number of records: about 977. The exact number of records is guaranteed to be at least 950.",
+            "count": (
+                "Number of records: about 977. Records of buckets that were lost altogether are not included; "
+                "the exact number of records is guaranteed to be at least 950, and may be far higher."
+            ),
             "applied": f"Result of len for x: 2. {MOVED}",
         },
     )
@@ -169,7 +172,10 @@ def test_units() -> None:
         {
             "max": f"Highest x: 30–35. {lost}; among the rest this is exact.",
             "support": f"Buckets of x that hold units: 30–35. {lost}; among the rest this is exact.",
-            "count": "Number of units (u): about 914. The exact number of units is guaranteed to be at least 900.",
+            "count": (
+                "Number of units (u): about 914. Units of buckets that were lost altogether are not included; "
+                "the exact number of units is guaranteed to be at least 900, and may be far higher."
+            ),
             "debiased": (
                 "Counts of x in 1 bucket, with 13.5 added to each, the mean number of units that it loses: unbiased "
                 "for buckets of at least 28 units (u); such a count may exceed the true one."

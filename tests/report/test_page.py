@@ -20,6 +20,7 @@ from _support.markup import read_html, with_pictures
 
 import flexdp
 from flexdp import InputError, Release, Releases
+from flexdp._core.text import prose
 from flexdp.noise import DropNoise
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -361,3 +362,31 @@ def test_groups_without_buckets_are_exact_in_the_table_as_in_the_answers() -> No
     assert note.format("units (company)") in by_unit and "companys" not in by_unit
     texts = flexdp.release(frame, "g", epsilon=1, delta="1e-6", by="company_half").to_html()
     assert note.format("records") in texts
+
+
+def test_blanks_at_the_ends_of_keys_and_groups_are_seen() -> None:
+    table = pd.DataFrame({"ward": ["ENT", "ENT  "] * 300, "age": [7.0, 8.0] * 300}).astype({"ward": "string"})
+    seen = "&#x27;ENT\xa0\xa0&#x27;"
+    keys = flexdp.release(table, "ward", **SPEND)
+    groups = flexdp.release(table, "age", width=5, by="ward", **SPEND)
+    for found in (keys, groups):
+        page = found.to_html()
+        shown = page[: page.index('id="release"')]
+        assert seen in shown and not re.search(r">ENT +<", shown)
+        assert seen in found._repr_html_() or "ENT  &#x27;" in found._repr_html_()
+    assert f'<td class="w">{seen}</td>' in groups.to_html()
+
+
+def test_bounds_of_answers_by_group_are_on_the_page() -> None:
+    table = {"x": [float(i % 900) for i in range(6000)], "g": [i % 2 for i in range(6000)]}
+    options: dict[str, Any] = {"by": "g", "by_kind": "integer", "groups": [0, 1], "kind": "number", "epsilon": 1}
+    for asked in (["mean"], ["mean", "max"]):
+        for more in ({"delta": 0}, {"delta": "1e-6", "width": 50}):
+            found = flexdp.release(table, "x", ask=asked, **options, **more)
+            page = found.to_html()
+            shown = page[: page.index("The answers as sentences")]
+            for answer in found.answers():
+                assert answer.parts[1].startswith("With 95% probability")
+                assert f'<td class="w known">{prose(answer.parts[1])}</td>' in shown
+            assert f"Asked for: {', '.join(asked)}." in page
+            assert '<li class="long">The bound that an answer states holds with 95% probability.</li>' in page

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from _support.command import flexdp as command
+from _support.command import process
 from _support.lite import opened
 from _support.private import private_bars, private_counts
 
@@ -337,3 +338,57 @@ def test_a_dict_of_columns_is_released_like_a_frame() -> None:
     with pytest.raises(InputError, match="rows need not be records"):
         flexdp.check(duckdb.sql("SELECT max(1) AS x"), "x")
     assert flexdp.check(duckdb.sql("SELECT max(1) AS x"), "x", rows_are_records=True).records == 1
+
+
+def wide_cells(columns: int, rows: int) -> list[list[str]]:
+    """Columns of numbers, dates and words, with another number of empty cells in each."""
+    kinds = (lambda row: str(row), lambda row: f"2024-01-{1 + row % 28:02}", lambda row: f"word {row}")
+    return [["" if row < place else kinds[place % len(kinds)](row) for row in range(rows)] for place in range(columns)]
+
+
+def check_wide(found: flexdp.tables.check.Check, columns: list[list[str]]) -> None:
+    rows = len(columns[0])
+    assert found.records == rows
+    assert len(found.columns) == len(columns)
+    for place, each in enumerate(found.columns):
+        filled = rows - place
+        assert each.column == f"c{place}"
+        assert each.read == (filled if place % 3 == 0 else 0)
+        why = {} if place % 3 == 0 else {"date" if place % 3 == 1 else "other": filled}
+        assert each.reasons == ({"empty": place} if place else {}) | why
+        wanted = {"integer": 0, "number": 0, "text": filled, "date": 0, "datetime": 0, "boolean": 0}
+        wanted |= [{"integer": filled, "number": filled}, {"date": filled}, {}][place % 3]
+        assert each.readable_as == wanted
+
+
+def test_many_columns_of_many_rows_fit_into_memory(tmp_path: Path) -> None:
+    columns = wide_cells(40, 9_000)
+    path = tmp_path / "wide.csv"
+    lines = [",".join(f"c{place}" for place in range(len(columns))), *map(",".join, zip(*columns, strict=True))]
+    path.write_text("\n".join(lines) + "\n\xff", encoding="latin-1")
+    found = flexdp.check(path)
+    check_wide(found, columns)
+    assert found.lines == {"encoding": 1}  # counted once, though the lines are read several times
+    with path.open(encoding="latin-1") as stream:
+        piped = process("check", "-", "--format", "csv", "--json", stdin=stream)
+    assert json.loads(piped.stdout)["columns"] == found.to_dict()["columns"]
+
+
+def test_many_columns_of_a_sheet_are_checked(tmp_path: Path) -> None:
+    columns = wide_cells(40, 50)
+    book = openpyxl.Workbook()
+    sheet: Any = book.active
+    for row in [[f"c{place}" for place in range(len(columns))], *zip(*columns, strict=True)]:
+        sheet.append(list(row))
+    book.save(tmp_path / "wide.xlsx")
+    check_wide(flexdp.check(tmp_path / "wide.xlsx"), columns)
+
+
+def test_many_declared_columns_are_checked(tmp_path: Path) -> None:
+    columns = wide_cells(60, 100)
+    names = [f"c{place}" for place in range(len(columns))]
+    frame = pl.DataFrame({name: pl.Series(cells, dtype=pl.Utf8) for name, cells in zip(names, columns, strict=True)})
+    frame.write_parquet(tmp_path / "wide.parquet")
+    for source in (frame, tmp_path / "wide.parquet"):
+        found = flexdp.check(source, kind="date")
+        assert [each.read for each in found.columns] == [100 - p if p % 3 == 1 else 0 for p in range(len(columns))]

@@ -77,7 +77,8 @@ def test_unknown_encodings_are_called_unknown(tmp_path: Path, name: Any) -> None
     path = tmp_path / "t.csv"
     path.write_text("x\n1\n")
     with pytest.raises(
-        InputError, match=r"^encoding: unknown encoding .*\. Supported encodings include encoding='cp1252'"
+        InputError,
+        match=r"^encoding: unknown encoding .*\. Name that of the file, for example cp1252, latin-1 or utf-16\.$",
     ):
         flexdp.query(path, "x", width=1, encoding=name)
 

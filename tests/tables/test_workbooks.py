@@ -312,3 +312,11 @@ def test_a_damaged_arrow_file_fails_as_any_other(tmp_path: Path) -> None:
     path.write_bytes(raw)
     with pytest.raises(DataError):
         flexdp.release(path, "n", epsilon=1, delta=1e-6)
+
+
+def test_the_sheets_that_there_are_are_listed(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.create_sheet("wards")
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match=r"^sheet: no sheet named 'nope'\. Sheets: 'Sheet', 'wards'\.$"):
+        flexdp.query(tmp_path / "t.xlsx", "x", width=1, sheet="nope")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "blanks_shown",
     "for_spreadsheet",
     "is_short",
     "is_unicode",
@@ -33,6 +34,7 @@ __all__ = [
 _LONGEST_SHOWN = 60  # characters of a value echoed in a message
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (bidi overrides too), lone surrogates, line separators
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+_BROAD = "\xa0"  # a blank that HTML does not merge with others
 _SET_APART = re.compile(r"(?<=[0-9]) (?=[0-9]{3}(?![0-9]))")
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -46,6 +48,22 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if unicodedata.category(char) not in _STEERING else f"\\u{ord(char):04x}" for char in text)
+
+
+def blanks_shown(text: str, *, broad: bool = False) -> str:
+    """Quote a text that is empty, or begins or ends with a blank, which nobody would see otherwise.
+
+    HTML merges blanks; ``broad`` ones are kept apart.
+
+    >>> blanks_shown("HNO"), blanks_shown("HNO  "), blanks_shown("")
+    ('HNO', "'HNO  '", "''")
+    """
+    inner = text.strip(" ")
+    if text and inner == text:
+        return text
+    before = len(text) - len(text.lstrip(" "))
+    blank = _BROAD if broad else " "
+    return f"'{blank * before}{inner}{blank * (len(text) - len(inner) - before)}'"
 
 
 def markup(text: object) -> str:

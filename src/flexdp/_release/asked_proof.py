@@ -10,7 +10,7 @@ from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import thousands
 from flexdp._release.asked import Asked
 from flexdp._release.asked_promises import RankPromise
-from flexdp._release.asked_sentences import Telling, counted
+from flexdp._release.asked_sentences import SURE, Telling, counted
 from flexdp._release.asking import level_of
 from flexdp._release.frames import group_column
 from flexdp._release.ranges import joined, value_words
@@ -77,6 +77,8 @@ def asked_certainties(asked: Asked) -> tuple[str, ...]:
         told.append("Quantiles are in order: none is below that of a lower level.")
     if asked.wanted.levels:
         told.append("Each quantile is a value that was public in advance; it need not occur in the data.")
+    if asked.answered:
+        told.append(f"The bound that an answer states holds {SURE[:1].lower()}{SURE[1:]}.")
     return tuple(told)
 
 

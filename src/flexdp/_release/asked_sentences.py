@@ -232,7 +232,7 @@ class Telling:
         told = f"{SURE} at most {counted(spec, promise.beyond)} {verb} {side} {limit}"
         if promise.reaches is None:
             return f"{told}."
-        word = self.words.headline(statistic).partition(" (")[0]
+        word = self.words.subject(statistic)
         reached = value_words(self.value(promise.reaches))
         return f"{told}; {SURE.lower()} the {word[:1].lower()}{word[1:]} itself is {side} {reached}."
 

@@ -28,12 +28,12 @@ def certificate_of(
     """Return all promises of a release, with the integer evidence for its privacy; without buckets, of its answers."""
     proof = () if auto is None else auto_proof(auto)
     proof += () if asked is None else asked_proof(spec, asked)
+    certain = () if asked is None else asked_certainties(asked)
     if budget is None or reader is None:
-        certain = () if asked is None else asked_certainties(asked)
         return Certificate(promises=(str(privacy), *conditions, *certain), evidence=None, asked=proof)
     chosen = () if auto is None else how_chosen(spec, auto, asked)
     return Certificate(
-        promises=(str(privacy), *promises(spec, reader, chosen)),
+        promises=(str(privacy), *promises(spec, reader, chosen), *(certain if auto is None else ())),
         evidence=budget.bars.certify(),
         total_evidence=None if budget.total is None else budget.total.certify(),
         shared=share_of_budget(budget),

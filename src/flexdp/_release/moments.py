@@ -44,7 +44,7 @@ class _Bucket:
     high: Fraction | None
 
 
-def moment(reader: Reader, words: Words, question: Moment) -> Answer:
+def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = False) -> Answer:
     """Return a count, a sum, a mean or a standard deviation that is read off buckets.
 
     Parameters
@@ -55,6 +55,8 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
         The words for them.
     question
         The statistic.
+    by_group
+        True if it was asked for and answered by group, and these are the buckets of all groups.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def moment(reader: Reader, words: Words, question: Moment) -> Answer:
         name=question.name,
         value=round(value) if isinstance(question, Count) else to_double(value),
         accuracy=None,
-        statement=f"{words.headline(question)}: {text}. {_known(reader, words, question, found)}",
+        statement=f"{words.headline(question)}: {text}. {_known(reader, words, question, found, by_group=by_group)}",
         text=text,
         interval=None if found is None else (_outer(found[0], up=False), _outer(found[1], up=True)),
     )
@@ -189,12 +191,16 @@ def _mean(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float
     return sign * total / records
 
 
-def _known(reader: Reader, words: Words, question: Moment, found: tuple[Any, Any] | None) -> str:
+def _known(
+    reader: Reader, words: Words, question: Moment, found: tuple[Any, Any] | None, *, by_group: bool = False
+) -> str:
     """What is certain of an estimate; where that is little, that it may be poor, and what to ask for instead."""
     better = ""
     if isinstance(question, Mean | Sum):
         word = question.name
         better = f' Ask for it directly to get a bound on its error: ask=["{word}"], or --ask {word}.'
+        if by_group:
+            better = f" It was asked for and answered by group: only the {word} of each group has a bound on its error."
     if not isinstance(question, Count) and _opened(reader):
         placed = "Values in an open-ended bucket are placed by extrapolating the neighbouring counts"
         return f"{placed}, which is unreliable for long tails; no error bound is guaranteed.{better}"
@@ -210,7 +216,11 @@ def _known(reader: Reader, words: Words, question: Moment, found: tuple[Any, Any
     name = f"number of {words.contents}" if isinstance(question, Count) else question.name
     if isinstance(question, Count):
         low, high = (thousands(int(end)) if end != math.inf else "" for end in found)
-        return f"The exact {name} is guaranteed to {f'lie between {low} and {high}' if high else f'be at least {low}'}."
+        if high:
+            return f"The exact {name} is guaranteed to lie between {low} and {high}."
+        spots = "values" if isinstance(reader.partition, Exact) else f"{words.spot}s"
+        lost = f"{words.contents.capitalize()} of {spots} that were lost altogether are not included"
+        return f"{lost}; the exact {name} is guaranteed to be at least {low}, and may be far higher."
     low = outward(found[0], _DIGITS + 1, up=False)
     if found[1] == math.inf:
         return f"The exact {name} is guaranteed to be at least {low}."

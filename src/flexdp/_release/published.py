@@ -149,11 +149,18 @@ class Release(Readable, Exported):
             raise self._no_buckets()
         return self.budget
 
+    def _is_answered_by_group(self, word: str) -> bool:
+        return self.asked is not None and bool(self.spec.by) and word in self.asked.wanted.words
+
+    @property
+    def _automatic(self) -> bool:
+        return self.auto is not None
+
     def _no_buckets(self) -> InputError:
         if self.auto is not None and self.asked is None:
             return InputError("release", f"has no buckets: {too_few_for_groups(self.spec, self.auto)}")
         if not self.spec.by:
-            return not_asked()
+            return not_asked(automatic=self._automatic)
         return InputError(
             "release", "has no buckets, and its answers are those of each group", remedy="Ask by_group() for them."
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.calendar import MICROSECOND
 from flexdp._core.exact import float_up, number_text, said, to_double
-from flexdp._core.text import plural, thousands
+from flexdp._core.text import blanks_shown, plural, thousands
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.exact import Exact
@@ -39,6 +39,7 @@ __all__ = [
     "figure",
     "is_open",
     "joined",
+    "key_texts",
     "length_words",
     "outer_ends",
     "outward",
@@ -147,6 +148,17 @@ def bucket_texts(partition: Partition, index: NDArray[Any]) -> list[str]:
         sides = [[_side_text(axis, one) for one in index[:, i].tolist()] for i, axis in enumerate(partition.axes)]
         return [f"({', '.join(cell)})" for cell in zip(*sides, strict=True)]
     return [_bucket_text(partition, one) for one in index.tolist()]
+
+
+def key_texts(partition: Partition, index: NDArray[Any]) -> list[str]:
+    """Return the ranges of some buckets for a list of them, where texts need quotes only around blanks at their ends.
+
+    >>> key_texts(Exact("text"), np.array(["Ear, nose", "HNO "], dtype=object))[0]
+    'Ear, nose'
+    """
+    if isinstance(partition, Exact) and partition.kind == "text":
+        return [blanks_shown(str(key)) for key in index.tolist()]
+    return bucket_texts(partition, index)
 
 
 def _side_text(axis: Exact | Width | Edges, index: float) -> str:

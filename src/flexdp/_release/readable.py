@@ -71,6 +71,15 @@ class Readable(ABC):
         telling = self._telling
         return telling.answer(word) if telling is not None and telling.has(word) else None
 
+    def _is_answered_by_group(self, word: str) -> bool:  # noqa: ARG002
+        """Tell whether a statistic was asked for and answered by group, and this is all groups together."""
+        return False
+
+    @property
+    def _automatic(self) -> bool:
+        """True if automatic buckets were asked for."""
+        return False
+
     @property
     def records_about(self) -> Answer:
         """The noisy number of records that asked answers are based on."""
@@ -124,7 +133,7 @@ class Readable(ABC):
     def _moment(self, question: Moment, word: str) -> Answer:
         if (found := self._asked(word)) is not None:
             return found
-        return moment(self._buckets(word), self._words, question)
+        return moment(self._buckets(word), self._words, question, by_group=self._is_answered_by_group(word))
 
     def _buckets(self, word: str = "") -> Reader:
         """The counts that answer a query; where there are none, the refusal says how to ask for it."""
@@ -134,7 +143,7 @@ class Readable(ABC):
         except InputError:
             if telling is None:
                 raise
-            raise not_asked(word, telling.asked.wanted.words) from None
+            raise not_asked(word, telling.asked.wanted.words, automatic=self._automatic) from None
         return reader if telling is None else replace(reader, limits=telling.limits)
 
     def iqr(self) -> Answer:
@@ -347,13 +356,17 @@ class View(Readable):
         return f"<View of {self.words.view}: {released}>"
 
 
-def not_asked(word: str = "", asked: Sequence[str] = ()) -> InputError:
-    """Return the refusal of a query that was not asked for and cannot be read off buckets."""
+def not_asked(word: str = "", asked: Sequence[str] = (), *, automatic: bool = False) -> InputError:
+    """Return the refusal of a query that was not asked for and cannot be read off buckets.
+
+    Where ``automatic`` buckets were asked for, there seemed to be too few records for them.
+    """
     only = f" ({', '.join(asked)})" if asked else ""
+    missing = "width" if automatic else "delta"
     if word in ("", "std"):  # which only buckets answer
-        remedy: Phrase = ("Give ", P("delta"), " to release buckets.")
+        remedy: Phrase = ("Give ", P(missing), " to release buckets.")
     else:
-        remedy = ("Ask for it with ", P("ask", [word]), ", or give ", P("delta"), " to release buckets.")
+        remedy = ("Ask for it with ", P("ask", [word]), ", or give ", P(missing), " to release buckets.")
     return InputError("release", f"has no buckets and answers only what was asked for{only}", remedy=remedy)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from flexdp._release.run import Request
     from flexdp.tables import Axis, Column
 
-__all__ = ["how_it_was_read", "warn_of_reading"]
+__all__ = ["encoding_cause", "how_it_was_read", "warn_of_reading"]
 
 _WITH_OFFSET = "datetimes with their offset, written like 2024-12-31T18:30+01:00"
 _PARAMETERS = {
@@ -56,7 +56,7 @@ class _Read:
 
 def how_it_was_read(request: Request) -> list[Phrase]:
     """Say, for columns of texts that are read otherwise, how cells must be written, and how to declare another way."""
-    return _told(_reads(request), request, past=True)
+    return [*_told(_reads(request), request, past=True), *_encoding(request, past=True)]
 
 
 def warn_of_reading(request: Request) -> None:
@@ -70,7 +70,32 @@ def warn_of_reading(request: Request) -> None:
     ]
     told = [spelled(phrase) for phrase in _told(reads, request, past=False)]
     if told:
+        told += [spelled(phrase) for phrase in _encoding(request, past=False)]
         warnings.warn(" ".join(told), ReadingWarning, stacklevel=3)
+
+
+def encoding_cause(request: Request) -> list[Phrase]:
+    """Say why nothing may have survived of a text file that was read without an encoding."""
+    told = "The file may not be in UTF-8: lines in another encoding are not counted. Set "
+    return [(told, P("encoding"), ".")] if _is_assumed(request) else []
+
+
+def _is_assumed(request: Request) -> bool:
+    """Tell whether a text file is read for which no encoding was given: its header may not show another."""
+    from flexdp.tables.files.source import FileTable
+
+    tables = [each.table for each in request.questions]
+    texts = any(isinstance(table, FileTable) and table.format in ("csv", "jsonl", "json") for table in tables)
+    return texts and request.parameters.get("encoding") is None
+
+
+def _encoding(request: Request, *, past: bool) -> list[Phrase]:
+    """Say that a text file is read as UTF-8, where that was assumed."""
+    if not _is_assumed(request):
+        return []
+    was, were = ("was", "were") if past else ("is", "are")
+    told = f"The file {was} read as UTF-8; lines in another encoding {were} not counted. Set "
+    return [(told, P("encoding"), " if it has another.")]
 
 
 def _reads(request: Request) -> list[_Read]:

@@ -282,9 +282,10 @@ class Words:
 
     def headline(self, question: Statistic | Counts | Applied) -> str:
         """The subject with its qualifiers: "Highest age (ward A)"."""
-        return f"{self._subject(question)}{self._qualified}"
+        return f"{self.subject(question)}{self._qualified}"
 
-    def _subject(self, question: Statistic | Counts | Applied) -> str:
+    def subject(self, question: Statistic | Counts | Applied) -> str:
+        """The subject alone: "Highest age"."""
         noun, of = self._noun
         timed = self.partition.kind in ("date", "datetime")
         if isinstance(question, Max | Min):

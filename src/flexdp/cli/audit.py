@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flexdp._core.text import safe_repr, visible
-from flexdp.cli.errors import VIOLATION, Run, _quiet
+from flexdp.cli.errors import VIOLATION, Run, Subcommands
 from flexdp.cli.options import AS_JSON, comma_separated, prepared, table_options
-from flexdp.cli.wording import speller
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,18 +28,13 @@ _CONFIDENCE = click.option(
 )
 
 
-class _Targets(click.Group):
+class _Targets(Subcommands):
     """A release, or else a function: the first word decides."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in self.commands:
             args = [_FUNCTION, *args]
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            if not any(parameter.name == "quiet" for parameter in command.params):
-                command.params.append(_quiet())
-            ctx.ensure_object(Run).spell = speller(command.params)
-        return name, command, rest
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Targets, subcommand_metavar="MODULE:FUNCTION X Y | release ONE OTHER COLUMN")

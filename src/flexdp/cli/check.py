@@ -9,7 +9,8 @@ import click
 
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, IN_DATABASE, READING, all_of
+from flexdp.cli.options import AS_JSON, IN_DATABASE, READING, ROWS_ARE_RECORDS, all_of, source_of
+from flexdp.cli.wording import speller
 
 __all__ = ["check"]
 
@@ -24,6 +25,7 @@ __all__ = ["check"]
 )
 @click.option("--zone", metavar="Z", help="Time zone, if datetimes are written with an offset.")
 @IN_DATABASE
+@ROWS_ARE_RECORDS
 @all_of((*READING, AS_JSON))
 @click.pass_obj
 def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **options: Any) -> int:
@@ -35,8 +37,9 @@ def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **op
 
     run.kept = "nothing was printed"
     options["currency"] = list(options["currency"]) or None
-    table, place = options.pop("table"), source
-    found = checked(place if table is None else (place, table), list(column) or None, **options)
+    known = click.get_current_context().command.params
+    run.spell = speller([*known, click.Option(["--where"]), click.Option(["--derive"])])  # remedies of a release
+    found = checked(source_of((source,), options.pop("table")), list(column) or None, **options)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
     else:

@@ -121,6 +121,24 @@ class Commands(click.Group):
         return name, command, rest
 
 
+class Subcommands(click.Group):
+    """Commands of a command; each is silenced by ``--quiet`` and spells parameters in its own way."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None if there is none of this name."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None and not any(parameter.name == "quiet" for parameter in found.params):
+            found.params.append(_quiet())
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command, and remember its options for error messages."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            ctx.ensure_object(Run).spell = speller(command.params)
+        return name, command, rest
+
+
 def _quiet() -> click.Option:
     return click.Option(
         ["--quiet", "-q"],

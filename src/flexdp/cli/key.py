@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
 from flexdp._core.text import visible
-from flexdp.cli.errors import Run, _quiet
+from flexdp.cli.errors import Run, Subcommands
 from flexdp.cli.keys import PASSPHRASE, new_passphrase
 from flexdp.cli.options import AS_JSON
-from flexdp.cli.wording import speller
 
 __all__ = ["key"]
 
 
-class _Commands(click.Group):
-    """Commands of keys; each spells parameters in its own way."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            if not any(parameter.name == "quiet" for parameter in command.params):
-                command.params.append(_quiet())
-            ctx.ensure_object(Run).spell = speller(command.params)
-        return name, command, rest
-
-
-@click.group(cls=_Commands)
+@click.group(cls=Subcommands)
 def key() -> None:
     """Make keys to sign releases with."""
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import datetime as dt
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from flexdp._core.domains import path_text
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
+from flexdp.accounting.entries import Account
 from flexdp.accounting.ledger import Ledger
 from flexdp.accounting.shown import as_csv, as_json, bar, registry
-from flexdp.cli.errors import VIOLATION, Run
+from flexdp.cli.errors import VIOLATION, Subcommands
 from flexdp.cli.options import AS_JSON
 from flexdp.cli.output import AtomicFile
-from flexdp.cli.wording import speller
 from flexdp.errors import InputError
 
 __all__ = ["ledger"]
@@ -26,17 +26,7 @@ __all__ = ["ledger"]
 _LEDGER = click.argument("ledger", metavar="LEDGER")
 
 
-class _Commands(click.Group):
-    """Commands of a ledger; each spells parameters in its own way."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            ctx.ensure_object(Run).spell = speller(command.params)
-        return name, command, rest
-
-
-@click.group(cls=_Commands)
+@click.group(cls=Subcommands)
 def ledger() -> None:
     """Keep privacy budgets in a file, or in PostgreSQL (postgresql://…) for a team."""
 
@@ -49,9 +39,11 @@ def ledger() -> None:
     "--delta", "-d", required=True, metavar="D", help="Most δ that all releases may spend together; may be 0."
 )
 @click.option("--unit", default="record", show_default=True, metavar="COL", help="Privacy unit: record, or a column.")
-def create(ledger: str, dataset: str, epsilon: str, delta: str, unit: str) -> int:
+@AS_JSON
+def create(ledger: str, dataset: str, epsilon: str, delta: str, unit: str, as_json: bool) -> int:
     """Declare DATASET and its budget; LEDGER is made if there is none."""
-    click.echo(visible(bar(Ledger(ledger).create(dataset, epsilon=epsilon, delta=delta, unit=unit), plain=True)))
+    account = Ledger(ledger).create(dataset, epsilon=epsilon, delta=delta, unit=unit)
+    click.echo(_json_of([account]) if as_json else visible(bar(account, plain=True)))
     return 0
 
 
@@ -78,17 +70,7 @@ def show(ledger: str, dataset: str | None, page: str | None, as_json: bool) -> i
                 "page", f": could not write {safe_repr(page)}", remedy="Check its folder and the disk."
             ) from None
     if as_json:
-        listed = [
-            {
-                "dataset": each.name,
-                "unit": each.unit,
-                "budget": {"epsilon": str(each.epsilon), "delta": str(each.delta)},
-                "spent": {"epsilon": str(each.spent_epsilon), "delta": str(each.spent_delta)},
-                "left": {"epsilon": str(each.remaining_epsilon), "delta": str(each.remaining_delta)},
-            }
-            for each in accounts
-        ]
-        click.echo(json.dumps({"schema": "flexdp.budgets/1", "datasets": listed}, indent=2))
+        click.echo(_json_of(accounts))
     else:
         for each in accounts:
             click.echo(visible(bar(each, plain=not sys.stdout.isatty())))
@@ -174,3 +156,18 @@ def export(ledger: str, form: str, date: str | None, output: str | None) -> int:
     except OSError:
         raise InputError("output", f": could not write {safe_repr(output)}", remedy="Is the disk full?") from None
     return 0
+
+
+def _json_of(accounts: Sequence[Account]) -> str:
+    """Budgets as JSON: what was declared, what is spent and what is left."""
+    listed = [
+        {
+            "dataset": each.name,
+            "unit": each.unit,
+            "budget": {"epsilon": str(each.epsilon), "delta": str(each.delta)},
+            "spent": {"epsilon": str(each.spent_epsilon), "delta": str(each.spent_delta)},
+            "left": {"epsilon": str(each.remaining_epsilon), "delta": str(each.remaining_delta)},
+        }
+        for each in accounts
+    ]
+    return json.dumps({"schema": "flexdp.budgets/1", "datasets": listed}, indent=2)

@@ -22,6 +22,7 @@ __all__ = [
     "FORMAT",
     "IN_DATABASE",
     "READING",
+    "ROWS_ARE_RECORDS",
     "SHEET",
     "SIGN",
     "ZONE",
@@ -143,6 +144,11 @@ DELIMITER = click.option(
 ENCODING = click.option(
     "--encoding", metavar="E", help="Encoding of CSV and JSON files; default: UTF-8. E.g. cp1252, latin-1, utf-16."
 )
+ROWS_ARE_RECORDS = click.option(
+    "--rows-are-records",
+    is_flag=True,
+    help="Vouch for a view: every record yields at most one row and no row depends on more than one record.",
+)
 SHEET = click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook; default: the first.")
 WRITTEN = (
     click.option("--decimal", metavar="C", help="Decimal mark of numbers in text: . (default) or ,"),
@@ -201,11 +207,7 @@ _LABELS = (
         callback=named_values,
         help="Column computed from others, e.g. 'stay=arr - dep', or 'stay=date(arr) - date(dep)'; repeatable.",
     ),
-    click.option(
-        "--rows-are-records",
-        is_flag=True,
-        help="Vouch for a view: every record yields at most one row and no row depends on more than one record.",
-    ),
+    ROWS_ARE_RECORDS,
     click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
 )
 _TABLE = (
@@ -274,7 +276,7 @@ labels: Callable[[Any], Any] = all_of(_LABELS)
 
 def source_of(files: tuple[str, ...], table: str | None) -> Any:
     """Return what the library takes as a source: a path, several, or an address with a table."""
-    from flexdp.tables import is_database
+    from flexdp.tables.opening import is_database, no_table_given
 
     if not files:
         raise click.UsageError(
@@ -282,7 +284,7 @@ def source_of(files: tuple[str, ...], table: str | None) -> Any:
         )
     if table is None:
         if is_database(files[0]):
-            raise InputError("table", ("is missing: ", P("source"), " is a database"), remedy="Name a table in it.")
+            raise no_table_given(files[0], "Name a table in it.")
         return files[0] if len(files) == 1 else [Path(file) for file in files]
     if len(files) > 1:
         raise InputError("table", "needs exactly one database", remedy="Give one address or file.")

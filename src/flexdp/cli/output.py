@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from flexdp._core.domains import path_text
-from flexdp._core.exact import json_value, number_text, value_text
+from flexdp._core.exact import json_value, number_text
 from flexdp._core.files import followed, replacing
 from flexdp._core.text import for_spreadsheet, safe_repr, visible
 from flexdp._release.answerable import check_several_buckets, repeats_units
@@ -25,7 +25,7 @@ from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
 from flexdp._release.api import Release, Releases, Request
 from flexdp._release.by_column import of_column
-from flexdp._release.ranges import bucket_texts
+from flexdp._release.ranges import bucket_texts, key_texts
 from flexdp._release.readable import Readable
 from flexdp._release.stat_words import MOST_SHOWN
 from flexdp.errors import InputError, P
@@ -168,11 +168,11 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
         for answer in answers:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
-                sys.stdout.writelines(
-                    f"{visible(value_text(key))}\t{records}\n" for key, records in answer.value.items()
-                )
+                named = _ranges(release)
+                sys.stdout.writelines(f"{visible(named[key])}\t{records}\n" for key, records in answer.value.items())
             elif isinstance(answer.value, tuple) and answer.name == "support" and not counted:
-                sys.stdout.writelines(f"{visible(value_text(key))}\n" for key in answer.value)
+                named = _ranges(release)
+                sys.stdout.writelines(f"{visible(named[key])}\n" for key in answer.value)
         return
     from rich.console import Console
     from rich.table import Table
@@ -192,6 +192,11 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     console.print(table)
     if any(isinstance(answer.value, dict) for answer in answers):
         console.print(bar_chart(release, max(4, min(40, console.width - 40))))
+
+
+def _ranges(release: Release) -> dict[Any, str]:
+    """The buckets of a release, which are also those of its groups, as people read them, by their middles."""
+    return dict(zip(release.counts().value, key_texts(release.partition, release.bars.keys), strict=True))
 
 
 def _cell(answer: Answer) -> str:

@@ -15,7 +15,7 @@ import click
 from flexdp._core.domains import LARGE_EPSILON
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
-from flexdp._release.reading import how_it_was_read
+from flexdp._release.reading import encoding_cause, how_it_was_read
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, prepared, table_options
 from flexdp.cli.output import (
@@ -171,8 +171,8 @@ def publish(
             f": could not write {safe_repr(output)}; the release was printed to standard output instead, as JSON; "
             f"{run.cost}",
         )
-    for cause in () if any(one.survived for one in each) else each[0].likely_causes:
-        click.echo(f"Likely cause: {visible(cause)}", err=True)
+    for cause in () if any(one.survived for one in each) else (*each[0].likely_causes, *encoding_cause(request)):
+        click.echo(f"Likely cause: {visible(spelled(cause, run.spell))}", err=True)
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 

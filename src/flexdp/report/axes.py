@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.keys import canonical_keys
+from flexdp._core.text import blanks_shown
 from flexdp._release.json import exact_index
 from flexdp._release.ranges import bucket_texts, value_words
 from flexdp.buckets.base import Kind
@@ -102,7 +103,7 @@ class Axis:
     def texts(self, keys: Sequence[Any], index: Sequence[Any] | None) -> list[str]:
         """Return some buckets as readers see them: "90–95"."""
         if self.kind in ("text", "boolean"):
-            return [str(key) for key in keys]
+            return [blanks_shown(str(key), broad=True) for key in keys]
         if self.bucketed and index is None:
             return [value_words(key) for key in keys]
         found: Any = index if self.bucketed else exact_index(self.kind, list(keys))
@@ -118,4 +119,4 @@ def position_of(end: Any) -> float:
 
 def label(value: Any) -> str:
     """Return a group's value, or several, as a picture or a table shows it."""
-    return ", ".join(map(label, value)) if isinstance(value, list | tuple) else str(value)
+    return ", ".join(map(label, value)) if isinstance(value, list | tuple) else blanks_shown(str(value), broad=True)

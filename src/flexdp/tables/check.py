@@ -19,7 +19,7 @@ from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.inspect import inspect_parts
 from flexdp.tables.memory.table import MemoryTable
 from flexdp.tables.opening import open_table
-from flexdp.tables.sql.check_query import READ, REASONS
+from flexdp.tables.sql.check_query import READ, REASONS, Wanted
 from flexdp.tables.sql.served_table import ServedTable
 
 __all__ = ["Check", "ColumnCheck", "check"]
@@ -301,7 +301,7 @@ def _counted(
 ) -> Check:
     found = None
     try:
-        found = inspect([*wanted, *more])
+        found = inspect([*(Wanted(*each) for each in wanted), *(Wanted(*each, explained=False) for each in more)])
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (its text may quote a record)

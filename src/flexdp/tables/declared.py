@@ -309,6 +309,9 @@ def _inferred(column: Column) -> str:
 
 
 def _unfit(parameter: str, column: Column, kind: Kind, remedy: str = "") -> InputError:
+    if column.derived is not None:
+        rule = f"does not fit {column.label}, which is computed as {column.kind}"
+        return InputError(parameter, rule, given=repr(kind), remedy="Leave it out.")
     rule = f"does not fit {column.label}, which is declared as {_type_of(column)}"
     return InputError(parameter, rule, given=repr(kind), remedy=remedy)
 

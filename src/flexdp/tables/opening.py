@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from flexdp.tables.declared import Column, no_column
 from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
 from flexdp.tables.duckdb.source import EngineTable, open_connection, open_file, open_relation
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
+from flexdp.tables.duckdb.source import names_in_file as duckdb_names
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
@@ -32,15 +34,17 @@ from flexdp.tables.memory.columns import open_columns
 from flexdp.tables.memory.table import MemoryTable, open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
+from flexdp.tables.postgres.source import names_at as postgres_names
 from flexdp.tables.spark.source import is_frame, open_spark
-from flexdp.tables.sql.served_table import ServedTable
+from flexdp.tables.sql.served_table import ServedTable, there_are
 from flexdp.tables.sqlalchemy import source as alchemy
 from flexdp.tables.sqlite.run import is_connection as is_sqlite
 from flexdp.tables.sqlite.source import EXTENSIONS, open_sqlite
+from flexdp.tables.sqlite.source import names_in_file as sqlite_names
 from flexdp.tables.table import Table
 from flexdp.tables.written import Written, read_written, refuse_offsets
 
-__all__ = ["is_database", "open_table"]
+__all__ = ["is_database", "no_table_given", "open_table"]
 
 
 def open_table(
@@ -275,14 +279,40 @@ def _refuse_lone_database(path: str) -> None:
     """Refuse a database without a table. An address is not repeated: it may hold a password."""
     if "://" in path or "password=" in path:
         if is_address(path) or is_mariadb(path):
-            raise InputError("table", _LONE, remedy="Pass (address, 'table').")
+            raise no_table_given(path, "Pass (address, 'table').")
         raise InputError(
             "source",
             "is an address of an unknown kind",
             remedy="Those of databases begin with postgresql:// or mariadb://.",
         )
     if path.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS)):
-        raise InputError("table", _LONE, remedy="Pass (path, 'table').")
+        raise no_table_given(path, "Pass (path, 'table').")
+
+
+def no_table_given(place: str, remedy: str) -> InputError:
+    """Return the refusal of a database without a table, which lists those that it declares, if it can be opened.
+
+    Parameters
+    ----------
+    place
+        The path or the address.
+    remedy
+        How to name a table.
+
+    Returns
+    -------
+    InputError
+        The refusal.
+    """
+    names: Sequence[str] = ()
+    with suppress(Exception):  # an engine's message is not repeated; whoever names a table learns what is wrong
+        if is_address(place):
+            names = postgres_names(place)
+        elif place.lower().endswith(EXTENSIONS):
+            names = sqlite_names(place)
+        elif place.lower().endswith(DUCKDB_EXTENSIONS):
+            names = duckdb_names(place)
+    return InputError("table", _LONE, remedy=f"{remedy} {there_are(names)}".rstrip())
 
 
 _WAYS = ("decimal", "thousands", "currency", "date_format")

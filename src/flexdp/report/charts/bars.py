@@ -29,6 +29,7 @@ from flexdp.report.document import Document
 
 __all__ = ["Bars", "Lengths", "Tail", "joined_bars", "lengths", "unit_of", "unit_text"]
 
+_LARGEST = 1e308  # differences beyond count as this
 _UNEVEN = 1.2  # months differ by less
 _TALL = 5  # times as tall as the bars beside it: a single value becomes a needle
 _DAYS = (1, 7, 30, 365)
@@ -244,8 +245,9 @@ def _tails(
     unit: float,
     profile: Profile,
 ) -> tuple[Tail, ...]:
-    closed = [spans[i] for i, width in enumerate(widths) if width is not None]
-    room = float(max(span[1] for span in closed) - min(span[0] for span in closed)) if closed else 0.0
+    closed = [spans[i].tolist() for i, width in enumerate(widths) if width is not None]
+    room = max(span[1] for span in closed) - min(span[0] for span in closed) if closed else 0.0
+    room = min(room, _LARGEST)
     found = []
     for place, (each, width) in enumerate(zip(index, widths, strict=True)):
         if width is not None:

@@ -193,10 +193,23 @@ def asked_rows(release: Release) -> tuple[list[str], list[list[str]], int]:
 
 
 def asked_table(release: Release) -> str:
-    """Return the asked answers of each group as a table; nothing where there are none."""
+    """Return the asked answers of each group, with what is guaranteed of them; nothing where there are none."""
     if release.asked is None or not release.spec.by or not release.asked.results:
         return ""
-    return _table_of_groups("Answers that were asked for, by group", *asked_rows(release))
+    titles, rows, by = asked_rows(release)
+    answers, name = release.answers(), "Answers that were asked for, by group"
+    known = [answer.parts[1] or answer.statement for answer in answers]
+    if len(titles) == by + 1:  # a single statistic
+        found = [[*row, words] for row, words in zip(rows, known, strict=True)]
+        return _table_of_groups(name, [*titles, "Guarantee"], found, by, told=True)
+    each = len(titles) - by
+    found = [
+        [*rows[place // each][:by], capital(answer.name), words]
+        for place, (answer, words) in enumerate(zip(answers, known, strict=True))
+    ]
+    told_of = [*titles[:by], "Statistic", "Guarantee"]
+    bounds = _table_of_groups("What is guaranteed of these answers", told_of, found, by + 1, told=True)
+    return _table_of_groups(name, titles, rows, by) + bounds
 
 
 def _ends(view: Readable) -> list[Answer]:
@@ -236,13 +249,14 @@ def group_table(release: Release, document: Document) -> str:
     return f'{drawn}<p class="lead"><small>{prose(note)}</small></p>\n'
 
 
-def _table_of_groups(name: str, titles: list[str], rows: list[list[str]], by: int) -> str:
+def _table_of_groups(name: str, titles: list[str], rows: list[list[str]], by: int, *, told: bool = False) -> str:
     """A table of groups; of many, those beyond the first dozen are folded away."""
-    table = scrolling(name, titles, rows[: _FEW_ROWS + 1], words=by, marked=0 if rows[0][0] == _ALL else None)
+    marked = 0 if rows[0][0] == _ALL else None
+    table = scrolling(name, titles, rows[: _FEW_ROWS + 1], words=by, marked=marked, told=told)
     if len(rows) <= _FEW_ROWS + 1:
         return f"{table}\n"
     rest = rows[_FEW_ROWS + 1 :]
-    more = scrolling(f"{name}, continued", titles, rest, words=by)
+    more = scrolling(f"{name}, continued", titles, rest, words=by, told=told)
     return f"{table}<details><summary>{thousands(len(rest))} more</summary>{more}</details>\n"
 
 

@@ -65,7 +65,7 @@ def page_of_several(content: Mapping[str, Any], releases: Releases) -> str:
     return "".join(
         [
             head(title_of(releases), lead, listed[0].spec.about),
-            *(scrolling(name, top, rows, words=words) for name, top, rows, words in overview(releases)),
+            *(scrolling(name, top, rows, words=words, wraps=True) for name, top, rows, words in overview(releases)),
             _section_of_privacy(releases, shown),
             *(_column(name, release, part) for name, release, part in own),
             '<div class="two">',

@@ -5,6 +5,7 @@ The words are those of the answers' own sentences, which a page and a card hold 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from flexdp._release.answers import Answer
 
 __all__ = ["Row", "Told", "answer_table", "capital", "scrolling", "sentences", "told"]
 
+_DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")  # which a browser would break after a hyphen
 _SHORT = 34  # characters
 _LONGEST = 170  # characters of an answer in a table; a longer one is in its sentence alone
 
@@ -117,20 +119,32 @@ def sentences(answers: Iterable[Answer]) -> str:
 
 
 def scrolling(
-    name: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, marked: int | None = None
+    name: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    words: int = 1,
+    marked: int | None = None,
+    told: bool = False,
+    wraps: bool = False,
 ) -> str:
     """A table that scrolls by itself where it is too wide for the page.
 
-    So many of its first columns are words; ``marked`` is a row that is set off.
+    So many of its first columns are words; ``marked`` is a row that is set off. The last column is ``told`` in a
+    sentence. All cells of a table that ``wraps`` may take several lines.
     """
     kinds = [' class="w"' if place < words else "" for place in range(len(head))]
+    if told:
+        kinds[-1] = ' class="w known"'
     headings = "".join(f'<th scope="col"{kind}>{prose(each)}</th>' for kind, each in zip(kinds, head, strict=True))
     body = ""
     for place, row in enumerate(rows):
-        cells = "".join(f"<td{kind}>{prose(cell)}</td>" for kind, cell in zip(kinds, row, strict=True))
+        texts = [_DATE.sub(r'<span class="date">\g<0></span>', prose(cell)) if wraps else prose(cell) for cell in row]
+        cells = "".join(f"<td{kind}>{text}</td>" for kind, text in zip(kinds, texts, strict=True))
         body += f'<tr class="all">{cells}</tr>' if place == marked else f"<tr>{cells}</tr>"
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table><thead><tr>{headings}</tr></thead>'
+        f'<div class="scroll{" wraps" if wraps else ""}" tabindex="0" role="region" aria-label="{name}">'
+        f"<table><thead><tr>{headings}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
 

@@ -8,7 +8,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,7 @@ from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progre
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.plans.duckdb import FUNCTIONS, check_relation
-from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
+from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_parts, inspected, joined
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
@@ -36,12 +36,27 @@ from flexdp.tables.sql.served_table import check_name, no_table
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.written import WRITTEN, Written
 
-__all__ = ["EXTENSIONS", "EngineTable", "is_connection", "open_connection", "open_file", "open_relation"]
+__all__ = [
+    "EXTENSIONS",
+    "EngineTable",
+    "is_connection",
+    "names_in_file",
+    "open_connection",
+    "open_file",
+    "open_relation",
+]
 
 EXTENSIONS = (".duckdb", ".ddb")
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _RELATION = "flexdp_relation"  # the name of the caller's relation in the query
 _T = TypeVar("_T")
+_NAMES = """
+SELECT CASE WHEN table_schema = current_schema() THEN '' ELSE table_schema || '.' END || table_name
+FROM information_schema.tables
+WHERE table_catalog IN (current_database(), 'temp')
+ORDER BY ALL
+LIMIT 13
+"""
 _TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
 
@@ -93,16 +108,20 @@ class EngineTable:
         """Return the SQL that makes several counts in one pass."""
         return together_query(self.table, countings, DUCKDB, self._read)
 
-    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+    def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        parts = in_parts(wanted)
+        return joined(parts, [self._inspected([wanted[place] for place in places]) for places in parts])
+
+    def _inspected(self, wanted: Sequence[Wanted]) -> Inspected:
         checked = []
-        for column, kind in wanted:
+        for column, kind, explained in wanted:
             raw = DUCKDB.identifier(column.engine_name)
             is_text = column.kind == "text" and kind != "text"
-            checked.append(Checked(column, kind, raw, f"CAST({raw} AS VARCHAR)" if is_text else None))
-        out = self.execute(
-            check_query(self.table, checked, self._read), list(dict.fromkeys(c.engine_name for c, _ in wanted))
-        )
+            text = f"CAST({raw} AS VARCHAR)" if is_text else None
+            checked.append(Checked(column, kind, raw, text, explained=explained))
+        names = list(dict.fromkeys(each.column.engine_name for each in wanted))
+        out = self.execute(check_query(self.table, checked, self._read), names)
         return inspected([values[0] for values in out.values()], len(wanted), {})
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
@@ -254,8 +273,21 @@ def open_connection(con: Any, table: object, *, rows_are_records: bool = False) 
     wanted = check_name(table)
     turn = _turn_of(con)
     with turn:
-        relation = _asked(lambda: con.table(wanted), lambda: no_table(wanted))
+        relation = _asked(lambda: con.table(wanted), lambda: no_table(wanted, _names(con)))
         return _opened(relation, con.interrupt, turn, rows_are_records)
+
+
+def names_in_file(path: str) -> list[str]:
+    """Return the names of the tables and views of a database file."""
+    with attached(path, safe_repr(path, _LONGEST_SHOWN)) as con:
+        return _names(con)
+
+
+def _names(con: Any) -> list[str]:
+    """Return the names of tables and views; those outside the current schema with their own."""
+    with suppress(Exception):  # the engine's message is not repeated
+        return [str(row[0]) for row in con.execute(_NAMES).fetchall()]
+    return []
 
 
 def _turn_of(con: Any) -> threading.Lock:

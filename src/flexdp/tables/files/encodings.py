@@ -26,7 +26,7 @@ _KNOWN = frozenset(
         "mac-roman",
     ]
 )
-_EXAMPLES = ("Supported encodings include ", P("encoding", "cp1252"), ", 'latin-1' and 'utf-16'")
+_EXAMPLES = "Name that of the file, for example cp1252, latin-1 or utf-16."
 _STRANGE = "flexdp.strange"  # name of the error handler
 _BLOCK = 1 << 18  # bytes decoded at a time
 
@@ -58,13 +58,13 @@ def check_encoding(given: object) -> str | None:
     if found in _UTF_8:
         return None
     if found is None:
-        raise InputError("encoding", f": unknown encoding {safe_repr(given)}", remedy=(*_EXAMPLES, "."))
+        raise InputError("encoding", f": unknown encoding {safe_repr(given)}", remedy=_EXAMPLES)
     if found not in _KNOWN:
         raise InputError(
             "encoding",
             "must be one in which a strange byte damages its own line only",
             given=safe_repr(given),
-            remedy=(*_EXAMPLES, ". Convert the file to UTF-8."),
+            remedy="Convert the file to UTF-8.",
         )
     return found
 

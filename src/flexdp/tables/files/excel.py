@@ -13,6 +13,7 @@ from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import DataError, InputError
 from flexdp.tables.files.paths import shown_path
 from flexdp.tables.files.workbooks import Cell, DamagedWorkbookError, Row, Workbook
+from flexdp.tables.sql.served_table import there_are
 
 __all__ = ["Sheet", "open_sheet", "read_sheet"]
 
@@ -43,7 +44,7 @@ def open_sheet(file: str, sheet: object) -> Sheet:
     if book is None or not book.sheets:
         raise InputError("source", f": {shown_path(file)} is not an Excel workbook, is encrypted or is damaged")
     if name is not None and name not in book.sheets:
-        raise InputError("sheet", f": no sheet named {safe_repr(name)}", remedy="Check the spelling.")
+        raise InputError("sheet", f": no sheet named {safe_repr(name)}", remedy=there_are(list(book.sheets), "Sheets"))
     chosen = next(iter(book.sheets)) if name is None else name
     try:
         number, header = next(book.rows(chosen), (0, {}))

@@ -9,18 +9,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.files.lines import Lines
 from flexdp.tables.sql.check_query import place_of
 
-__all__ = [
-    "csv_cell",
-    "csv_damage",
-    "file_list",
-    "json_damage",
-    "json_member",
-    "json_text",
-    "json_typed",
-    "line_mark",
-    "lines_in_sql",
-    "unmarked",
-]
+__all__ = ["csv_cells", "file_list", "json_cells", "line_mark", "lines_in_sql"]
 
 _TYPED = "('BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
 _SCALARS = "('VARCHAR', " + _TYPED[1:]
@@ -48,26 +37,43 @@ def lines_in_sql(named: Mapping[str, Lines], file_format: str) -> str:
     return f"WITH {', '.join(parts)}\n" if parts else ""
 
 
-def json_member(name: str) -> str:
+def json_cells(names: Sequence[str], *, typed: bool, dated: bool, checked: bool, damaged: bool) -> str:
+    """Return a FROM clause with the values of keys in JSON lines, as ``cell0`` and so on.
+
+    With ``typed``, numbers and booleans are apart from texts, as ``typed0`` and so on. Where it is ``checked``, it has
+    one row for each record, with the reasons for lost cells, ``lost0`` and so on, if any record may be ``damaged``.
+    """
+    kept = " WHERE trim(line, ' \t\r\n') <> ''" if checked else ""
+    valid = f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines{kept})"
+    read = _json_text if typed else _json_member
+    cells = [f"{read(name)} AS cell{i}" for i, name in enumerate(names)]
+    if typed:
+        cells += [f"{_json_typed(name, dated=dated)} AS typed{i}" for i, name in enumerate(names)]
+    if checked and damaged:
+        cells += [f"{_json_damage(name)} AS lost{i}" for i, name in enumerate(names)]
+    return f"(SELECT {', '.join(cells)} FROM {valid})"
+
+
+def _json_member(name: str) -> str:
     """Return the expression of a key's value in the JSON object of a line, as text; NULL unless it is a scalar."""
     pointer = _pointer(name)
     return f"CASE WHEN json_type(line, {pointer}) IN {_SCALARS} THEN json_extract_string(line, {pointer}) END"
 
 
-def json_text(name: str) -> str:
+def _json_text(name: str) -> str:
     """Return the expression of a key's value, NULL unless it is a text."""
     pointer = _pointer(name)
     return f"CASE WHEN json_type(line, {pointer}) = 'VARCHAR' THEN json_extract_string(line, {pointer}) END"
 
 
-def json_typed(name: str, *, dated: bool) -> str:
+def _json_typed(name: str, *, dated: bool) -> str:
     """Return the expression of a number or boolean as JSON writes it, or with ``dated`` of the date in a list."""
     pointer, inner = _pointer(name), _pointer(name, "/0")
     date = f" WHEN json_type(line, {pointer}) = 'ARRAY' THEN json_extract_string(line, {inner})" if dated else ""
     return f"CASE WHEN json_type(line, {pointer}) IN {_TYPED} THEN json_extract_string(line, {pointer}){date} END"
 
 
-def json_damage(name: str) -> str:
+def _json_damage(name: str) -> str:
     """Return the reason why a line has no scalar of that name, NULL if it has one or none at all."""
     pointer = _pointer(name)
     return (
@@ -90,22 +96,39 @@ def line_mark(delimiter: str) -> bytes:
     return delimiter.encode() if delimiter.isascii() else b"\n"
 
 
-def unmarked(lines: str, delimiter: str) -> str:
+def csv_cells(lines: str, places: Sequence[int], delimiter: str, *, checked: bool) -> str:
+    """Return the query of the cells at these places of CSV lines, as ``cell0`` and so on.
+
+    Where it is ``checked``, it has one row for each record, with the reasons for lost cells, ``lost0`` and so on, and a
+    line is split once for all cells.
+    """
+    if not checked:
+        cells = [f"{_csv_cell(place, delimiter)} AS cell{i}" for i, place in enumerate(places)]
+        return f"SELECT {', '.join(cells)} FROM {_unmarked(lines, delimiter)}"
+    mark = DUCKDB.text(delimiter)
+    cells = [f"{_csv_cell(place, delimiter, f'parts[{place + 1}]')} AS cell{i}" for i, place in enumerate(places)]
+    cells += [f"{_csv_damage(place, delimiter)} AS lost{i}" for i, place in enumerate(places)]
+    kept = f"trim(line, {DUCKDB.text(delimiter + chr(10))}) <> ''"
+    split = f"SELECT line, string_split(line, {mark}) AS parts FROM {_unmarked(lines, delimiter)} WHERE {kept}"
+    return f"SELECT {', '.join(cells)} FROM ({split})"
+
+
+def _unmarked(lines: str, delimiter: str) -> str:
     """Return the source of lines without their marks, where those do not end a cell; a blanked line is empty."""
     return lines if delimiter.isascii() else f"(SELECT trim(line, chr(10)) AS line FROM {lines})"
 
 
-def csv_cell(place: int, delimiter: str) -> str:
+def _csv_cell(place: int, delimiter: str, split: str = "") -> str:
     """Return the expression of a cell: split off where the line has no quotes, else matched by the quoting rules."""
     cell, mark = _csv_patterns(delimiter)
     pattern = DUCKDB.text(rf"^(?:(?:{cell}){mark}){{{place}}}({cell})(?:{mark}|$)")
     matched = f"regexp_extract(line, {pattern}, 1)"
     unquoted = f"""CASE WHEN {matched} LIKE '"%' THEN replace({matched}[2:-2], '""', '"') ELSE {matched} END"""
-    split = f"split_part(line, {DUCKDB.text(delimiter)}, {place + 1})"
+    split = split or f"split_part(line, {DUCKDB.text(delimiter)}, {place + 1})"
     return f"CASE WHEN contains(line, '\"') THEN {unquoted} ELSE {split} END"
 
 
-def csv_damage(place: int, delimiter: str) -> str:
+def _csv_damage(place: int, delimiter: str) -> str:
     """Return the reason why quotes do not let a cell be found, NULL if they do, or the line is merely short."""
     cell, mark = _csv_patterns(delimiter)
     found = DUCKDB.text(rf"^(?:(?:{cell}){mark}){{{place}}}(?:{cell})(?:{mark}|$)")

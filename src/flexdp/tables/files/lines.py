@@ -33,6 +33,8 @@ __all__ = [
     "FindEnds",
     "Lines",
     "ReadInto",
+    "is_read_once",
+    "keep_lines",
     "line_ends",
     "open_bytes",
     "split_lines",
@@ -55,6 +57,18 @@ def line_ends(data: NDArray[np.uint8]) -> NDArray[np.intp]:
     low = np.flatnonzero(data <= _CARRIAGE_RETURN)
     ends: NDArray[np.intp] = low[(data[low] == _LINE_FEED) | (data[low] == _CARRIAGE_RETURN)]
     return ends
+
+
+def is_read_once(file: str) -> bool:
+    """Tell whether a file can be read only once, or is slow to read again."""
+    return file == STDIN or file.lower().endswith(".gz")
+
+
+def keep_lines(con: Any, name: str) -> None:
+    """Put a private copy, which may lie on disk, in the place of lines that are registered under a name."""
+    con.execute(f"CREATE TEMP TABLE kept_{name} AS SELECT line FROM {name}")
+    con.unregister(name)
+    con.execute(f"CREATE TEMP VIEW {name} AS SELECT line FROM kept_{name}")
 
 
 class DamagedError(OSError):

@@ -33,24 +33,19 @@ from flexdp.tables.files.cells import Cell, as_text, read_typed, short
 from flexdp.tables.files.encodings import WIDE, check_encoding
 from flexdp.tables.files.excel import Sheet, open_sheet, read_sheet
 from flexdp.tables.files.expressions import (
-    csv_cell,
-    csv_damage,
+    csv_cells,
     file_list,
-    json_damage,
-    json_member,
-    json_text,
-    json_typed,
+    json_cells,
     line_mark,
     lines_in_sql,
-    unmarked,
 )
 from flexdp.tables.files.header import header_line
 from flexdp.tables.files.json_arrays import ElementEnds, check_array
-from flexdp.tables.files.lines import STDIN, Lines
+from flexdp.tables.files.lines import STDIN, Lines, is_read_once, keep_lines
 from flexdp.tables.files.parquet import parquet_columns, read_parquet
 from flexdp.tables.files.paths import FORMATS, FileFormat, find_files, format_of, shown_path
 from flexdp.tables.interrupts import run
-from flexdp.tables.sql.check_query import Checked, Inspected, check_query, inspected
+from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_blocks, inspected, joined
 from flexdp.tables.sql.query import ReadCell, Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
@@ -264,20 +259,36 @@ class FileTable:
         source, read = self._source(_columns_of(countings))
         return lines_in_sql(self._lines, self.format) + together_query(source, countings, DUCKDB, read)
 
-    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+    def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
-        columns = tuple({column.name: column for column, _ in wanted}.values())
-        cells, tally = self._cells(columns), Counter[str]()
+        blocks, tally, found = in_blocks(wanted), Counter[str](), list[Inspected]()
+        with self._reading([each.column for each in wanted], tally=tally) as (con, interrupt):
+            if len(blocks) > 1 and (self.format == "xlsx" or any(is_read_once(file) for file in self.files)):
+                for name in self._lines:
+                    run(partial(keep_lines, con, name), interrupt)
+            for block in blocks:
+                some = [wanted[place].column for part in block for place in part]
+                columns = tuple({column.name: column for column in some}.values())
+                source = self._from(columns, checked=True)
+                if len(block) > 1 and self.format != "parquet":
+                    words = f"CREATE OR REPLACE TEMP TABLE copied AS SELECT * FROM {source}"
+                    run(partial(con.execute, words), interrupt)
+                    source = "copied"
+                for part in block:
+                    checked = self._checked([wanted[place] for place in part], columns)
+                    statement = check_query(source, checked, self._reader(self._cells(columns)))
+                    (row,) = run(partial(_rows, con, statement), interrupt)
+                    found.append(inspected(row, len(part), {} if found else tally))
+        return joined([part for block in blocks for part in block], found)
+
+    def _checked(self, wanted: Sequence[Wanted], columns: Sequence[Column]) -> list[Checked]:
+        cells = self._cells(columns)
         lost = {} if self.format in ("parquet", "xlsx") else {c.name: f"lost{i}" for i, c in enumerate(columns)}
-        checked = [
-            Checked(column, kind, cell.text, as_text(cell, column, kind), lost.get(column.name, ""))
-            for column, kind in wanted
+        return [
+            Checked(column, kind, cell.text, as_text(cell, column, kind), lost.get(column.name, ""), explained)
+            for column, kind, explained in wanted
             for cell in [cells[column.name]]
         ]
-        statement = check_query(self._from(columns, checked=True), checked, self._reader(cells))
-        with self._reading(columns, tally=tally) as (con, interrupt):
-            (row,) = run(lambda: con.execute(statement).fetchall(), interrupt)
-        return inspected(row, len(wanted), tally)
 
     @cached_property
     def _lines(self) -> dict[str, Lines]:
@@ -360,16 +371,8 @@ class FileTable:
         if self.format == "parquet":
             return read_parquet(file_list(self.files), int96=any(column.type_name == "INT96" for column in columns))
         if self.format != "csv":
-            kept = " WHERE trim(line, ' \t\r\n') <> ''" if checked else ""
-            valid = f"(SELECT CASE WHEN json_valid(line) THEN line ELSE 'null' END AS line FROM lines{kept})"
-            read = json_text if self._is_typed else json_member
-            cells = [f"{read(column.name or '')} AS cell{i}" for i, column in enumerate(columns)]
-            if self._is_typed:
-                dated = self.format == "xlsx"
-                cells += [f"{json_typed(c.name or '', dated=dated)} AS typed{i}" for i, c in enumerate(columns)]
-            if checked and self.format in _KEYED:
-                cells += [f"{json_damage(column.name or '')} AS lost{i}" for i, column in enumerate(columns)]
-            return f"(SELECT {', '.join(cells)} FROM {valid})"
+            names, is_sheet = [column.name or "" for column in columns], self.format == "xlsx"
+            return json_cells(names, typed=self._is_typed, dated=is_sheet, checked=checked, damaged=not is_sheet)
         parts = []
         for name, lines in self._lines.items():
             delimiter, names = self.delimiter_of(lines.files[0]), self.names_of(lines.files[0])
@@ -381,16 +384,16 @@ class FileTable:
                     f": {far} lies beyond the first {_LAST_PLACE + 1} columns of a CSV file",
                     remedy="Convert the file to Parquet.",
                 )
-            cells = [f"{csv_cell(place, delimiter)} AS cell{i}" for i, place in enumerate(places)]
-            kept = f" WHERE trim(line, {DUCKDB.text(delimiter + chr(10))}) <> ''" if checked else ""
-            if checked:
-                cells += [f"{csv_damage(place, delimiter)} AS lost{i}" for i, place in enumerate(places)]
-            parts.append(f"SELECT {', '.join(cells)} FROM {unmarked(name, delimiter)}{kept}")
+            parts.append(csv_cells(name, places, delimiter, checked=checked))
         return "(" + " UNION ALL ".join(parts) + ")"
 
 
 def _columns_of(countings: Sequence[Counting]) -> tuple[Column, ...]:
     return tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
+
+
+def _rows(con: Any, statement: str) -> Any:
+    return con.execute(statement).fetchall()
 
 
 def _fetched(con: Any, statement: str) -> Any:

@@ -15,7 +15,7 @@ from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.sql.check_query import READ, REASONS, Checked, Inspected, check_query, inspected
+from flexdp.tables.sql.check_query import READ, REASONS, Checked, Inspected, Wanted, check_query, inspected
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["inspect_parts"]
@@ -23,13 +23,15 @@ __all__ = ["inspect_parts"]
 _MOST_AT_ONCE = 100_000  # texts that are compared with patterns together
 
 
-def inspect_parts(parts: Sequence[ArrayTable | CellTable], wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+def inspect_parts(parts: Sequence[ArrayTable | CellTable], wanted: Sequence[Wanted]) -> Inspected:
     """Count the cells of columns in memory by outcome. The counts are not private."""
     found = []
     records = 0
-    for column, kind in wanted:
+    for column, kind, explained in wanted:
         part = next(part for part in parts if part.declared.name == column.name)
-        found.append(_of_array(part, kind) if isinstance(part, ArrayTable) else _of_cells(part, kind))
+        found.append(
+            _of_array(part, kind) if isinstance(part, ArrayTable) else _of_cells(part, kind, explained=explained)
+        )
         records = sum(found[-1].values())
     return records, found, {}
 
@@ -61,7 +63,7 @@ def _of_array(part: ArrayTable, kind: Kind) -> dict[str, int]:
     return out
 
 
-def _of_cells(part: CellTable, kind: Kind) -> dict[str, int]:
+def _of_cells(part: CellTable, kind: Kind, *, explained: bool) -> dict[str, int]:
     out, cells = _outcomes(), part.cells()
     values = part.values_of(kind)
     often = [1] * len(cells)
@@ -77,6 +79,9 @@ def _of_cells(part: CellTable, kind: Kind) -> dict[str, int]:
             texts.append((str.__str__(cell), many))
         else:
             out[_reason(cell, kind)] += many
+    if not explained:
+        out["other"] += sum(many for _, many in texts)
+        return out
     for start in range(0, len(texts), _MOST_AT_ONCE):
         _add_texts(out, part.declared, kind, texts[start : start + _MOST_AT_ONCE])
     return out

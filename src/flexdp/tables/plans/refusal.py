@@ -18,7 +18,8 @@ def not_records(reason: str) -> InputError:
         "source",
         f"is a query whose rows need not be records: it has {reason}, so that one record may change several rows",
         remedy=(
-            "Pass the table itself and use ", P("where"), " or ", P("derive"), "; or set ", P("rows_are_records", True),
+            "Pass the table itself, and release it with ", P("where"), " or ", P("derive"), "; or set ",
+            P("rows_are_records", True),
             " if every record yields at most one row and no row depends on more than one record.",
         ),
     )  # fmt: skip

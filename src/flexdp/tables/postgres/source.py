@@ -17,7 +17,7 @@ from flexdp.tables.postgres.types import declared, read_cell
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["describe", "is_address", "open_postgres", "table_of"]
+__all__ = ["describe", "is_address", "names_at", "open_postgres", "table_of"]
 
 _OLDEST = 140000
 
@@ -116,8 +116,28 @@ def describe(ask: Ask, table: str) -> Described:
         if rows:
             name = f"{POSTGRES.identifier(rows[0][0])}.{POSTGRES.identifier(rows[0][1])}"
             return name, tuple(declared(*row[2:]) for row in rows)
-    raise no_table(table)
+    raise no_table(table, _names(ask))
 
+
+def names_at(address: str) -> list[str]:
+    """Return the names of the tables and views at an address."""
+    with own_session(address).opened() as ask:
+        return _names(ask)
+
+
+def _names(ask: Ask) -> list[str]:
+    return [str(row[0]) for row in ask(_NAMES)]
+
+
+_NAMES = """
+SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || c.relname END AS name
+FROM pg_catalog.pg_class AS c
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+  AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+ORDER BY 1
+LIMIT 13
+"""
 
 _COLUMNS = """
 SELECT n.nspname, c.relname, a.attname,

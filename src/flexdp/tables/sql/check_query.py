@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from flexdp.buckets.base import Kind
+from flexdp.errors import DataError
 from flexdp.tables.cell_patterns import DATE, DATETIME, ZONED_DATETIME
 from flexdp.tables.date_format import MONTHS
 from flexdp.tables.declared import Column
@@ -16,8 +17,8 @@ from flexdp.tables.sql.query import ReadCell
 from flexdp.tables.written import BLANKS, Written
 
 __all__ = [
-    "READ", "REASONS", "Checked", "Inspected", "check_query", "inspected", "place_of", "served_check_query",
-    "served_inspected",
+    "READ", "REASONS", "Checked", "Inspected", "Wanted", "check_query", "in_blocks", "in_parts", "inspected", "joined",
+    "place_of", "served_check_query", "served_inspected",
 ]  # fmt: skip
 
 READ = "read"
@@ -37,11 +38,22 @@ _WHOLE = r"-?[0-9]*(\.0*)?"
 _LAST: dict[Kind, str] = {  # why a cell of a declared type is not read, if it is there and finite
     "number": "not finite", "integer": "digits", "text": "long", "date": "impossible", "datetime": "impossible",
 }  # fmt: skip
+_EXPLAINED = 3  # how much larger than a bare count the expression of all reasons is
+_LARGEST = 24  # of one statement: its vectors take some 100 MB with eight threads, and planning is slow beyond
+_MOST_COPIED = 32  # columns
 _NAMED = f".*[0-9].*{_MONTH}.*|.*{_MONTH}.*[0-9].*"
 
 
 # The number of records, the number of cells by outcome for each column, and of lines that are not read by reason.
 Inspected: TypeAlias = "tuple[int, list[dict[str, int]], Mapping[str, int]]"
+
+
+class Wanted(NamedTuple):
+    """A column to check as a kind; reasons why cells are not read are counted if ``explained``."""
+
+    column: Column
+    kind: Kind
+    explained: bool = True
 
 
 class Checked(NamedTuple):
@@ -56,17 +68,68 @@ class Checked(NamedTuple):
     raw: str
     text: str | None
     damage: str = ""
+    explained: bool = True
 
 
 def check_query(source: str, checked: Sequence[Checked], read: ReadCell) -> str:
     """Write the query: the number of ``records``, and columns ``c{i}``, a map from outcome to cells of column i.
 
     Outcome 0 is :data:`READ`, and the others are :data:`REASONS`. One aggregate a column: planning one for each outcome
-    takes DuckDB seconds from five columns on.
+    takes DuckDB seconds from five columns on. A statement should check no more than one of :func:`in_parts`.
     """
     outcomes = ", ".join(f"{_outcome(each, read)} AS r{i}" for i, each in enumerate(checked))
     counts = [f"histogram(r{i}) AS c{i}" for i in range(len(checked))]
     return f"SELECT count(*) AS records, {', '.join(counts)}\nFROM (SELECT {outcomes} FROM {source}) AS t"
+
+
+def in_parts(wanted: Sequence[Wanted]) -> list[list[int]]:
+    """Divide what is checked between statements, each given by places; no column is divided.
+
+    Each thread of the engine holds a vector for each node of a statement, so that memory grows with its length, and
+    planning takes more than linear time.
+    """
+    by_column: dict[str | None, list[int]] = {}
+    for place, each in enumerate(wanted):
+        by_column.setdefault(each.column.name, []).append(place)
+    parts: list[list[int]] = []
+    room = 0
+    for places in by_column.values():
+        size = sum(_EXPLAINED if wanted[place].explained else 1 for place in places)
+        if size > room:
+            parts.append([])
+            room = _LARGEST
+        parts[-1] += places
+        room -= size
+    return parts
+
+
+def in_blocks(wanted: Sequence[Wanted]) -> list[list[list[int]]]:
+    """Gather the parts of :func:`in_parts` into blocks of columns that are copied together.
+
+    The engine holds memory for each column that it copies, in each of its threads.
+    """
+    blocks: list[list[list[int]]] = []
+    room = 0
+    for part in in_parts(wanted):
+        size = len({wanted[place].column.name for place in part})
+        if size > room:
+            blocks.append([])
+            room = _MOST_COPIED
+        blocks[-1].append(part)
+        room -= size
+    return blocks
+
+
+def joined(parts: Sequence[Sequence[int]], found: Sequence[Inspected]) -> Inspected:
+    """Return what several statements found as one; they must have seen the same records."""
+    if len({records for records, _, _ in found}) != 1:
+        raise DataError
+    outcomes = {
+        place: counts
+        for places, (_, some, _) in zip(parts, found, strict=True)
+        for place, counts in zip(places, some, strict=True)
+    }
+    return found[0][0], [outcomes[place] for place in sorted(outcomes)], found[0][2]
 
 
 def served_check_query(table: str, parts: Sequence[tuple[str, str, Kind]], dialect: Dialect) -> str:
@@ -113,12 +176,14 @@ def place_of(reason: str) -> int:
 
 
 def _outcome(checked: Checked, read: ReadCell) -> str:
-    column, kind, _, text, damage = checked
+    column, kind, _, text, damage, explained = checked
     value = read(column, kind).value
     if kind == "number":
         fits = f"coalesce(isfinite({value}), false)"
     else:
         fits = f"({value}) IS NOT NULL" + (f" AND {DUCKDB.is_short(value)}" if kind == "text" else "")
+    if not explained:
+        return f"CASE WHEN {fits} THEN 0 END"
     tests = _typed_reasons(checked) if text is None else _text_reasons(column.written, kind, text)
     cases = [f"WHEN {fits} THEN 0", *([f"WHEN {damage} IS NOT NULL THEN {damage}"] if damage else [])]
     cases += [f"WHEN {test} THEN {place_of(reason)}" for reason, test in tests.items()]

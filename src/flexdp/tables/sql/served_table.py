@@ -7,24 +7,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from flexdp._core.text import safe_repr
+from flexdp._core.text import is_short, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
 from flexdp.tables.plans.computed import not_of_the_row
-from flexdp.tables.sql.check_query import Inspected, served_check_query, served_inspected
+from flexdp.tables.sql.check_query import Inspected, Wanted, joined, served_check_query, served_inspected
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import columns_of, counted, counted_together
 from flexdp.tables.sql.workspace import Ask, Workspace
 
-__all__ = ["Ask", "Described", "ServedTable", "check_name", "no_table"]
+__all__ = ["Ask", "Described", "ServedTable", "check_name", "no_table", "there_are"]
 
 Described: TypeAlias = tuple[str, tuple[Column, ...]]  # a table's quoted name, and its declared columns
 
 _LONGEST_NAME = 300
+_MOST_NAMED = 12
+_MOST_CHECKED = 500  # by one statement: PostgreSQL returns at most 1664 columns, SQLite 2000
 
 
 def check_name(table: object) -> str:
@@ -38,11 +40,24 @@ def check_name(table: object) -> str:
     return table
 
 
-def no_table(table: str) -> InputError:
-    """Return the error for a table that cannot be found, whatever the reason."""
+def no_table(table: str, names: Sequence[str] = ()) -> InputError:
+    """Return the error for a table that cannot be found, whatever the reason; ``names`` are those that there are."""
     return InputError(
-        "table", f": {safe_repr(table)} does not exist or is not visible", remedy="Check its name and schema."
+        "table",
+        f": {safe_repr(table)} does not exist or is not visible",
+        remedy=there_are(names) or "Check its name and schema.",
     )
+
+
+def there_are(names: Sequence[str], what: str = "Tables and views") -> str:
+    """List the first declared names that there are; empty where there are none.
+
+    >>> there_are(["visits", "wards"]), there_are([], "Sheets")
+    ("Tables and views: 'visits', 'wards'.", '')
+    """
+    shown = [repr(name) for name in names if is_short(name)]
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    return f"{what}: {', '.join(shown[:_MOST_NAMED])}{more}." if shown else ""
 
 
 @dataclass(frozen=True)
@@ -85,11 +100,16 @@ class ServedTable:
         rows = self.execute(self.query(counting))
         return counted(columns_of(rows, [*names, "records"], texts), len(names))
 
-    def inspect(self, wanted: Sequence[tuple[Column, Kind]]) -> Inspected:
+    def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
-        parts = [(self._raw(column), self._read(column, kind).value, kind) for column, kind in wanted]
+        places = range(len(wanted))
+        parts = [places[start : start + _MOST_CHECKED] for start in places[::_MOST_CHECKED]]
+        return joined(parts, [self._inspected([wanted[place] for place in part]) for part in parts])
+
+    def _inspected(self, wanted: Sequence[Wanted]) -> Inspected:
+        parts = [(self._raw(column), self._read(column, kind).value, kind) for column, kind, _ in wanted]
         row = self.execute(served_check_query(self.name, parts, self.dialect))[0]
-        return served_inspected(row, [column.kind == "number" and kind == "number" for column, kind in wanted])
+        return served_inspected(row, [each.column.kind == "number" and each.kind == "number" for each in wanted])
 
     def reads(self, column: Column, kind: Kind) -> bool:
         """Tell whether this engine has a type for that kind."""

@@ -16,7 +16,7 @@ from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.sqlite.run import caller_workspace, file_workspace, is_connection, on_caller, on_file
 from flexdp.tables.sqlite.types import declared, read_cell
 
-__all__ = ["EXTENSIONS", "describe", "open_sqlite"]
+__all__ = ["EXTENSIONS", "describe", "names_in_file", "open_sqlite"]
 
 EXTENSIONS = (".db", ".sqlite", ".sqlite3")
 _NOT_A_DATABASE, _BUSY, _LOCKED = 26, 5, 6  # SQLite's codes of errors
@@ -73,7 +73,18 @@ def describe(ask: Ask, table: str) -> Described:
         if rows:
             quoted = ".".join(SQLITE.identifier(part) for part in (among, name) if part)
             return quoted, tuple(declared(row[0], row[1]) for row in rows if row[2] != 1)
-    raise no_table(table)
+    raise no_table(table, _names(ask))
+
+
+def names_in_file(path: str) -> list[str]:
+    """Return the names of the tables and views of a file."""
+    names: list[str] = on_file(_checked(path), _names, counting=False)
+    return names
+
+
+def _names(ask: Ask) -> list[str]:
+    where = "type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    return [str(row[0]) for row in ask(f"SELECT name FROM sqlite_master WHERE {where} ORDER BY name LIMIT 13")]
 
 
 def _check_view(ask: Ask, table: str) -> dict[str, str]:
