@@ -40,7 +40,8 @@ th,td{text-align:right;padding:.2em .8em;border-bottom:1px solid var(--fd-line);
 .w,.words th,.words td,.answers th,.answers td{text-align:left}
 .scroll .w{white-space:normal;min-width:7.5rem;max-width:22rem;overflow-wrap:anywhere}.scroll+.scroll{margin-top:1em}
 .scroll .known{max-width:36rem;font-size:.92em}.scroll td.known{color:var(--fd-soft)}.date{white-space:nowrap}
-.wraps td,.wraps th{white-space:normal;min-width:4.5rem;padding:.2em .5em}.wraps .w{min-width:6rem}
+.wraps td,.wraps th{white-space:normal;min-width:4.5rem;padding:.2em .5em}
+.wraps .w{min-width:6rem;max-width:32rem;overflow-wrap:break-word}
 .answers{width:100%;margin:.8rem 0}.answers th[scope=row]{font-weight:400;max-width:20rem}
 .answers .short{font-weight:600;white-space:nowrap}.answers thead th{white-space:nowrap}
 .answers td:nth-child(3){color:var(--fd-soft);font-size:.92em}.all td{font-weight:600}

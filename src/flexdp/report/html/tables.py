@@ -139,7 +139,7 @@ def scrolling(
     headings = "".join(f'<th scope="col"{kind}>{prose(each)}</th>' for kind, each in zip(kinds, head, strict=True))
     body = ""
     for place, row in enumerate(rows):
-        texts = [_DATE.sub(r'<span class="date">\g<0></span>', prose(cell)) if wraps else prose(cell) for cell in row]
+        texts = [_wrapped(prose(cell)) if wraps else prose(cell) for cell in row]
         cells = "".join(f"<td{kind}>{text}</td>" for kind, text in zip(kinds, texts, strict=True))
         body += f'<tr class="all">{cells}</tr>' if place == marked else f"<tr>{cells}</tr>"
     return (
@@ -147,6 +147,11 @@ def scrolling(
         f"<table><thead><tr>{headings}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _wrapped(text: str) -> str:
+    """Let a text break after underscores, but not within a date."""
+    return _DATE.sub(r'<span class="date">\g<0></span>', text.replace("_", "_<wbr>"))
 
 
 def capital(words: str) -> str:
