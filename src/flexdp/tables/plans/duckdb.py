@@ -58,6 +58,7 @@ _CLOCKS_AND_NAMES = {
     "current_date", "get_current_time", "get_current_timestamp", "now", "today", "transaction_timestamp",
     "current_database", "current_schema", "current_schemas", "in_search_path",
 }  # fmt: skip
+_PLANNING = {"json_serialize_plan"}  # said to be consistent, but an optimised plan depends on statistics of tables
 _HIDDEN = re.compile(r"__duckdb_source_\w+")  # how a text names a variable of Python: a frame, or a relation
 # Between a name and its bracket: DuckDB ends a comment at either end of a line, and reads these signs as blanks.
 _CALLED = r'(?<!\w)({})"?(?:[\s\u200b-\u200d\u2060\ufeff]|/\*.*?\*/|--[^\n\r]*[\n\r])*\('
@@ -119,6 +120,7 @@ def _doubtful(ask: Callable[[str], Any], built_in: Collection[tuple[str, ...]]) 
         if (stability not in _STEADY and name not in _CLOCKS_AND_NAMES)
         or (not extension and (name, types, extension, stability) not in built_in)
     }
+    doubtful |= _PLANNING
     macros = ask(_BUILT_IN_MACROS).fetchall()
     while more := {str(name) for name, words in macros if name not in doubtful and _called(str(words), doubtful)}:
         doubtful |= more
