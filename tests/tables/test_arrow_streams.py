@@ -9,6 +9,7 @@ import traceback
 from typing import Any
 
 import datafusion
+import duckdb
 import ibis
 import nanoarrow
 import narwhals
@@ -104,12 +105,12 @@ def test_asked_answers_and_several_columns_of_a_stream(source: str) -> None:
 
 def test_a_stream_that_can_be_read_once_is_counted_once() -> None:
     source = nanoarrow.ArrayStream(TABLE)
-    prepared = prepare(source, "x", width=5).with_budget(**SPEND)
+    prepared = prepare(source, "x", width=5, **VOUCHED).with_budget(**SPEND)
     assert prepared.run().spec.columns == ("x",)
     with pytest.raises(DataError):
         prepared.run()
     with pytest.raises(InputError, match="has not been read already") as caught:
-        prepare(source, "x", width=5)
+        prepare(source, "x", width=5, **VOUCHED)
     assert caught.value.__context__ is None
 
 
@@ -279,3 +280,17 @@ def test_a_stream_that_may_be_computed_is_refused_unless_vouched_for(source: str
         moved = CONTEXT.sql("SELECT x - avg(x) OVER () AS x FROM moving")
         assert max(private_counts(moved, "x", width=2, **VOUCHED)) == top
         CONTEXT.deregister_table("moving")
+
+
+def test_a_stream_of_nanoarrow_is_refused_whatever_it_wraps() -> None:
+    """It hands over what its producer computes; an array has been computed, and holds its rows."""
+    moving = CONTEXT.sql("SELECT x - avg(x) OVER () AS x FROM (VALUES (1.0), (2.0), (6.0)) AS t (x)")
+    relation = duckdb.sql("SELECT x - avg(x) OVER () AS x FROM (VALUES (1.0), (2.0), (6.0)) AS t (x)")
+    for producer in (moving, relation, TABLE):
+        for wrap in (nanoarrow.ArrayStream, nanoarrow.c_array_stream):
+            with pytest.raises(InputError, match="steps before its Arrow stream that cannot be seen"):
+                prepare(wrap(producer), "x", width=5)
+            assert prepare(wrap(producer), "x", width=5, **VOUCHED).questions
+    assert private_counts(nanoarrow.Array(TABLE), "x", width=5) == private_counts(TABLE, "x", width=5) != {}
+    stream = nanoarrow.ArrayStream(TABLE)
+    assert private_counts(stream.read_all(), "x", width=5) == private_counts(TABLE, "x", width=5)

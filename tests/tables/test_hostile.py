@@ -9,6 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import math
+import subprocess
+import sys
 import traceback
 import warnings
 from decimal import Decimal
@@ -406,6 +408,73 @@ def test_integers_at_the_limit_are_read_alike() -> None:
     for outside in ("clamp", "drop"):
         for source, column, said in ((con.table("h"), "x", {}), ([10**37], None, {"kind": "integer"})):
             assert private_counts(source, column, bounds=(0, 10**37), outside=outside, **said) == {}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"width": 5}, {"relative": 0.05}, {"edges": [0, 10, 50]}, {"width": 5, "bounds": (0, 50)},
+        {"width": 5, "bounds": (0, 50), "outside": "drop"}, {"ask": ["max", "median"]}, {}, {"width": 5, "by": "g"},
+        {"ask": ["mean"], "bounds": (0, 50)}, {"width": 5, "unit": "g", "max_buckets_per_unit": 1},
+        {"width": 5, "where": "x + g >= 0 OR x BETWEEN -3 AND 2.5 OR 1.5 * g > x"},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_one_unsigned_integer_beyond_127_bits_raises_nothing(parameters: dict[str, Any], kind: str) -> None:
+    """Neighbouring tables: one more record, of the largest value that fits, or of the first that does not."""
+    for more in (None, 2**127 - 1, 2**127, 2**128 - 1):
+        con = duckdb.connect()
+        con.execute("CREATE TABLE t AS SELECT (range % 50)::UHUGEINT AS x, (range % 3)::UHUGEINT AS g FROM range(3000)")
+        if more is not None:
+            con.execute(f"INSERT INTO t VALUES ({more}, {more})")
+        assert flexdp.release((con, "t"), "x", epsilon=1, delta=1e-6, kind=kind, **parameters).privacy.epsilon == 1
+
+
+def test_one_unsigned_integer_beyond_127_bits_moves_one_bar() -> None:
+    found = {}
+    for column in ("UHUGEINT", "HUGEINT"):
+        for more in ((), (2**127 - 1,), (2**127,), (2**128 - 1,)):
+            if column == "HUGEINT" and more > (2**127 - 1,):
+                continue
+            con = duckdb.connect()
+            con.execute(f"CREATE TABLE t (x {column})")
+            for cell in (1, 2, 2, 10**16, *more):
+                con.execute(f"INSERT INTO t VALUES ({cell})")
+            found[column, more] = [
+                private_counts((con, "t"), "x", **how)
+                for how in ({"width": 1}, {"width": 1, "bounds": (0, 9)}, {"kind": "number", "width": 1}, {})
+            ]
+    for (column, more), counts in found.items():
+        for before, after in zip(found[column, ()], counts, strict=True):
+            moved = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+            assert len(moved) <= 1 and sum(after.values()) - sum(before.values()) == len(moved), (column, more)
+        if (same := found.get(("HUGEINT", more))) is not None:
+            assert counts == same
+    assert found["UHUGEINT", (2**127,)][1] == found["UHUGEINT", (2**127 - 1,)][1]  # clamped alike, or left out alike
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_names_with_nul_are_refused_before_polars_ends_the_process(lazy: bool) -> None:
+    """Each in a process of its own: what is tested for cannot be caught."""
+    program = """
+import sys
+import polars as pl
+import flexdp
+nested = [[{"f\\0g": 1}]] * 9
+frame = pl.DataFrame({"a\\0b": [1] * 9, "t\\0": pl.Series([0] * 9, dtype=pl.Datetime), "n": nested, "x": [1] * 9})
+frame = frame.lazy() if sys.argv[1] == "True" else frame
+for options in ({"column": "a\\0b"}, {"column": "t\\0"}, {"column": "n"}, {"column": "x", "by": "a\\0b"},
+                {"column": "x", "unit": "a\\0b", "max_buckets_per_unit": 1}):
+    try:
+        flexdp.release(frame, **options, epsilon=1, delta=1e-6, width=1)
+    except flexdp.InputError as error:
+        print("NUL" in str(error), error.__context__)
+print(flexdp.release(frame, "x", epsilon=1, delta=1e-6, width=1).max_drop > 0)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(lazy)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (ran.returncode, ran.stdout.split()) == (0, ["True", "None"] * 5 + ["True"])
 
 
 def test_subclasses_of_text_are_their_text() -> None:

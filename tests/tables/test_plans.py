@@ -387,7 +387,8 @@ def test_relations_that_may_read_a_file_twice(files: str) -> None:
     con.execute("CREATE MACRO doubled(file) AS TABLE FROM read_parquet([file, file])")
     relation = con.sql(f"SELECT y FROM {files}")
     assert sum(bars(relation, rows_are_records=True).values()) == 4, "two records, twice"
-    assert "same file twice" in refused(relation) or "getvariable" in files
+    message = refused(relation)
+    assert "same file twice" in message or "getvariable" in files or "another query" in message
     con.execute(f"CREATE VIEW v AS SELECT y FROM {files}")
     refused((con, "v"))
 
@@ -420,8 +421,9 @@ def test_what_the_text_of_a_relation_does_not_show() -> None:
     assert sum(bars(con.from_parquet(["t.parquet", "u.parquet"]).filter("y > 1")).values()) == 2
     con.execute("CREATE MACRO list_value(a) AS list_concat(string_split(a, '|'), string_split(a, '|'))")
     own = con.sql("FROM read_parquet(list_value('t.parquet'))")
-    assert sum(bars(own, rows_are_records=True).values()) == 4
-    refused(own)
+    assert len(own.fetchall()) == 4
+    with pytest.raises(InputError, match="name of a built-in function"):
+        prepare(own, "y", width=1)
 
 
 TWICE_IN_POLARS: dict[str, Any] = {

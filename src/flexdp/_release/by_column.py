@@ -80,8 +80,8 @@ def of_column(refusal: InputError, column: str | None, options: Mapping[str, Any
     >>> of_column(found, "age", {"width": 0.5}) is found
     True
     """
-    if column is None or refusal.parameter == "derive" or not isinstance(options.get(refusal.parameter), Mapping):
-        return refusal  # derived columns have names of their own
+    if column is None or refusal.parameter not in _NAMES or not isinstance(options.get(refusal.parameter), Mapping):
+        return refusal
     rule, name = refusal.rule, safe_repr(column)
     if name not in spelled(rule):  # otherwise it says so already
         after = f"for column {name}{'' if spelled(rule).startswith(':') else ' '}"

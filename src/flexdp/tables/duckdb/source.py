@@ -27,7 +27,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
-from flexdp.tables.plans.duckdb import FUNCTIONS, check_relation
+from flexdp.tables.plans.duckdb import FUNCTIONS, check_macros, check_relation
 from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_parts, inspected, joined
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
@@ -84,6 +84,8 @@ class EngineTable:
             no_name(name)
             found = declared(None, self.type_of(self.names[0]), self.names[0])
         else:
+            if isinstance(name, str) and "\0" in name:  # polars would end the process, and no engine writes such a name
+                raise InputError("column", ": a column's name contains the character NUL", remedy="Rename the column.")
             pick([Column(name=str(known), type_name="", kind=None) for known in self.names], name)
             found = declared(str(name), self.type_of(str(name)), str(name))
         return replace(found, written=self.written)
@@ -160,6 +162,7 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
         ),
     )
     _refuse_inferred(source)
+    check_macros(lambda words: source.query(_RELATION, words))
     if not rows_are_records:
         check_relation(lambda words: source.query(_RELATION, words), _RELATION, source.sql_query, _built_in)
 

@@ -17,7 +17,8 @@ from flexdp.tables.written import WRITTEN, Written
 __all__ = ["declared", "read_cell"]
 
 _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-_WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
+_UNSIGNED = "UHUGEINT"  # the only type of integers that exceed HUGEINT
+_WIDE = {"UBIGINT", "HUGEINT", _UNSIGNED}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "INT96"}
 _NANOSECONDS = {"TIMESTAMP_NS", "TIMESTAMPTZ_NS", "INT96"}
 _ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS"}
@@ -95,7 +96,8 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
         target = {"integer": "HUGEINT" if column.wide else None, "text": "VARCHAR"}.get(kind)
         return Reading(f"TRY_CAST({cell} AS {target})" if target else cell, column.wide)
     if kind == "number" and column.kind == "integer":
-        return Reading(_rounded(cell, 0) if column.wide else f"CAST({cell} AS DOUBLE)")
+        unsigned = column.type_name.upper() == _UNSIGNED
+        return Reading(_rounded(cell, 0, unsigned=unsigned) if column.wide else f"CAST({cell} AS DOUBLE)")
     if kind == "datetime" and column.kind == "date":
         return Reading(f"{_days(cell)} * {MICROS_PER_DAY}")
     if kind == "integer" and column.kind == "number":  # only whole numbers that fit
@@ -110,13 +112,15 @@ def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
     return Reading(_text_as(kind, f"CAST({cell} AS VARCHAR)", column.written), kind == "integer")
 
 
-def _rounded(cell: str, digits: int) -> str:
+def _rounded(cell: str, digits: int, *, unsigned: bool = False) -> str:
     """Convert a decimal to the nearest double; a long one through its text, since DuckDB rounds it twice otherwise."""
     text = f"CAST(CAST({cell} AS VARCHAR) AS DOUBLE)"
     if digits > _EXACT_DIGITS:
         return text
     limit = 10 ** (_EXACT_DIGITS - digits)
-    return f"CASE WHEN {cell} BETWEEN -{limit} AND {limit} THEN CAST({cell} AS DOUBLE) ELSE {text} END"
+    # A limit with a sign has a signed type: a cell that does not fit into it would raise.
+    compared = f"TRY_CAST({cell} AS HUGEINT)" if unsigned else cell
+    return f"CASE WHEN {compared} BETWEEN -{limit} AND {limit} THEN CAST({cell} AS DOUBLE) ELSE {text} END"
 
 
 def _days(date: str) -> str:

@@ -6,7 +6,7 @@ polars is not imported: a frame brings its own methods.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flexdp.errors import InputError
@@ -44,11 +44,31 @@ def open_polars(source: Any, column: object, *, rows_are_records: bool = False) 
         return _lazy(source, rows_are_records=rows_are_records)
     if hasattr(source, "to_frame"):
         no_column(column, "a series")
+        _check_nul({"value": source.dtype}, ["value"])
         times = _polars_times({"value": source.dtype})
         frame = _in_ticks(source.to_frame("value"), times)
         return registered(lambda _names: _Stream(frame), times=times, single="value")
-    times = _polars_times(source.schema)
-    return registered(lambda names: _Stream(_in_ticks(source.select(names), times)), names=source.columns, times=times)
+    schema = source.schema
+    times = _polars_times(schema)
+
+    def select(names: list[str]) -> _Stream:
+        _check_nul(schema, names)
+        return _Stream(_in_ticks(source.select(names), times))
+
+    return registered(select, names=source.columns, times=times)
+
+
+def _check_nul(schema: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse fields of structs with NUL in their names, at which polars ends the process."""
+    waiting = [schema[name] for name in names]
+    for dtype in waiting:  # which grows
+        fields = getattr(dtype, "fields", ())
+        if any("\0" in field.name for field in fields):
+            raise InputError(
+                "column", ": a field of its type has a name that contains the character NUL", remedy="Rename the field."
+            )
+        waiting += [field.dtype for field in fields]
+        waiting += [dtype.inner] if hasattr(dtype, "inner") else []
 
 
 def _polars_times(schema: Mapping[str, Any]) -> dict[str, str]:
@@ -84,9 +104,14 @@ def _lazy(source: Any, *, rows_are_records: bool) -> EngineTable:
     if not rows_are_records:
         check_lazy(plan, lambda: source.serialize(format="json"))
     times = _polars_times(schema)
+
+    def describe(names: list[str]) -> _Stream:
+        _check_nul(schema, names)
+        return _Stream(source.clear().select(names).collect())
+
     return registered(
         lambda names: Batches(_in_ticks(source.select(names), times)),
         names=list(schema.names()),
         times=times,
-        describe=lambda names: _Stream(source.clear().select(names).collect()),
+        describe=describe,
     )

@@ -15,7 +15,7 @@ from flexdp.tables.plans.refusal import not_records
 
 __all__ = ["is_reader", "is_stream", "open_stream"]
 
-_STORED = ("nanoarrow",)  # libraries whose objects hold rows that were stored
+_STORED = ("nanoarrow", "Array")  # the library and the class of objects that hold their rows; streams may compute them
 _TEXT_READERS = ("CSVStreamingReader", "JSONStreamingReader")
 _consumed: WeakSet[Any] = WeakSet()  # readers whose rows have been read, of which nothing is left
 
@@ -47,7 +47,7 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
             "is a reader of a text file: pyarrow infers column types from the data, or fails at a single cell",
             remedy="Pass the file's path itself.",
         )
-    if not rows_are_records and type(source).__module__.split(".")[0] not in _STORED:
+    if not rows_are_records and (type(source).__module__.split(".")[0], type(source).__name__) != _STORED:
         raise not_records("steps before its Arrow stream that cannot be seen")
     try:
         import pyarrow

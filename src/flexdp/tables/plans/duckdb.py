@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import Any
 
-from flexdp.tables.plans.duckdb_files import FRAME_SCANS, check_files
-from flexdp.tables.plans.refusal import UNKNOWN, checked, not_records
+from flexdp.tables.plans.duckdb_files import FRAME_SCANS, check_files, without_reader_options
+from flexdp.tables.plans.refusal import UNKNOWN, checked, computed_query, not_records, shadowed
 
-__all__ = ["FUNCTIONS", "check_relation"]
+__all__ = ["FUNCTIONS", "check_macros", "check_relation"]
 
 _ROW_BY_ROW = {"PROJECTION", "FILTER", "ORDER_BY", "CTE", "CTE_SCAN", "MATERIALIZED_CTE", "UNION"}
 _TABLES = {
@@ -32,6 +32,15 @@ FUNCTIONS = """
 SELECT function_name, CAST(parameter_types AS VARCHAR), coalesce(extension_name, ''), coalesce(stability, '')
 FROM duckdb_functions() WHERE function_type NOT IN ('macro', 'table_macro')
 """
+# By its full name, and without an operator: any of them may be somebody's macro.
+_NAMES = "SELECT function_name, function_type, internal FROM system.main.duckdb_functions()"
+_MACROS = {"macro", "table_macro"}
+# Functions that make rows and may stand in a text. Some others leave no step of their own in a plan.
+_MAKING_ROWS = {
+    "arrow_scan", "arrow_scan_dumb", "delta_scan", "glob", "iceberg_scan", "pandas_scan", "parquet_scan",
+    "python_arrow_scan", "read_parquet", "unnest",
+}  # fmt: skip
+_QUERIES = {"query", "query_table"}
 _DEFINITIONS = """
 SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
 UNION ALL SELECT table_name, generation_expression FROM duckdb_columns() WHERE is_generated
@@ -43,15 +52,32 @@ SELECT function_name, macro_definition FROM duckdb_functions()
 WHERE function_type IN ('macro', 'table_macro') AND internal
 """
 _PLACES = re.compile(r"(?<!\w)(rowid|file_row_number|file_index)(?!\w)", re.IGNORECASE)
-_NO_PLACES = re.compile(r"file_row_number\s*(:=|=>|=)\s*false", re.IGNORECASE)
 _STEADY = {"CONSISTENT", ""}  # of functions of their arguments alone; functions that make rows have no stability
 # Constant within a query, and none of them depends on records, as the number of the transaction or a setting may.
 _CLOCKS_AND_NAMES = {
     "current_date", "get_current_time", "get_current_timestamp", "now", "today", "transaction_timestamp",
     "current_database", "current_schema", "current_schemas", "in_search_path",
 }  # fmt: skip
+_PLANNING = {"json_serialize_plan"}  # said to be consistent, but an optimised plan depends on statistics of tables
 _HIDDEN = re.compile(r"__duckdb_source_\w+")  # how a text names a variable of Python: a frame, or a relation
-_CALLED = r'(?<!\w)({})"?(?:\s|/\*.*?\*/|--[^\n]*\n)*\('
+# Between a name and its bracket: DuckDB ends a comment at either end of a line, and reads these signs as blanks.
+_CALLED = r'(?<!\w)({})"?(?:[\s\u200b-\u200d\u2060\ufeff]|/\*.*?\*/|--[^\n\r]*[\n\r])*\('
+
+
+def check_macros(ask: Callable[[str], Any]) -> None:
+    """Refuse a connection with a macro that takes the place of a built-in function.
+
+    Functions are also called by operators, by ``[a, b]``, by ``EXTRACT`` and by built-in macros, so that no text shows
+    whether such a macro is used.
+    """
+    checked(lambda: _check_names(ask(_NAMES).fetchall()))
+
+
+def _check_names(functions: Collection[tuple[Any, ...]]) -> None:
+    built_in = {str(name).lower() for name, _, internal in functions if internal}
+    own = {str(name).lower() for name, kind, internal in functions if kind in _MACROS and not internal}
+    if own & built_in or not all(re.search(r"\w", name) for name in own):
+        raise shadowed()
 
 
 def check_relation(
@@ -73,7 +99,11 @@ def _check_words(
     The text is searched as it is, with its comments and its constants, so that no way of quoting can hide a name.
     """
     whole = _definitions(ask, text)
-    if _PLACES.search(_NO_PLACES.sub("", whole)):
+    functions = {(str(name), str(kind)) for name, kind, _ in ask(_NAMES).fetchall()}
+    making_rows = {name for name, kind in functions if kind == "table"} - _MAKING_ROWS
+    if _called(whole, (making_rows - {name for name, kind in functions if kind == "scalar"}) | _QUERIES):
+        raise computed_query()
+    if _PLACES.search(whole) and _PLACES.search(without_reader_options(whole, "file_row_number")):
         raise not_records("the number of a row, which depends on the rows before it")
     if "(" in whole and _called(whole, _doubtful(ask, built_in())):
         raise not_records("randomness, a sequence or a function that may depend on more than one row")
@@ -90,6 +120,7 @@ def _doubtful(ask: Callable[[str], Any], built_in: Collection[tuple[str, ...]]) 
         if (stability not in _STEADY and name not in _CLOCKS_AND_NAMES)
         or (not extension and (name, types, extension, stability) not in built_in)
     }
+    doubtful |= _PLANNING
     macros = ask(_BUILT_IN_MACROS).fetchall()
     while more := {str(name) for name, words in macros if name not in doubtful and _called(str(words), doubtful)}:
         doubtful |= more

@@ -10,11 +10,12 @@ from typing import Any
 from flexdp.tables.plans.files import all_different, expanded, is_remote
 from flexdp.tables.plans.refusal import file_twice
 
-__all__ = ["FRAME_SCANS", "check_files"]
+__all__ = ["FRAME_SCANS", "check_files", "without_reader_options"]
 
 FRAME_SCANS = {"ARROW_SCAN", "ARROW_SCAN_DUMB", "PYTHON_ARROW_SCAN", "PANDAS_SCAN"}
 _FILE_SCANS = {"PARQUET_SCAN", "READ_PARQUET"}
 _READERS = {"parquet_scan", "read_parquet"}
+_ASSIGNED = [[":", "="], ["=", ">"], ["="]]  # to an option of a reader
 _LISTS = [["["], ["list_value", "("], ["main", ".", "list_value", "("]]  # the latter as a view is stored
 _OWN_LISTS = """
 SELECT 1 FROM duckdb_functions()
@@ -52,12 +53,39 @@ def check_files(ask: Callable[[str], Any], text: str, names: Sequence[str]) -> N
             raise file_twice()
 
 
+def without_reader_options(text: str, option: str) -> str:
+    """Return a text without ``option := false`` in the brackets of a reader, where no column can be meant."""
+    words, kept = _split(text), []
+    if any(kind == "odd" for kind, _ in words):
+        return text
+    open_brackets: list[bool] = []  # of each: is it a reader's, or one in it as a view is stored?
+    for place, (kind, word) in enumerate(words):
+        if word == "(" and kind == "sign":
+            before = words[place - 1] if place else ("", "")
+            named = before[0] in ("word", "name") and before[1].strip('"').lower() in _READERS
+            around = open_brackets[-1:] == [True] and before == ("sign", ",")
+            open_brackets.append(named or around)
+        elif word == ")" and kind == "sign":
+            del open_brackets[-1:]
+        elif kind == "word" and word.lower() == option and open_brackets[-1:] == [True]:
+            signs = [text.lower() for _, text in words[place + 1 : place + 5]]
+            value = next((signs[len(each) :] for each in _ASSIGNED if signs[: len(each)] == each), [])
+            if value[:1] == ["false"] and value[1:2] in ([","], [")"]) and words[place - 1][1] in ("(", ","):
+                continue
+        kept.append(word)
+    return " ".join(kept)
+
+
 def _words(text: str) -> list[tuple[str, str]]:
     """Split a text into its words; another way of quoting, or a comment in a comment, is refused."""
-    out = [(str(found.lastgroup), found.group()) for found in _WORD.finditer(text) if found.lastgroup is not None]
+    out = _split(text)
     if any(kind == "odd" for kind, _ in out):
         raise file_twice()
     return out
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    return [(str(found.lastgroup), found.group()) for found in _WORD.finditer(text) if found.lastgroup is not None]
 
 
 def _sources(words: Sequence[tuple[str, str]]) -> Iterator[list[str]]:

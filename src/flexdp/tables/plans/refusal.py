@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flexdp.errors import FlexdpError, InputError, P
 
-__all__ = ["UNKNOWN", "UNKNOWN_FUNCTION", "checked", "file_twice", "not_records"]
+__all__ = ["UNKNOWN", "UNKNOWN_FUNCTION", "checked", "computed_query", "file_twice", "not_records", "shadowed"]
 
 UNKNOWN = "a step that is not known to work row by row"
 UNKNOWN_FUNCTION = "a function that may depend on more than one row"
@@ -35,6 +35,29 @@ def file_twice() -> InputError:
             P("rows_are_records", True), " if no file is read twice.",
         ),
     )  # fmt: skip
+
+
+def computed_query() -> InputError:
+    """Return the refusal of a query that is itself a value: a text, a parameter or the name of a table."""
+    return InputError(
+        "source",
+        "is a query whose rows need not be records: it calls a function that makes or runs another query, "
+        "whose text is not shown",
+        remedy=(
+            "Pass the inner query itself; or set ", P("rows_are_records", True),
+            " if every record yields at most one row and no row depends on more than one record.",
+        ),
+    )  # fmt: skip
+
+
+def shadowed() -> InputError:
+    """Return the refusal of a connection on which a built-in function or operator means something else."""
+    return InputError(
+        "source",
+        ": its DuckDB connection has a macro with the name of a built-in function or operator, which would be used "
+        "instead of it, also by flexdp",
+        remedy="Drop or rename the macro, or pass a connection that does not have it.",
+    )
 
 
 def checked(check: Callable[[], None]) -> None:
