@@ -147,10 +147,10 @@ def _is_builtin(session: Any, name: str) -> bool | None:
 
 def _is_variable(session: Any, name: str) -> bool:
     """Tell whether a variable of the session has a name."""
-    escaped, found = name.replace("`", "``"), False
+    escaped = name.replace("`", "``")
     with _unresolved():
-        found = bool(session.sql(f"SELECT system.session.`{escaped}` AS v").columns)
-    return found
+        return bool(session.sql(f"SELECT system.session.`{escaped}` AS v").columns)
+    return False
 
 
 @contextmanager
