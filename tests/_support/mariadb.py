@@ -54,7 +54,13 @@ def mariadb_server(folder: Path) -> Iterator[str]:
 def connected(address: str, **options: Any) -> Any:
     """A connection of PyMySQL to that address."""
     return pymysql.connect(
-        unix_socket=address.partition("unix_socket=")[2], user="root", database="flexdp", charset="utf8mb4", **options
+        **{
+            "unix_socket": address.partition("unix_socket=")[2],
+            "user": "root",
+            "database": "flexdp",
+            "charset": "utf8mb4",
+            **options,
+        }
     )
 
 

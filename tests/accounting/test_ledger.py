@@ -8,6 +8,8 @@ import json
 import os
 import sqlite3
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -434,3 +436,44 @@ def test_what_the_publisher_declares_is_no_parameter(ledger: Ledger) -> None:
     again = flexdp.release(VALUES, **asked, title="Final")
     assert again.payment is not None and again.payment.free and again.cells == first.cells
     assert (first.spec.about.title, again.spec.about.title) == ("Draft", "Final")
+
+
+def test_identical_requests_of_several_threads_are_charged_once(tmp_path: Path) -> None:
+    Ledger(tmp_path / "b.db").create("d", epsilon=50, delta="1e-3")
+    ready = threading.Barrier(6)
+
+    def ask(width: int) -> flexdp.Release:
+        ready.wait()
+        return flexdp.release(
+            list(range(999)),
+            width=width,
+            kind="integer",
+            epsilon=1,
+            delta="1e-6",
+            ledger=tmp_path / "b.db",
+            dataset="d",
+        )
+
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(ask, [100, 100, 100, 100, 200, 200]))
+    account = Ledger(tmp_path / "b.db").account("d")
+    assert account.spent_epsilon == 2, "one charge for each of two different requests"
+    assert len({one.to_json() for one in made}) == 2
+    assert sorted(one.payment.free for one in made if one.payment is not None) == [False] * 2 + [True] * 4
+
+
+def test_a_request_that_fails_lets_the_next_one_run() -> None:
+    from flexdp._release.once import one_at_a_time
+
+    order: list[str] = []
+
+    def fail() -> None:
+        with one_at_a_time("a", "b"):
+            order.append("first")
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        fail()
+    with one_at_a_time("a", "b"), one_at_a_time("a", "b"):
+        order.append("again, and by the same thread")
+    assert len(order) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from _support.command import flexdp, process
+from _support.waiting import HANG
 
 from flexdp.cli import errors as codes
 from flexdp.errors import CertificateError, DataError, FlexdpError, InputError, UnavailableError
@@ -68,7 +70,7 @@ def test_errors_as_json(
     error = error_of(as_json)
     assert (error["kind"], error["parameter"], error["spent"]) == (kind, parameter, False)
     assert message in error["message"]
-    assert plain.stderr == f"Error: {error['message']}\n"
+    assert plain.stderr.strip() == f"Error: {error['message']}"
     assert "QUOKKA" not in as_json.stderr
 
 
@@ -166,3 +168,44 @@ def test_column_names_are_echoed_as_they_are_written(tmp_path: Path) -> None:
 def test_it_is_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "flexdp", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("flexdp, version ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [["release", "nofile"], ["release", "nofile", "--json"], ["--nonsense"], []])
+def test_a_full_standard_error_keeps_the_code(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "flexdp.cli", *words],
+            stderr=full,
+            stdout=subprocess.DEVNULL,
+            timeout=HANG,
+            check=False,
+        )
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("place", ["flexdp.cli.app", "flexdp.cli.release"])
+def test_a_signal_while_modules_are_loaded_is_told_as_json(name: str, place: str) -> None:
+    """The signal arrives as a module is looked for: before the command is known, and while it is loaded."""
+    script = f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {place!r}:
+            os.kill(os.getpid(), signal.{name})
+sys.meta_path.insert(0, Finder())
+sys.argv = ["flexdp", "release", "nofile", "x", *sys.argv[1:]]
+from flexdp.cli import main
+main()
+"""
+    code = 128 + getattr(signal, name)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=HANG, check=False)
+    assert done.returncode == code and done.stdout == "", done.stderr
+    error = json.loads(done.stderr)["error"]
+    assert error["code"] == code and error["spent"] is False and error["parameter"] is None
+    assert error["kind"] == ("Interrupted" if name == "SIGINT" else "Terminated")
+    assert error["message"].endswith("nothing was released.")
+    plain = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
+    assert plain.returncode == code and plain.stderr.strip() == f"Error: {error['message']}"

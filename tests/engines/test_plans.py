@@ -246,6 +246,55 @@ def test_frames_of_spark(spark: Any, tmp_path: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_variables_and_python_sources_of_spark(spark: Any) -> None:
+    """Both can hold what was computed from all records: one more record moves every row."""
+    from pyspark.sql import functions as f
+
+    frame = spark.createDataFrame([(float(i),) for i in range(1, 10)], "x double")
+    frame.createOrReplaceTempView("rec20")
+    spark.sql("DECLARE OR REPLACE VARIABLE middle DOUBLE DEFAULT 0.0D")
+    made = {"by text": "SELECT x - middle AS y FROM rec20", "as a test": "SELECT x AS y FROM rec20 WHERE x > middle"}
+    frames = {
+        **{name: spark.sql(text) for name, text in made.items()},
+        "by column": frame.select(f.col("x").alias("y")),
+    }
+    fine = frames.pop("by column")
+    frames["in a frame"] = frame.select((f.col("x") - f.expr("middle")).alias("y"))
+    for one in frames.values():
+        with pytest.raises(InputError, match="rows need not be records"):
+            flexdp.query(one, "y", width=1)
+    assert "GROUP BY" in flexdp.query(fine, "y", width=1)
+    moving = bars(spark.sql(made["by text"]), rows_are_records=True)
+    spark.sql("SET VARIABLE middle = (SELECT avg(x) + 1000 FROM rec20)")
+    assert moved(moving, bars(spark.sql(made["by text"]), rows_are_records=True)) > 10
+    _python_source(spark)
+    for source in (spark.read.format("centred").load(), spark.read.format("centred").load().select("y")):
+        with pytest.raises(InputError, match="a source that computes its rows"):
+            flexdp.query(source, "y", width=1)
+
+
+def _python_source(session: Any) -> None:
+    from pyspark.sql.datasource import DataSource, DataSourceReader
+
+    class Reader(DataSourceReader):
+        def read(self, _partition: Any) -> Any:
+            return iter([(-1.0,), (1.0,)])
+
+    class Centred(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "centred"
+
+        def schema(self) -> str:
+            return "y double"
+
+        def reader(self, _schema: Any) -> Any:
+            return Reader()
+
+    session.dataSource.register(Centred)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_paths_of_a_server_of_spark() -> None:
     """The client cannot look at them, so several must be written so that none can be another."""
     from pyspark.sql.connect.proto import relations_pb2
@@ -257,7 +306,7 @@ def test_paths_of_a_server_of_spark() -> None:
         plan.read.data_source.format = "parquet"
         plan.read.data_source.paths.extend(paths)
         try:
-            check_message(plan, lambda _: True)
+            check_message(plan, lambda _: True, lambda _: True)
         except InputError as refusal:
             assert "the same file twice" in str(refusal)
             return False

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.cli.app import cli
-from flexdp.tables.spark.run import _quiet
+from flexdp.tables.spark.run import quiet
 
 WORDS = ["a", "A", "a ", "\u00e9", "e\u0301", "ß", "ss"]
 ALONE = dict.fromkeys(WORDS, 1)
@@ -204,7 +204,7 @@ def test_counts_at_the_same_time_keep_spark_quiet_until_the_last(spark: Any) -> 
         return str(loggers.getConfiguration().getRootLogger().getLevel().toString())
 
     before = level()
-    first, second = _quiet(spark), _quiet(spark)
+    first, second = quiet(spark), quiet(spark)
     first.__enter__()
     second.__enter__()
     assert level() == "OFF"

@@ -55,6 +55,64 @@ for made in (
         print("rows that are no records were accepted")
     except InputError as error:
         assert "rows need not be records" in str(error), error
+from pyspark.sql.datasource import DataSource
+class Centred(DataSource):
+    @classmethod
+    def name(cls):
+        return "centred"
+    def schema(self):
+        return "x double"
+session.dataSource.register(Centred)
+session.sql("CREATE TABLE near (x DOUBLE) USING parquet")
+session.sql("CREATE TABLE far (x DOUBLE) USING parquet")
+session.sql("INSERT INTO near VALUES (1.0D), (2.0D)")
+wide = ", ".join(f"x AS c{{i}}" for i in range(40))
+session.sql("DECLARE VARIABLE middle DOUBLE DEFAULT 1.0D")
+inside = "SELECT avg(x) FROM near"
+session.sql(f"CREATE TEMPORARY FUNCTION iff(a INT, x DOUBLE, y DOUBLE) RETURNS DOUBLE RETURN x - ({{inside}})")
+near = session.table("near")
+stored = session.read.parquet(str(Path.cwd() / "warehouse" / "near"))
+for name, make in {{
+    "variable": lambda: session.sql("SELECT x - middle AS x FROM near"),
+    "variable as a column": lambda: near.select((f.col("x") - f.col("middle")).alias("x")),
+    "variable in a text": lambda: near.selectExpr("x - middle AS x"),
+    "variable behind many columns": lambda: session.sql(f"SELECT {{wide}}, x - middle AS x FROM near"),
+    "row index": lambda: stored.select((f.col("x") + f.col("_metadata.row_index")).alias("x")),
+    "row index in a text": lambda: stored.selectExpr("x + _metadata.row_index AS x"),
+    "row index in SQL": lambda: session.sql("SELECT x + _metadata.row_index AS x FROM near"),
+    "minus": lambda: session.sql("SELECT * FROM near WHERE x > 1 MINUS TABLE far"),
+    "table": lambda: session.sql("SELECT x - (TABLE far) AS x FROM near"),
+    "from": lambda: session.sql("SELECT x - (FROM far) AS x FROM near"),
+    "among a table": lambda: near.filter("x IN (TABLE far)"),
+    "pipe": lambda: session.sql("SELECT x FROM near WHERE x > 1 |> WHERE x > 2"),
+    "function": lambda: session.sql("SELECT iff(1, x, x) AS x FROM near"),
+    "function in a text": lambda: near.selectExpr("iff(1, x, x) AS x"),
+    "python": lambda: session.read.format("centred").load(),
+}}.items():
+    made = make()
+    try:
+        flexdp.query(made, "x", width=10)
+        print("rows that are no records were accepted:", name)
+    except InputError as error:
+        assert "rows need not be records" in str(error), (name, error)
+for passed in (
+    near, stored, session.sql(f"SELECT {{wide}}, abs(x) AS x FROM near WHERE x > 1"), near.filter("x IN (1, 2)"),
+    session.sql("SELECT CAST(x AS DECIMAL(10, 2)) AS x FROM near WHERE try_cast(x AS INT) > 3 AND if(x > 1, x, 2) > 0"),
+    near.select(f.abs(f.col("x")).alias("x")),
+):
+    flexdp.query(passed, "x", width=10)
+session.conf.set("spark.sql.functionResolution.sessionOrder", "first")
+session.udf.register("upper", lambda text: text, "string")
+shadowed = session.catalog.getFunction("upper").className or ""
+if "Upper" not in shadowed:
+    try:
+        flexdp.query(session.sql("SELECT x FROM near WHERE upper('a') = 'A'"), "x", width=10)
+        print("a function in the place of Spark's was accepted")
+    except InputError as error:
+        assert "somebody has written" in str(error), error
+session.conf.unset("spark.sql.functionResolution.sessionOrder")
+session.sql("DROP TABLE near")
+session.sql("DROP TABLE far")
 doubled = frame.filter(f.col("x") > 3).withColumn("x", f.coalesce(f.col("x"), f.lit(0.0)) * 2)
 flexdp.query(doubled.select("x"), "x", width=1)
 try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,33 @@ def test_views_of_sqlite_are_refused_with_the_true_reason(text: str, reason: str
     fill(con)
     con.execute(f"CREATE VIEW v AS {text}")
     assert f"it has {reason}" in refused((con, "v"))
+
+
+def test_names_in_views_of_sqlite_are_looked_up_where_sqlite_does() -> None:
+    """In its own database for a view of main or of an attached one, in temp first for a view of temp."""
+    con = sqlite3.connect(":memory:")
+    con.execute("ATTACH ':memory:' AS other")
+    for place in ("main", "other"):
+        con.execute(f"CREATE TABLE {place}.t (x INTEGER)")
+        con.executemany(f"INSERT INTO {place}.t VALUES (?)", [(i,) for i in range(9)])
+        con.execute(f"CREATE VIEW {place}.base AS SELECT x - (SELECT CAST(avg(x) AS INTEGER) FROM t) AS x FROM t")
+        con.execute(f"CREATE VIEW {place}.v AS SELECT x FROM base")
+        con.execute(f"CREATE VIEW {place}.fine AS SELECT x FROM plain")
+        con.execute(f"CREATE TABLE {place}.plain (x INTEGER)")
+    con.execute("CREATE TEMP TABLE base (x INTEGER)")
+    con.execute("CREATE TEMP VIEW plain AS SELECT x - (SELECT max(x) FROM main.t) AS x FROM main.t")
+    con.execute("CREATE TEMP VIEW over_table AS SELECT x FROM base")
+    con.execute("CREATE TEMP VIEW over_view AS SELECT x FROM plain")
+    con.execute("CREATE TEMP VIEW over_main AS SELECT x FROM main.v")
+    con.execute("CREATE TEMP VIEW elsewhere AS SELECT x FROM t")
+    before = con.execute("SELECT x FROM v").fetchall()
+    con.execute("INSERT INTO main.t VALUES (1000)")
+    assert not set(before) & set(con.execute("SELECT x FROM v").fetchall()), "v reads main.base: every row has moved"
+    for refused in ("v", "main.v", "other.v", "over_view", "temp.over_view", "over_main"):
+        with pytest.raises(InputError, match="it has a subquery"):
+            flexdp.query((con, refused), "x", width=1)
+    for passed in ("fine", "main.fine", "other.fine", "over_table", "temp.over_table", "elsewhere", "temp.elsewhere"):
+        assert "GROUP BY" in flexdp.query((con, passed), "x", width=1)
 
 
 def test_a_view_of_sqlite_over_names_that_differ_in_case() -> None:

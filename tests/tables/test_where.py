@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import string
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -484,3 +486,41 @@ def test_many_random_texts() -> None:
 def test_habits_of_other_languages_are_answered(written: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         flexdp.query(pl.DataFrame({"x": [1.0], "w": ["A"]}), "x", width=1, where=written)
+
+
+NESTED = {
+    "cases in ELSE": ("CASE WHEN x = 1 THEN 1 ELSE ", "2", " END"),
+    "cases in THEN": ("CASE WHEN x = 1 THEN ", "x", " ELSE 2 END"),
+    "cases in WHEN": ("CASE WHEN ", "x", " = 1 THEN 1 ELSE 2 END"),
+    "coalesce": ("coalesce(x, ", "2", ")"),
+    "brackets": ("(", "x", ")"),
+    "sums": ("(", "x", " + 1)"),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_values_take_time_in_proportion(name: str) -> None:
+    """Calls are counted, not seconds: twice the depth takes at most five times as many; it was 2 to that depth."""
+    before, middle, after = NESTED[name]
+
+    def calls(depth: int) -> int:
+        text, seen = before * depth + middle + after * depth, 0
+
+        def count(_frame: Any, event: str, _argument: Any) -> None:
+            nonlocal seen
+            seen += event == "call"
+
+        con = sqlite3.connect(":memory:")
+        con.execute("CREATE TABLE t (x INTEGER)")
+        outer = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            flexdp.query((con, "t"), "x", width=1, where=f"{text} > 0")
+            flexdp.query((con, "t"), "z", width=1, derive={"z": text})
+        finally:
+            sys.setprofile(outer)
+        con.close()
+        return seen
+
+    calls(2)  # loads modules
+    assert calls(36) < 5 * calls(18)

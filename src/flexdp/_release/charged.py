@@ -22,6 +22,7 @@ from flexdp._core.text import plain_scalar
 from flexdp._release.about import DECLARED
 from flexdp._release.asking import asks_nothing
 from flexdp._release.automatic import AutoBudget
+from flexdp._release.once import one_at_a_time
 from flexdp._release.published import Release
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
@@ -151,22 +152,48 @@ def run_paid(
     budget = {"epsilon": epsilon, "delta": delta, "certify": certify, "split": split}
     public = identity(request, budget)
     key = "" if public is None else digest(public)
-    if key and not fresh and (found := ledger.find(dataset, key)) is not None:
-        reader = Releases if request.separately else Release
-        try:
-            earlier: Release | Releases = reader.from_json(found.document)
-        except InputError:  # stored by another version of flexdp
-            raise InputError(
-                "dataset",
-                ": the stored release of this request cannot be read by this version of flexdp",
-                remedy=("Say ", P("fresh", True), " to pay for a new one."),
-            ) from None
-        earlier = _described_anew(earlier, request)
-        left = ledger.account(dataset)
-        nothing = Fraction(0)
-        return paid_by(
-            earlier, Payment(found.receipt, True, True, nothing, nothing, left.remaining_epsilon, left.remaining_delta)
-        )
+    if not key or fresh:
+        return _paid(request, payer, public, key, budget, charged)
+    with one_at_a_time(repr(ledger), dataset, key):
+        earlier = _found(request, payer, key)
+        return _paid(request, payer, public, key, budget, charged) if earlier is None else earlier
+
+
+def _found(request: Request, payer: Payer, key: str) -> Release | Releases | None:
+    """Return the stored release of an identical request; None if there is none."""
+    ledger, dataset, _ = payer
+    found = ledger.find(dataset, key)
+    if found is None:
+        return None
+    reader = Releases if request.separately else Release
+    try:
+        earlier: Release | Releases = reader.from_json(found.document)
+    except InputError:  # stored by another version of flexdp
+        raise InputError(
+            "dataset",
+            ": the stored release of this request cannot be read by this version of flexdp",
+            remedy=("Say ", P("fresh", True), " to pay for a new one."),
+        ) from None
+    earlier = _described_anew(earlier, request)
+    left = ledger.account(dataset)
+    nothing = Fraction(0)
+    return paid_by(
+        earlier, Payment(found.receipt, True, True, nothing, nothing, left.remaining_epsilon, left.remaining_delta)
+    )
+
+
+def _paid(
+    request: Request,
+    payer: Payer,
+    public: Mapping[str, Any] | None,
+    key: str,
+    budget: Mapping[str, Any],
+    charged: Callable[[], None],
+) -> Release | Releases:
+    """Charge a request, run it and store what it releases."""
+    ledger, dataset, _ = payer
+    unit, account = request.questions[0].spec.unit or "record", ledger.account(dataset)
+    epsilon, delta = budget["epsilon"], budget["delta"]
     cost = Privacy(epsilon=EPSILON.check(epsilon), delta=PURE_DELTA.check(delta), neighbours=AddRemove(unit))
     both = (bool(request.budgets), request.asked is not None)
     automatic = any(isinstance(each, AutoBudget) for each in request.budgets)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -27,20 +28,31 @@ def main() -> NoReturn:
     except (ImportError, MemoryError, OSError) as error:  # numpy's message is a page long
         failure = type(error).__name__
     if failure:
-        _say(f"flexdp or a package that it needs could not be loaded ({failure}); nothing was released.")
+        _say(f"flexdp or a package that it needs could not be loaded ({failure}); nothing was released.", 1, failure)
         os._exit(1)
     run_and_exit(cli)
 
 
 def _ended_early(number: int, _frame: FrameType | None) -> None:
     """End at once: nothing has been opened yet that would have to be tidied up."""
-    _say(f"{'interrupted' if number == signal.SIGINT else 'terminated by a signal'}; nothing was released.")
+    if number == signal.SIGINT:
+        _say("interrupted; nothing was released.", 128 + number, "Interrupted")
+    else:
+        _say("terminated by a signal; nothing was released.", 128 + number, "Terminated")
     os._exit(128 + number)
 
 
-def _say(message: str) -> None:
+def _say(message: str, code: int, kind: str) -> None:
+    """Write the message that ends the process; every part of it is plain ASCII, so that JSON needs no library."""
+    line = f"Error: {message}"
+    if "--json" in sys.argv[2:]:
+        line = (
+            f'{{"error": {{"code": {code}, "kind": "{kind}", "parameter": null, "message": "{message}", '
+            '"spent": false}}'
+        )
     if sys.stderr is not None:
-        os.write(2, f"Error: {message}\n".encode())
+        with suppress(OSError):  # nobody to tell
+            os.write(2, f"{line}\n".encode())
 
 
 def __getattr__(name: str) -> Any:

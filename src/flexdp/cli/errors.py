@@ -221,7 +221,7 @@ def _not_raised(failure: sys.UnraisableHookArgs) -> None:
 
 def guarded(group: click.Group) -> int:
     """Run the command that was typed, and return its exit code whatever happens in it."""
-    run = Run()
+    run = Run(as_json="--json" in sys.argv[2:])  # already now: commands are loaded when they are called
     try:
         if sys.stdout is None:
             raise click.ClickException("standard output is closed, so nothing can be printed.")
@@ -230,8 +230,7 @@ def guarded(group: click.Group) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.exceptions.NoArgsIsHelpError as bare:
-        click.echo(bare.format_message(), err=True)
-        return BAD_INPUT
+        return _complained(bare.format_message(), BAD_INPUT)
     except click.ClickException as refusal:
         return _complain(run, refusal.format_message(), BAD_INPUT, "UsageError")
     except InputError as refusal:
@@ -279,9 +278,15 @@ def _complain(run: Run, message: str, code: int, kind: str, parameter: str | Non
     """Print the message on one line; words longer than a line are cut out."""
     sys.stderr = run.heard  # the context of a command line that could not be parsed does not give it back
     line = visible(re.sub(r"\S{200,}", "…", re.sub(r"\s*\n\s*", " ", message.strip())))
-    if run.as_json:
-        error = {"code": code, "kind": kind, "parameter": parameter, "message": line, "spent": run.spent}
-        click.echo(json.dumps({"error": error}), err=True)
-    else:
-        click.echo(f"Error: {line}", err=True)
+    error = {"code": code, "kind": kind, "parameter": parameter, "message": line, "spent": run.spent}
+    return _complained(json.dumps({"error": error}) if run.as_json else f"Error: {line}", code)
+
+
+def _complained(text: str, code: int) -> int:
+    """Print a text on standard error; if that is full or closed, the code alone must tell."""
+    try:
+        click.echo(text, err=True)
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  (what is left in the old one would fail again)
     return code

@@ -15,6 +15,7 @@ from flexdp.tables.clickhouse.types import declared, read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.plans.clickhouse import computed_columns
 from flexdp.tables.plans.refusal import checked, not_records
+from flexdp.tables.sql.privileges import unread_columns
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Ask, Workspace
 
@@ -31,8 +32,10 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
     ask = ask_of(con)
     found: Described | None = None
     computed: dict[str, str] = {}
+    unread: frozenset[str] = frozenset()
     try:
         found = describe(ask, wanted)
+        unread = unread_columns(ask, *found, CLICKHOUSE.identifier)
         if not rows_are_records:
             name = found[0]
             checked(lambda: computed.update(_checked_columns(ask, name)))
@@ -68,6 +71,7 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
         partial(_workspace, ask, check),
         probe=lambda: _can_copy(ask),
         computed=computed,
+        unread=unread,
     )
 
 

@@ -8,13 +8,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from flexdp.errors import FlexdpError, InputError
+from flexdp._core.text import safe_repr
+from flexdp.errors import FlexdpError, InputError, P
 from flexdp.tables.interrupts import run
 from flexdp.tables.mariadb.dialect import MARIADB
 from flexdp.tables.mariadb.run import Session, caller_session, own_session
 from flexdp.tables.mariadb.types import declared, read_cell
 from flexdp.tables.plans.mariadb import check_stored, computed_columns
 from flexdp.tables.plans.refusal import checked
+from flexdp.tables.sql.privileges import unread_columns
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Ask, Workspace
 
@@ -34,9 +36,11 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
     session = own_session(source) if isinstance(source, str) else caller_session(source)
     found: Described | None = None
     computed: dict[str, str] = {}
+    unread: frozenset[str] = frozenset()
     try:
         with session.opened() as ask:
             found = describe(ask, wanted)
+            unread = unread_columns(ask, *found, MARIADB.identifier)
             if not rows_are_records:
                 computed = _computed(ask, found[0])
     except FlexdpError:
@@ -71,6 +75,7 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
         opened,
         probe=lambda: _can_copy(session, place),
         computed=computed,
+        unread=unread,
     )
 
 
@@ -116,8 +121,23 @@ def _computed(ask: Ask, name: str) -> dict[str, str]:
     """Return the columns that may be computed from more than their row, after refusing rows that are not stored."""
     found: dict[str, str] = {}
 
-    def look() -> None:
+    written = ""
+    with suppress(Exception):  # the user has privileges on some columns only, or the connection is lost
         written = str(ask(f"SHOW CREATE TABLE {name}")[0][1])
+    if not written:
+        ask("SELECT 1")
+        raise InputError(
+            "source",
+            f": the connection may not read the definition of {safe_repr(name)}, which may compute columns from "
+            "several rows: it has privileges on single columns, or may not show a view",
+            remedy=(
+                "Ask for the SELECT privilege on the whole table (and SHOW VIEW on a view); or set ",
+                P("rows_are_records", True),
+                " if every record yields at most one row and no row depends on more than one record.",
+            ),
+        )
+
+    def look() -> None:
         check_stored(written)
         found.update(computed_columns(written))
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from flexdp.tables.plans.refusal import UNKNOWN, not_records
+from flexdp.tables.sql.privileges import not_permitted
 
-__all__ = ["check_view"]
+__all__ = ["check_stored", "check_view"]
 
 _ROW_BY_ROW = {
     "Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan", "Bitmap Index Scan", "BitmapAnd", "BitmapOr",
@@ -32,7 +33,8 @@ _KIND = (
 )
 _DEFINED = "SELECT pg_catalog.pg_get_viewdef(pg_catalog.to_regclass({name}))"
 # Tables and views that a view is made of, itself included; those with a policy for rows; what users have written that
-# their definitions and policies call, or age(xid), which counts transactions; and materialised views among them.
+# their definitions and policies call, or age(xid), which counts transactions; materialised views among them; and
+# foreign tables among them, their partitions and the tables that inherit from them.
 _INSIDE = """
 WITH RECURSIVE inside(one) AS (
   SELECT CAST(pg_catalog.to_regclass({name}) AS oid)
@@ -41,6 +43,11 @@ WITH RECURSIVE inside(one) AS (
   JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = i.one
   JOIN pg_catalog.pg_depend AS d ON d.classid = CAST('pg_catalog.pg_rewrite' AS regclass) AND d.objid = r.oid
     AND d.refclassid = CAST('pg_catalog.pg_class' AS regclass)
+),
+family(one) AS (
+  SELECT one FROM inside
+  UNION
+  SELECT h.inhrelid FROM family AS f JOIN pg_catalog.pg_inherits AS h ON h.inhparent = f.one
 ),
 definitions(catalog, rule, words) AS (
   SELECT CAST('pg_catalog.pg_rewrite' AS regclass), r.oid, CAST(r.ev_action AS TEXT)
@@ -56,7 +63,8 @@ SELECT
      CAST('pg_catalog.pg_proc' AS regclass), CAST('pg_catalog.pg_operator' AS regclass)))
   + (SELECT count(*) FROM definitions WHERE strpos(words, ':funcid 1181 ') > 0),
   (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one AND c.relkind = 'm'
-   WHERE i.one <> CAST(pg_catalog.to_regclass({name}) AS oid))
+   WHERE i.one <> CAST(pg_catalog.to_regclass({name}) AS oid)),
+  (SELECT count(*) FROM family AS f JOIN pg_catalog.pg_class AS c ON c.oid = f.one WHERE c.relkind = 'f')
 """
 _NOT_IMMUTABLE = "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE provolatile <> 'i'"
 # Functions that depend on their arguments, the clock, the time zone or the encoding, but on no record.
@@ -74,24 +82,35 @@ _CALL = re.compile(r"(\w+)\(")
 _LOOKS = ("pg_", "has_")  # functions that look at tables and catalogues
 
 
-def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted: str) -> None:
-    """Refuse a view unless it works row by row; tables pass that are stored here and whose rows are all visible.
+def check_stored(ask: Callable[[str], Sequence[Sequence[Any]]], quoted: str) -> None:
+    """Refuse catalogues of the server, and foreign tables: alone, in a view, as a partition or by inheritance.
 
-    ``name`` is a name in SQL, ``quoted`` a literal of it.
+    ``quoted`` is a literal of a name in SQL.
     """
-    kind, schema = ask(_KIND.format(name=quoted))[0]
-    if kind == "f":
-        raise not_records(_ELSEWHERE)
+    _, schema = ask(_KIND.format(name=quoted))[0]
     if str(schema).startswith(_CATALOGS):
         raise not_records(_CATALOG)
-    policies, functions, stored = ask(_INSIDE.format(name=quoted))[0]
+    if ask(_INSIDE.format(name=quoted))[0][-1]:
+        raise not_records(_ELSEWHERE)
+
+
+def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted: str, readable: Sequence[str]) -> None:
+    """Refuse a view unless it works row by row; stored tables pass whose rows are all visible.
+
+    ``name`` is a name in SQL, ``quoted`` a literal of it; ``readable`` are the columns that may be read.
+    """
+    kind, _ = ask(_KIND.format(name=quoted))[0]
+    policies, functions, stored, _ = ask(_INSIDE.format(name=quoted))[0]
     if kind not in ("v", "m") and not policies:
         return
     if functions:
         raise not_records("a function that somebody has written")
     if stored:
         raise not_records("a materialised view in a view")
-    query = str(ask(_DEFINED.format(name=quoted))[0][0]) if kind == "m" else f"SELECT * FROM {name}"
+    if not readable:
+        raise not_permitted(name)
+    listed = ", ".join(readable)
+    query = str(ask(_DEFINED.format(name=quoted))[0][0]) if kind == "m" else f"SELECT {listed} FROM {name}"
     found = ask(f"EXPLAIN (FORMAT JSON, VERBOSE) {query}")[0][0]
     plan = json.loads(found) if isinstance(found, str) else found  # as the driver returns it
     nodes = list(_nodes(plan[0]["Plan"]))

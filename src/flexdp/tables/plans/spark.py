@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from flexdp.tables.plans.connect import check_message
+from flexdp.tables.plans.connect import FORMATS, check_message, names_of
 from flexdp.tables.plans.files import all_different, local_path
 from flexdp.tables.plans.refusal import UNKNOWN, checked, file_twice, not_records
 
@@ -26,19 +26,23 @@ _REASONS = {
     "Expand": "a step that makes several rows of one", "Pivot": "a pivot", "Intersect": "INTERSECT",
     "Except": "EXCEPT", "Union": "a UNION of what may be the same records twice",
 }  # fmt: skip
-_MANY_ROWS = re.compile(r"Subquery|UDF|UDAF|Exists|Aggregat|Window|Generator|Udf|RaiseError|AssertTrue")
+_MANY_ROWS = re.compile(
+    r"Subquery|UDF|UDAF|Exists|Aggregat|Window|Generator|Udf|RaiseError|AssertTrue|VariableReference"
+)
 _PLACES = "_metadata"  # the hidden column of files with the numbers of rows and the sizes of blocks
 # Steps of an RDD that are not made of the one below: of a list, the partitions; of a frame, its scan or its cache.
 _BASES = re.compile(r"\b(?!MapPartitionsRDD|PythonRDD)(\w+RDD)\b(?=\[)")
 _ELSEWHERE = "a table of another database, which may be a view"
 _TWICE = "the same file twice"
+_VARIABLE = "a variable of the session, which may have been computed from other rows"
+_OWN = "org.apache.spark.sql.catalyst.expressions."  # where the functions of Spark itself are
 _MOST_NODES = 20_000
 
 
 def check_frame(frame: Any) -> None:
     """Refuse a DataFrame unless its plan works row by row."""
     if not hasattr(frame, "_jdf"):
-        checked(lambda: check_message(frame._plan.to_proto(frame.sparkSession.client).root, _is_table(frame)))
+        checked(lambda: _check_connect(frame))
         return
     names: list[str] | None = None
     deterministic, doubt = False, ""
@@ -84,7 +88,8 @@ def _doubt(node: Any) -> str:
             return _ELSEWHERE
         return "" if _read_once(node.relation().location()) else _TWICE
     if kind == "DataSourceV2Relation":
-        return _ELSEWHERE if "JDBC" in str(node.table().getClass().getName()).upper() else ""
+        made = str(node.table().getClass().getName()).upper()
+        return _ELSEWHERE if "JDBC" in made else "a source that computes its rows" if "PYTHON" in made else ""
     return ""
 
 
@@ -112,7 +117,47 @@ def _listed(sequence: Any) -> list[Any]:
     return [sequence.apply(i) for i in range(sequence.size())]
 
 
-def _is_table(frame: Any) -> Callable[[str], bool]:
-    """Return the function that tells whether a name is that of a stored table, not of a view."""
-    catalog = frame.sparkSession.catalog
-    return lambda name: str(catalog.getTable(name).tableType) in ("MANAGED", "EXTERNAL")
+def _check_connect(frame: Any) -> None:
+    """Check a frame of Spark Connect: the plan that the client holds, and what its names stand for on the server."""
+    session = frame.sparkSession
+    root = frame._plan.to_proto(session.client).root
+    check_message(root, lambda name: _is_table(session, name), lambda name: _is_builtin(session, name))
+    # An explained plan would show variables, too, but is optimised, which computes with the cells of local rows.
+    if any(_is_variable(session, name) for name in sorted(names_of(root))):
+        raise not_records(_VARIABLE)
+
+
+def _is_table(session: Any, name: str) -> bool:
+    """Tell whether a name is that of a stored table, not of a view or of a source that may compute its rows."""
+    if str(session.catalog.getTable(name).tableType) not in ("MANAGED", "EXTERNAL"):
+        return False
+    described = {str(row[0]): str(row[1]) for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()}
+    return described.get("Provider", "").lower() in FORMATS - {""}
+
+
+def _is_builtin(session: Any, name: str) -> bool | None:
+    """Tell whether a name calls a function of Spark itself; None if there is no function of that name."""
+    if name in ("<>", "!="):  # without a class; no other function can have their names
+        return True
+    found = None
+    with _unresolved():
+        found = str(session.catalog.getFunction(f"`{name.lower()}`").className)
+    return None if found is None else found.startswith(_OWN) and "UDF" not in found.upper()
+
+
+def _is_variable(session: Any, name: str) -> bool:
+    """Tell whether a variable of the session has a name."""
+    escaped = name.replace("`", "``")
+    with _unresolved():
+        return bool(session.sql(f"SELECT system.session.`{escaped}` AS v").columns)
+    return False
+
+
+@contextmanager
+def _unresolved() -> Iterator[None]:
+    """Let pass that a name stands for nothing; every other failure is raised."""
+    try:
+        yield
+    except Exception as error:
+        if not any(cls.__name__ == "AnalysisException" for cls in type(error).__mro__):
+            raise

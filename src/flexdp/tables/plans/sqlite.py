@@ -42,12 +42,11 @@ def check_view(
     that has such columns are refused.
     """
     viewed = False
-    databases = (
-        [schema] if schema else ["temp", *(str(row[1]) for row in ask("PRAGMA database_list") if row[1] != "temp")]
-    )
+    everywhere = ["temp", *(str(row[1]) for row in ask("PRAGMA database_list") if row[1] != "temp")]
+    databases = [schema] if schema else everywhere
     for _ in range(_DEEPEST):
         rows = [
-            row
+            (*row, database)
             for database in databases
             for row in ask(
                 f"SELECT type, sql FROM {identifier(database)}.sqlite_schema "
@@ -69,7 +68,8 @@ def check_view(
         own = {str(row[0]) for row in registered if str(row[0]) not in _OF_TWO or not row[1]}
         _check_words(words, own)
         name, schema = _table_of(words, {}, _DEEPEST)
-        databases = [schema] if schema else databases
+        place = str(rows[0][2])  # a view of temp looks in all databases, temp first; any other in its own alone
+        databases = [schema] if schema else everywhere if _folded(place) == "temp" else [place]
     raise not_records(_TOO_DEEP)
 
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.interrupts import run
-from flexdp.tables.plans.postgres import check_view
+from flexdp.tables.plans.postgres import check_stored, check_view
 from flexdp.tables.plans.refusal import checked
 from flexdp.tables.postgres.dialect import POSTGRES
 from flexdp.tables.postgres.run import Session, caller_session, own_session
 from flexdp.tables.postgres.types import declared, read_cell
+from flexdp.tables.sql.privileges import not_permitted
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["describe", "is_address", "names_at", "open_postgres", "table_of"]
 
 _OLDEST = 140000
+_DENIED = "42501"  # the code of a privilege that is missing
 
 
 def is_address(source: object) -> bool:
@@ -37,12 +39,21 @@ def open_postgres(source: Any, table: object, *, rows_are_records: bool = False)
 def table_of(session: Session, wanted: str, *, rows_are_records: bool = False) -> ServedTable:
     """Open a table or view that is visible in a session."""
     found: Described | None = None
+    unread: frozenset[str] = frozenset()
     try:
         with session.opened() as ask:
             found = describe(ask, wanted)
-            if not rows_are_records:
-                name = found[0]
-                checked(lambda: check_view(ask, name, POSTGRES.text(name)))
+            name, literal = found[0], POSTGRES.text(found[0])
+            unread = frozenset(str(row[0]) for row in ask(_UNREAD.replace("$name", literal)))
+            simple = not ask(_DEFINED.replace("$name", literal))
+            readable = [POSTGRES.identifier(each.name) for each in found[1] if each.name and each.name not in unread]
+            probed = [] if simple else readable  # grants tell all about a table, which is not locked then
+            if rows_are_records:
+                _select_nothing(ask, name, probed)
+            else:
+                checked(lambda: check_stored(ask, literal))
+                checked(lambda: _select_nothing(ask, name, probed))
+                checked(lambda: check_view(ask, name, literal, readable))
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
@@ -51,7 +62,7 @@ def table_of(session: Session, wanted: str, *, rows_are_records: bool = False) -
         raise InputError(
             "source",
             ": the declared columns cannot be read",
-            remedy="Check that the connection is open and may read pg_catalog.",
+            remedy="Check that the connection is open, and may read pg_catalog and use the schema of the table.",
         )
     name, columns = found
 
@@ -69,7 +80,30 @@ def table_of(session: Session, wanted: str, *, rows_are_records: bool = False) -
         return run(work, session.cancel)
 
     opened = partial(_workspace, session, check)
-    return ServedTable(name, columns, POSTGRES, read_cell, execute, opened, probe=lambda: _can_copy(session))
+    return ServedTable(
+        name, columns, POSTGRES, read_cell, execute, opened, probe=lambda: _can_copy(session), unread=unread
+    )
+
+
+def _select_nothing(ask: Ask, name: str, readable: Sequence[str]) -> None:
+    """Refuse a view of what the role may not read, and rows that it may not see, by selecting no row."""
+    denied = False
+    try:
+        if readable:
+            ask(f"SELECT {', '.join(readable)} FROM {name} WHERE 1 = 0")
+    except Exception as error:
+        denied = _DENIED in (getattr(error, "sqlstate", ""), *_codes(error))
+        if not denied:
+            raise
+    if denied:
+        raise not_permitted(name, "a part")
+
+
+def _codes(error: Exception) -> Iterator[object]:
+    """Yield the codes of an error, as pg8000 tells them."""
+    for each in error.args:
+        if isinstance(each, dict):
+            yield from each.values()
 
 
 @contextmanager
@@ -150,4 +184,14 @@ JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_type AS b ON b.oid = t.typbasetype
 WHERE c.oid = pg_catalog.to_regclass($name) AND c.relkind IN ('r', 'v', 'm', 'f', 'p')
 ORDER BY a.attnum
+"""
+# A view, or a table with policies for rows: what is read depends on a definition.
+_DEFINED = """
+SELECT 1 FROM pg_catalog.pg_class
+WHERE oid = pg_catalog.to_regclass($name) AND (relkind NOT IN ('r', 'p') OR relrowsecurity)
+"""
+_UNREAD = """
+SELECT a.attname FROM pg_catalog.pg_attribute AS a
+WHERE a.attrelid = pg_catalog.to_regclass($name) AND a.attnum > 0 AND NOT a.attisdropped
+  AND NOT pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 """

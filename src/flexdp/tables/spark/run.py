@@ -12,7 +12,7 @@ from flexdp.tables.interrupts import run, silenced
 from flexdp.tables.spark.dialect import SPARK
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["VIEW", "execute", "workspace"]
+__all__ = ["VIEW", "execute", "quiet", "workspace"]
 
 _T = TypeVar("_T")
 VIEW = "`flexdp_source`"  # the frame's name in a query that is shown
@@ -28,7 +28,7 @@ def execute(frame: Any, statement: str) -> Sequence[Sequence[Any]]:
     tag = f"flexdp-{uuid.uuid4().hex}"
 
     def work() -> Sequence[Sequence[Any]]:
-        with _quiet(session), _viewed(frame) as view, _tagged(session, tag):
+        with quiet(session), _viewed(frame) as view, _tagged(session, tag):
             return [tuple(row) for row in session.sql(statement.replace(f"FROM {VIEW}", f"FROM {view}")).collect()]
 
     return run(work, lambda: _cancel(session, tag))
@@ -45,7 +45,7 @@ def workspace(frame: Any) -> Iterator[Workspace]:
         tag = f"flexdp-{uuid.uuid4().hex}"
 
         def silently() -> _T:
-            with _quiet(session), _tagged(session, tag):
+            with quiet(session), _tagged(session, tag):
                 return work()
 
         return run(silently, lambda: _cancel(session, tag))
@@ -105,7 +105,7 @@ def _viewed(frame: Any) -> Iterator[str]:
 
 
 @contextmanager
-def _quiet(session: Any) -> Iterator[None]:
+def quiet(session: Any) -> Iterator[None]:
     """Silence Spark's logs, in Python and in the JVM: they quote the values at which a query fails."""
     from pyspark.logger import PySparkLogger
 

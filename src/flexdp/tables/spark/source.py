@@ -11,7 +11,7 @@ from flexdp.errors import InputError
 from flexdp.tables.declared import Column
 from flexdp.tables.plans.spark import check_frame
 from flexdp.tables.spark.dialect import SPARK
-from flexdp.tables.spark.run import VIEW, execute, workspace
+from flexdp.tables.spark.run import VIEW, execute, quiet, workspace
 from flexdp.tables.spark.types import declared, read_cell
 from flexdp.tables.sql.served_table import ServedTable
 
@@ -40,7 +40,8 @@ def open_spark(frame: Any, *, rows_are_records: bool = False) -> ServedTable:
             "source", "is a streaming DataFrame, which has no end", remedy="Write it to a table and release that."
         )
     if not rows_are_records:
-        check_frame(frame)
+        with quiet(frame.sparkSession):  # a name that stands for nothing is no error
+            check_frame(frame)
     columns = tuple(declared(*field) for field in fields)
     return _SparkTable(VIEW, columns, SPARK, read_cell, lambda s: execute(frame, s), lambda: workspace(frame))
 

@@ -15,6 +15,7 @@ from flexdp.tables.declared import Column, pick
 from flexdp.tables.plans.computed import not_of_the_row
 from flexdp.tables.sql.check_query import Inspected, Wanted, joined, served_check_query, served_inspected
 from flexdp.tables.sql.dialect import Dialect
+from flexdp.tables.sql.privileges import not_permitted
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import columns_of, counted, counted_together
@@ -64,7 +65,8 @@ def there_are(names: Sequence[str], what: str = "Tables and views") -> str:
 class ServedTable:
     """A table of another engine. ``execute`` runs one statement there and returns its rows.
 
-    ``computed`` are columns that may be computed from more than their row, each with the reason why it is refused.
+    ``computed`` are columns that may be computed from more than their row, each with the reason why it is refused;
+    ``unread`` are columns that the connection may not read.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ServedTable:
     files: tuple[str, ...] = ()
     probe: Callable[[], bool] = field(default=lambda: True, repr=False)
     computed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unread: frozenset[str] = field(default=frozenset(), repr=False)
 
     def column(self, name: object) -> Column:
         """Return the declared column of that name."""
@@ -83,11 +86,19 @@ class ServedTable:
 
     def check(self, counting: Counting) -> None:
         """Refuse a count that this engine cannot make, or of rows that are not records, before any record is read."""
+        self._permit(counting.columns)
         for column in counting.columns:
             name = column.engine_name or column.name or ""
             if name in self.computed:
                 raise not_of_the_row(name, self.computed[name])
         self.query(counting)
+
+    def _permit(self, columns: Sequence[Column]) -> None:
+        """Refuse columns that the connection may not read: a release would be charged, and then fail."""
+        for column in columns:
+            if (column.engine_name or column.name or "") in self.unread:
+                some = any((each.engine_name or each.name or "") not in self.unread for each in self.columns)
+                raise not_permitted(self.name, column.label if some else "")
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""
@@ -102,6 +113,7 @@ class ServedTable:
 
     def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
+        self._permit([column for column, _, _ in wanted])
         places = range(len(wanted))
         parts = [places[start : start + _MOST_CHECKED] for start in places[::_MOST_CHECKED]]
         return joined(parts, [self._inspected([wanted[place] for place in part]) for part in parts])

@@ -11,6 +11,7 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError, UnavailableError
 from flexdp.tables.plans.refusal import checked
 from flexdp.tables.plans.sqlite import check_view
+from flexdp.tables.sql.privileges import unread_columns
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.sqlite.run import caller_workspace, file_workspace, is_connection, on_caller, on_file
@@ -34,9 +35,11 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
         work, workspace = partial(on_file, files[0]), partial(file_workspace, files[0])
 
     computed: dict[str, str] = {}
+    unread: set[str] = set()
 
     def look(ask: Ask) -> Described:
         found = describe(ask, wanted)
+        unread.update(unread_columns(ask, *found, SQLITE.identifier))  # an authorizer may refuse some
         if not rows_are_records:
             checked(lambda: computed.update(_check_view(ask, wanted)))
         return found
@@ -61,7 +64,17 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
 
         return work(counted, counting=True)
 
-    return ServedTable(name, columns, SQLITE, read_cell, execute, lambda: workspace(check), files, computed=computed)
+    return ServedTable(
+        name,
+        columns,
+        SQLITE,
+        read_cell,
+        execute,
+        lambda: workspace(check),
+        files,
+        computed=computed,
+        unread=frozenset(unread),
+    )
 
 
 def describe(ask: Ask, table: str) -> Described:
