@@ -22,7 +22,7 @@ __all__ = ["Few", "SortedCopy", "read_together", "read_whole", "safely"]
 
 _T = TypeVar("_T")
 _SAMPLE = 20_000  # records whose different values tell whether counting each is worth it
-_REPEATED = 0.5  # the share of them that may be different
+_REPEATED_NUMBERS, _REPEATED_INTEGERS = 0.75, 0.5  # shares of them that may be different; reading integers is cheap
 _MOST_KEYS = 1 << 18  # different values that are counted one by one
 
 
@@ -142,7 +142,8 @@ def read_whole(query: RankQuery, workspace: Workspace, source: str, most: int) -
     assert workspace.arrays is not None
     sample = f"SELECT v FROM {source} LIMIT {_SAMPLE}"
     (first,) = workspace.ask(f"SELECT count(v) AS n, count(DISTINCT v) AS d FROM ({sample}) AS s")
-    if first[1] <= _REPEATED * first[0] and first[0] >= _SAMPLE // 2:
+    worth = _REPEATED_NUMBERS if query.scale is NUMBERS else _REPEATED_INTEGERS
+    if first[1] <= worth * first[0] and first[0] >= _SAMPLE // 2:
         counted = workspace.arrays(f"SELECT v, count(*) AS m FROM {source} GROUP BY v LIMIT {_MOST_KEYS + 1}")
         if len(counted["v"]) <= _MOST_KEYS:
             return safely(lambda: _present(query, counted["v"], counted["m"]))
