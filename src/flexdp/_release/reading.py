@@ -101,7 +101,7 @@ def _encoding(request: Request, *, past: bool) -> list[Phrase]:
 def _reads(request: Request) -> list[_Read]:
     """Return the columns that a table reads whose texts flexdp reads itself; servers have rules of their own."""
     from flexdp.tables.sql.served_table import ServedTable
-    from flexdp.tables.where.walk import told_names
+    from flexdp.tables.where.walk import shown_names, told_names
 
     found = [each for each in request.questions if not isinstance(each.table, ServedTable)]
     kinds = request.parameters.get("kind")
@@ -112,7 +112,9 @@ def _reads(request: Request) -> list[_Read]:
     ]
     named = []
     for each in found:
-        told = {name for tree in _trees(each.spec) for name, _ in told_names(tree)}
+        trees = _trees(each.spec)
+        told = {name for tree in trees for name, _ in told_names(tree)}
+        told |= {name for tree in trees for name in shown_names(tree)}
         leaves = read_cells(each.counting)
         named += [_Read(leaf.column, leaf.kind, leaf.column.name in told, named=True) for leaf in leaves]
     return list(dict.fromkeys([*released, *named]))

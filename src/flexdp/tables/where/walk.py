@@ -8,7 +8,7 @@ from typing import Any, TypeGuard, cast
 from flexdp.buckets.base import Kind
 from flexdp.tables.where import tree
 
-__all__ = ["compared_names", "inner", "is_reading", "named_in", "outcomes", "reading_of", "told_names"]
+__all__ = ["compared_names", "inner", "is_reading", "named_in", "outcomes", "reading_of", "shown_names", "told_names"]
 
 
 def is_reading(node: object) -> TypeGuard[tree.Call]:
@@ -81,6 +81,33 @@ def compared_names(node: Any) -> Iterator[str]:
         yield from (each.name for each in values if isinstance(each, tree.Name))
     for each in inner(node):
         yield from compared_names(each)
+
+
+def shown_names(node: Any) -> Iterator[str]:
+    """Yield the columns whose kind a text shows: beside a literal, in LIKE, year and month, and in arithmetic.
+
+    Only a difference of columns may be one of numbers or of dates.
+    """
+    values: list[Any] = []
+    if isinstance(node, tree.Compare):
+        values = [node.left, node.right]
+    elif isinstance(node, tree.Between):
+        values = [node.value, node.low, node.high]
+    elif isinstance(node, tree.In):
+        values = [node.value, *node.items]
+    if not any(isinstance(each, tree.Literal) for each in values):
+        values = []
+    if isinstance(node, tree.Like):
+        values = [node.value]
+    elif isinstance(node, tree.Arithmetic) and (
+        node.op != "-" or isinstance(node.left, tree.Literal) or isinstance(node.right, tree.Literal)
+    ):
+        values = [node.left, node.right]
+    elif isinstance(node, tree.Call) and node.function in ("year", "month"):
+        values = list(node.arguments)
+    yield from (each.name for each in values if isinstance(each, tree.Name))
+    for each in inner(node):
+        yield from shown_names(each)
 
 
 def _results(node: tree.Case) -> list[tree.Value]:
