@@ -335,11 +335,23 @@ def test_far_rungs_depend_on_the_sign_of_the_anchor_alone(k: int, place: int, sc
     start = (grain - 1 if edge else abs(place) % grain) * (1 if place > 0 else -1)
 
     def plain(start: int) -> tuple[int, ...]:
-        return tuple(_decade(scale, k, start, start + 99 * grain, scale.limit))
+        return tuple(_decade(scale, k, start, start + 99 * grain, scale.limit, 3))
 
-    assert _far(scale, k, start < 0, 1) == plain(start)
-    assert _far(scale, k, start < 0, -1) == tuple(-rung for rung in plain(start))
-    assert _far(scale, k, False, 1) != plain(grain), "the control: an anchor that is too far"
+    assert _far(scale, k, start < 0, 1, 3) == plain(start)
+    assert _far(scale, k, start < 0, -1, 3) == tuple(-rung for rung in plain(start))
+    assert _far(scale, k, False, 1, 3) != plain(grain), "the control: an anchor that is too far"
+
+
+@given(
+    st.integers(-(10**45), 10**45), st.integers(0, 45), st.sampled_from([1, -1]), st.sampled_from([INTEGERS, NUMBERS]),
+    st.one_of(st.none(), st.integers(1, 10**9)),
+)  # fmt: skip
+def test_single_rungs_are_those_of_the_ladder(
+    place: int, power: int, side: int, scale: Scale, width: int | None
+) -> None:
+    anchor = scale.short(place // 10**power)
+    ends = Span(None, None) if width is None else Span(anchor - width, anchor + width)
+    assert single_rungs(scale, anchor, side, ends) == tuple(dict.fromkeys(ladder_rungs(scale, anchor, side, ends)))
 
 
 def test_bounds_end_the_ladder() -> None:

@@ -16,7 +16,7 @@ __all__ = ["Groups"]
 
 _GROUPS = 256  # about equally full, unless one cell holds more; a group number fits a byte
 _SAMPLE = 1 << 15  # records sampled to place the group boundaries
-_PART = 1 << 17  # records ordered together, few enough for the cache
+_PART = 1 << 16  # records ordered together, few enough for the cache
 _LOOKED_AT = 1 << 15  # records that are looked at together, so that they stay in the cache
 _COUNTED = 8 * _PART  # records whose cells are counted together
 _NUMBERS = np.arange(_GROUPS, dtype=np.uint8)

@@ -20,7 +20,6 @@ _TIMES = 8  # an exceptionally round rung, and the anchor, are there so many tim
 _MOST_STEPS = 40
 
 
-@lru_cache(maxsize=64)
 def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) -> tuple[int, ...]:
     """Return the anchor and the rungs on one side of it, in order of distance; exceptionally round ones repeated.
 
@@ -46,6 +45,12 @@ def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
     >>> sorted(set(rungs[-3000:]), reverse=True)[-1], rungs.count(1000), rungs.count(1010), rungs.count(0)
     (-1000000000000000000000000000000000000000, 8, 1, 8)
     """
+    return _rungs(scale, anchor, side, ends, _TIMES)
+
+
+@lru_cache(maxsize=64)
+def _rungs(scale: Scale, anchor: int, side: int, ends: Span, times: int) -> tuple[int, ...]:
+    """The anchor and the rungs on one side of it; the anchor and exceptionally round rungs ``times`` times."""
     lowest = 0 if scale.integral else scale.decade(max(abs(anchor), scale.ten(-4))) - _DECADES_BELOW
     last = scale.limit * side
     if side > 0 and ends.high is not None:
@@ -53,18 +58,18 @@ def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
     if side < 0 and ends.low is not None:
         last = max(last, ends.low)
     start, stop = anchor * side, last * side
-    found, before = [anchor] * _TIMES, start
+    found, before = [anchor] * times, start
     for k in range(lowest, TOP_DECADE + 1):
         if lowest < k and stop == scale.limit and abs(start) < scale.ten(k) // 100:
-            found += _far(scale, k, start < 0, side)
+            found += _far(scale, k, start < 0, side, times)
         else:
-            found += [rung * side for rung in _decade(scale, k, start, before, stop)]
+            found += [rung * side for rung in _decade(scale, k, start, before, stop, times)]
         before = min(start + scale.ten(k) * _MANTISSAS[-1] // 100, stop - 1)
     return (*found, *([last] if stop > start else []))
 
 
 @lru_cache(maxsize=1024)
-def _far(scale: Scale, k: int, below: bool, side: int) -> tuple[int, ...]:
+def _far(scale: Scale, k: int, below: bool, side: int, times: int) -> tuple[int, ...]:
     """The rungs of a decade whose hundredth, G, exceeds the anchor's magnitude; of the anchor only its sign matters.
 
     Every part of the way is (s + a, s + b], s the anchor times the side, a and b multiples of G, |s| < G. The multiples
@@ -73,10 +78,10 @@ def _far(scale: Scale, k: int, below: bool, side: int) -> tuple[int, ...]:
     """
     start = -below
     before = start + scale.ten(k) // 100 * 99
-    return tuple(rung * side for rung in _decade(scale, k, start, before, scale.limit))
+    return tuple(rung * side for rung in _decade(scale, k, start, before, scale.limit, times))
 
 
-def _decade(scale: Scale, k: int, start: int, before: int, stop: int) -> list[int]:
+def _decade(scale: Scale, k: int, start: int, before: int, stop: int, times: int) -> list[int]:
     """The rungs at distances of the decade 10^k, upwards from ``start``; the way up to ``before`` is done."""
     found: list[int] = []
     decade = scale.ten(k)
@@ -85,7 +90,7 @@ def _decade(scale: Scale, k: int, start: int, before: int, stop: int) -> list[in
         edge = min(start + mantissa * decade // 100, stop - 1)
         if edge > before:
             rung, roundness = _roundest(before, edge, grain)
-            found += [rung] * (_TIMES if not rung or 2 * roundness >= rung - start else 1)
+            found += [rung] * (times if not rung or 2 * roundness >= rung - start else 1)
             before = edge
     return found
 
@@ -108,7 +113,7 @@ def single_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
     >>> single_rungs(INTEGERS, -3, 1)[:8], single_rungs(INTEGERS, 7, -1)[-1]
     ((-3, -2, -1, 0, 1, 2, 3, 4), -1000000000000000000000000000000000000000)
     """
-    return tuple(dict.fromkeys(ladder_rungs(scale, anchor, side, ends)))
+    return _rungs(scale, anchor, side, ends, 1)
 
 
 def _roundest(low: int, high: int, power: int = 1) -> tuple[int, int]:
