@@ -159,8 +159,9 @@ def test_memory_is_used_again_once_a_workspace_was_closed() -> None:
                 assert workspace.numbers is not None
                 first = workspace.numbers("SELECT 1.5::DOUBLE AS v", 1000)
                 second = workspace.numbers("SELECT 7::BIGINT AS v", 1000)
-                assert first is not None and second is not None and first.tolist() == [1.5] and second.tolist() == [7]
-                rooms.append({first.__array_interface__["data"][0], second.__array_interface__["data"][0]})
+                assert first is not None and second is not None
+                assert first.values.tolist() == [1.5] and second.values.tolist() == [7]
+                rooms.append({each.values.__array_interface__["data"][0] for each in (first, second)})
                 assert len(rooms[-1]) == 2  # both are in use
         assert rooms[0] == rooms[1] == rooms[2]
 

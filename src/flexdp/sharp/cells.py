@@ -41,7 +41,13 @@ class ColumnInMemory(Protocol):
         """Answer one request."""
 
 
-def column_of(values: Iterable[Any] | NDArray[Any], *, own: bool = False, few: int = _FEW) -> ColumnInMemory:
+def column_of(
+    values: Iterable[Any] | NDArray[Any],
+    *,
+    own: bool = False,
+    limits: tuple[Any, Any] | None = None,
+    few: int = _FEW,
+) -> ColumnInMemory:
     """Return a column of single records, in the way that answers requests soonest.
 
     Parameters
@@ -50,6 +56,8 @@ def column_of(values: Iterable[Any] | NDArray[Any], *, own: bool = False, few: i
         As for :meth:`flexdp.sharp.column.Column.from_values`.
     own : bool, optional
         The array belongs to nobody else and may be rearranged in place.
+    limits : pair of numbers, optional
+        The least and the greatest of them, if they are known.
     few : int, optional
         So many records are sorted at once.
 
@@ -66,7 +74,7 @@ def column_of(values: Iterable[Any] | NDArray[Any], *, own: bool = False, few: i
     if given.dtype == object or len(given) <= few:
         return Column.from_values(given)
     given = np.ascontiguousarray(given) if own and given.flags.writeable else given.copy()
-    least, most = given.min(), given.max()
+    least, most = (given.min(), given.max()) if limits is None else limits
     if scale is not NUMBERS:
         counted = _each_integer(given, int(least), int(most))
         return CellColumn(scale, given, (least, most)) if counted is None else counted

@@ -6,16 +6,26 @@ The stream is three C structures (Arrow's C data interface), which ctypes reads 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from flexdp.tables.arrow_structures import ArrowArray, ArrowSchema
 
-__all__ = ["one_column"]
+__all__ = ["Numbers", "one_column"]
 
 _DTYPES: dict[bytes, DTypeLike] = {b"g": np.float64, b"l": np.int64}  # those that statements cast to
+
+
+class Numbers(NamedTuple):
+    """Values in no order, with the least and the greatest of them; NaN if one of them is, None if there are none."""
+
+    values: NDArray[Any]
+    limits: tuple[Any, Any] | None
+
+    def __repr__(self) -> str:
+        return "<Numbers>"  # its content is private
 
 
 _GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -37,8 +47,10 @@ _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def one_column(relation: Any, most: int, room: NDArray[np.int64] | None = None) -> NDArray[Any] | None:
+def one_column(relation: Any, most: int, room: NDArray[np.int64] | None = None) -> Numbers | None:
     """Return the only column of a relation, without its NULLs, in no order.
+
+    The least and the greatest value are found part by part, while each part is in the cache.
 
     Parameters
     ----------
@@ -51,14 +63,14 @@ def one_column(relation: Any, most: int, room: NDArray[np.int64] | None = None) 
 
     Returns
     -------
-    array or None
+    Numbers or None
         None if there are more.
 
     Examples
     --------
     >>> import duckdb
     >>> with duckdb.connect() as con:
-    ...     one_column(con.sql("SELECT unnest([3, NULL, 1])::BIGINT"), 9).tolist()
+    ...     one_column(con.sql("SELECT unnest([3, NULL, 1])::BIGINT"), 9).values.tolist()
     [3, 1]
     """
     capsule = relation.__arrow_c_stream__()  # releases the stream when it goes
@@ -67,11 +79,13 @@ def one_column(relation: Any, most: int, room: NDArray[np.int64] | None = None) 
     dtype = _dtype_of(stream, address)
     found = np.empty(most, dtype) if room is None else room.view(dtype)  # pages that are never written take no memory
     size = read = 0
+    least: list[Any] = []
+    greatest: list[Any] = []
     array = ArrowArray()
     while True:
         _check(stream.get_next(address, ctypes.addressof(array)))
         if not array.release:
-            return found[:size]
+            return Numbers(found[:size], (np.min(least), np.max(greatest)) if size else None)
         try:
             read += array.length
             if read > most:
@@ -79,6 +93,9 @@ def one_column(relation: Any, most: int, room: NDArray[np.int64] | None = None) 
             part = _values(array, found.dtype)
             found[size : size + len(part)] = part
             size += len(part)
+            if len(part):
+                least.append(part.min())
+                greatest.append(part.max())
         finally:
             _RELEASE(array.release)(ctypes.addressof(array))
 

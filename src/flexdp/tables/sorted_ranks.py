@@ -14,6 +14,7 @@ from flexdp.sharp.cells import ColumnInMemory, column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Ranks, Reply, Request, Tally
 from flexdp.sharp.scale import NUMBERS, Scale
+from flexdp.tables.arrow_column import Numbers
 from flexdp.tables.sql.group_query import values_together
 from flexdp.tables.sql.rank_query import EXACT_TALLY, TINY, RankQuery
 from flexdp.tables.sql.workspace import Workspace
@@ -27,10 +28,11 @@ _MOST_KEYS = 1 << 18  # different values that are counted one by one
 
 
 class Few(NamedTuple):
-    """The values of a column in memory; with counts, each of them once."""
+    """The values of a column in memory; with counts, each of them once. Their limits, where they are known."""
 
     values: NDArray[Any]  # in any order: columns in memory rearrange them
     counts: NDArray[np.int64] | None = None
+    limits: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:
         return "<Few>"  # its content is private
@@ -150,9 +152,17 @@ def read_whole(query: RankQuery, workspace: Workspace, source: str, most: int) -
     if workspace.numbers is not None:
         kind = workspace.dialect.double_type if query.scale is NUMBERS else workspace.dialect.integer_type
         read = workspace.numbers(f"SELECT CAST(v AS {kind}) AS v FROM {source}", most)
-        return None if read is None else safely(lambda: _present(query, read))
+        return None if read is None else safely(lambda: _finite(query, read))
     found = workspace.arrays(f"SELECT v FROM {source} LIMIT {most + 1}")["v"]
     return safely(lambda: _present(query, found)) if len(found) <= most else None
+
+
+def _finite(query: RankQuery, read: Numbers) -> Few:
+    """Values that were read without NULLs, without NaN and infinities."""
+    values, limits = read
+    if query.scale is NUMBERS and limits is not None and not np.isfinite(limits).all():
+        return Few(values[np.isfinite(values)])  # the engine may trust statistics that ignore NaN
+    return Few(values, limits=limits)
 
 
 def _present(query: RankQuery, found: Any, counts: Any = None) -> Few:
@@ -175,21 +185,22 @@ def _split(found: dict[str, Any], groups: int) -> tuple[NDArray[Any], list[int]]
 
 
 def _column_of(query: RankQuery, few: Few) -> ColumnInMemory:
-    values, counts = few
+    values, counts, limits = few
     if not len(values):
         return Column(query.scale, np.zeros(0, dtype=np.float64 if query.scale is NUMBERS else np.int64))
     if query.wide:
         return Column.from_values([int(value) for value in values])
     if counts is not None:
         return Column.from_counts(values, counts)
-    return column_of(values if query.scale is NUMBERS else values.astype(np.int64, copy=False), own=True)
+    native = values if query.scale is NUMBERS else values.astype(np.int64, copy=False)
+    return column_of(native, own=True, limits=limits)
 
 
 def _tally_in_memory(query: RankQuery, few: Few, tally: Tally) -> int | None:
     """Sum the places of values as the engine does, by the same operations; None where it casts wide integers."""
     if query.wide:
         return None
-    values, counts = few
+    values, counts, _ = few
     if query.scale is NUMBERS or max(abs(tally.low), abs(tally.high)) >= EXACT_TALLY:
         low, high, step = (float(query.scale.value(part)) for part in (tally.low, tally.high, tally.step))
         doubles = values.astype(np.float64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from flexdp._core.files import private_folder
 from flexdp._core.forks import inside_release
 from flexdp.errors import InputError, UnavailableError
-from flexdp.tables.arrow_column import one_column
+from flexdp.tables.arrow_column import Numbers, one_column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run, signals_held
 from flexdp.tables.sql.workspace import Workspace
@@ -188,7 +188,7 @@ def workspace_on(con: Any, interrupt: Callable[[], None], *, rereads: bool = Fal
     def arrays(statement: str) -> dict[str, Any]:
         return run(lambda: dict(con.execute(statement).fetchnumpy()), interrupt)
 
-    def numbers(statement: str, most: int) -> NDArray[Any] | None:
+    def numbers(statement: str, most: int) -> Numbers | None:
         spare = [] if kept is None else kept.rooms.setdefault(most, [])
         taken.append(spare.pop() if spare else np.empty(most, dtype=np.int64))
         return run(lambda: one_column(con.sql(statement), most, taken[-1]), interrupt)

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from numpy.typing import NDArray
-
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.tables.arrow_column import one_column
+from flexdp.tables.arrow_column import Numbers, one_column
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -197,8 +195,8 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
             kept.append(name)
             ask(f"CREATE TEMP TABLE {name} AS {query}")
 
-        def numbers(statement: str, most: int) -> NDArray[Any] | None:
-            def work() -> NDArray[Any] | None:
+        def numbers(statement: str, most: int) -> Numbers | None:
+            def work() -> Numbers | None:
                 with no_progress(lambda words: source.query(_RELATION, words)):
                     return one_column(source.query(_RELATION, statement), most)
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from numpy.typing import NDArray
-
+from flexdp.tables.arrow_column import Numbers
 from flexdp.tables.sql.dialect import Dialect
 
 __all__ = ["Ask", "Workspace"]
@@ -33,7 +32,7 @@ class Workspace:
     ask: Ask = field(repr=False)
     keep: Callable[[str, str], None] = field(repr=False)
     arrays: Callable[[str], dict[str, Any]] | None = field(default=None, repr=False)
-    numbers: Callable[[str, int], NDArray[Any] | None] | None = field(default=None, repr=False)
+    numbers: Callable[[str, int], Numbers | None] | None = field(default=None, repr=False)
     rows: str = "flexdp_records"
     cells: str = "flexdp_cells"
     rereads: bool = False
