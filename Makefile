@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# One test process more than there are processors: many tests wait for a server, a browser or another program.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants bench-peers clean
 
@@ -30,23 +32,23 @@ demo: $(VENV)/core
 	$(BIN)/flexdp demo
 
 test: $(VENV)/test $(VENV)/browser $(VENV)/mariadb $(VENV)/clickhouse
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 deep: $(VENV)/test $(VENV)/notebook $(VENV)/browser $(VENV)/mariadb $(VENV)/clickhouse
-	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto
+	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 quick: $(VENV)/test
-	$(BIN)/python -m pytest -n auto --quick \
+	$(BIN)/python -m pytest -n $(WORKERS) --quick \
 		$(foreach room,browser engines experiments sharp statistical,--ignore=tests/$(room))
 
 check: $(VENV)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --doctest-modules src -q
+	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src -q
 
 verify: $(VENV)/test
-	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n auto tests/audit tests/noise tests/sharp tests/properties/test_errata.py \
+	FLEXDP_DEEP=1 $(BIN)/python -m pytest -n $(WORKERS) tests/audit tests/noise tests/sharp tests/properties/test_errata.py \
 		tests/statistical tests/calculus/test_privacy.py tests/release/test_units.py
 
 # Coverage-guided, with findings in build/fuzz/findings; what it found so far is replayed by the tests.

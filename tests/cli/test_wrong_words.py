@@ -54,8 +54,8 @@ def test_every_wrong_word_is_one_line(
         if right[place].startswith("-"):
             continue  # the names of options are tried below
         for word in WORDS if right[0] != "demo" else WORDS[::6]:  # each reads a table of flights
-            if not DEEP and crc32(f"{line} {place} {word}".encode("utf-8", "surrogatepass")) % 2:
-                continue  # make test tries a fixed half of them
+            if not DEEP and crc32(f"{line} {place} {word}".encode("utf-8", "surrogatepass")) % 4:
+                continue  # make test tries a fixed quarter of them
             if right[0] in ("demo", "web") and word in ("0", "1.5"):
                 continue  # would do the real work, which for a page ends when it is told to
             code, said = _said([*right[:place], word, *right[place + 1 :]], monkeypatch, capsys)

@@ -47,7 +47,7 @@ def test_random_tables_are_counted_as_duckdb_does(other: str, request: pytest.Fi
     engine, reference = make_engine(other, request), make_engine("duckdb", request)
 
     @settings(
-        max_examples={"spark": 2, "lazy": 3}.get(other, 8),
+        max_examples={"spark": 2, "lazy": 3}.get(other, 4),
         deadline=None,
         suppress_health_check=list(HealthCheck),
         database=None,
