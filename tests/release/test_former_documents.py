@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,5 +105,18 @@ def test_a_mean_of_few_records_by_the_second_rules() -> None:
     assert release.mean().text == "about 105.7"
     document = json.loads(text)
     document["asked"]["results"][0]["records_about"] = 90  # too few by the second rules, too
+    with pytest.raises(InputError):
+        Release.from_json(json.dumps(document))
+
+
+def test_edges_by_the_second_rules() -> None:
+    """An end that was drawn far away made all buckets coarse; today's rules choose others."""
+    text = (DOCUMENTS / "schema-2-rules-2-far-end.json").read_text()
+    release = Release.from_json(text)
+    assert json.loads(release.to_json()) == json.loads(text)
+    assert release.auto is not None and release.auto.rules == 2 and len(release.auto.edges) == 3
+    assert len(replace(release.auto, rules=3).edges) > 8
+    document = json.loads(text)
+    document["auto"]["rules"] = 3
     with pytest.raises(InputError):
         Release.from_json(json.dumps(document))

@@ -202,13 +202,29 @@ def test_noise_in_a_far_empty_leaf_does_not_make_every_bucket_coarse(place: int,
     counts = [0] * 6
     counts[place] = noise
     assert edges_of(*_far_leaves(counts), **rules) == calm and len(calm) > 15
-    assert len(edges_of(*_far_leaves(counts), **rules, lonely=False)) < 8  # control: the rule before
+    assert len(edges_of(*_far_leaves(counts), **rules, lonely=False, near=False)) < 8  # control: the first rules
 
 
 def test_many_records_far_away_are_kept() -> None:
     rules: dict[str, Any] = {"reach": 40, "most": 40, "thin": Fraction(100), "steps": decimal_steps(INTEGERS)}
     leaves, counts = _far_leaves([0, 0, 400, 0, 0, 0])
     assert edges_of(leaves, counts, **rules)[0] < -(10**36)
+
+
+@pytest.mark.parametrize("far", [10**17, 10**22, 10**37])
+@pytest.mark.parametrize("shift", [0, -500, -2000])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_an_end_drawn_far_away_leaves_the_other_buckets_as_fine_as_they_were(side: int, shift: int, far: int) -> None:
+    """The last records lie between the others and an end that one private draw put far beyond all of them."""
+    cuts = [shift + cut for cut in range(0, 1100, 50)]
+    cuts[0 if side < 0 else -1] = side * far
+    leaves = [Span(low, high) for low, high in pairwise([None, *cuts, None])]
+    counts = [60, *([200] * (len(cuts) - 1)), 60]
+    rules: dict[str, Any] = {"reach": 20, "most": 14, "thin": Fraction(30), "steps": decimal_steps(INTEGERS)}
+    inner = [edge for edge in edges_of(leaves, counts, **rules) if shift <= edge <= shift + 1050]
+    assert len(inner) > 7 and max(b - a for a, b in pairwise(inner)) <= 200
+    before = [edge for edge in edges_of(leaves, counts, **rules, near=False) if shift <= edge <= shift + 1050]
+    assert len(before) < 4  # control: the rule before
 
 
 # ---------------------------------------------------------------- how the budget is divided

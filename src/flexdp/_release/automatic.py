@@ -37,7 +37,9 @@ from flexdp.sharp.steps import Steps, calendar_steps, decimal_steps
 
 __all__ = ["FIVE", "RULES_OF_EDGES", "Auto", "AutoBudget", "cuts_of", "steps_of"]
 
-RULES_OF_EDGES = 2  # today's; by the first, noise in an outer leaf that lies apart could make all buckets coarse
+# Today's. By the first, noise in an outer leaf that lies apart could make all buckets coarse; by the second, an end
+# that was drawn far away.
+RULES_OF_EDGES = 3
 FIVE = Wanted(("min", "q0.25", "median", "q0.75", "max"))  # where there are too few records for buckets
 
 
@@ -247,7 +249,8 @@ class Auto:
         if self.shares is None:
             return ()
         steps = steps_of(self.kind, self.column.scale)
-        found = edges_from(self.spans, self.leaf_counts, self.shares, steps, lonely=self.rules > 1)
+        rules = {"lonely": self.rules > 1, "near": self.rules > 2}
+        found = edges_from(self.spans, self.leaf_counts, self.shares, steps, **rules)
         return tuple(cuts_of(self.column.scale, found))
 
     def gave_five(self, asked: Asked) -> bool:

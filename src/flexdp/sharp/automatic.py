@@ -302,7 +302,13 @@ class _Plan:
 
 
 def edges_from(
-    leaves: Sequence[Span], counts: Sequence[int], divided: Shares, steps: Steps, *, lonely: bool = True
+    leaves: Sequence[Span],
+    counts: Sequence[int],
+    divided: Shares,
+    steps: Steps,
+    *,
+    lonely: bool = True,
+    near: bool = True,
 ) -> tuple[int, ...]:
     """Return the edges that follow from public leaves, counts and shares.
 
@@ -314,7 +320,7 @@ def edges_from(
         The division of the budget.
     steps : callable
         The steps between nice edges.
-    lonely : bool, optional
+    lonely, near : bool, optional
         As in :func:`flexdp.sharp.edges.edges_of`.
 
     Returns
@@ -322,12 +328,12 @@ def edges_from(
     tuple of int
         In units.
     """
-    return _edges(tuple(leaves), tuple(counts), divided, cast(Hashable, steps), lonely)
+    return _edges(tuple(leaves), tuple(counts), divided, cast(Hashable, steps), lonely, near)
 
 
 @lru_cache(maxsize=8)  # a release chooses them and checks them: all of it is public
 def _edges(
-    leaves: tuple[Span, ...], counts: tuple[int, ...], divided: Shares, steps: Any, lonely: bool
+    leaves: tuple[Span, ...], counts: tuple[int, ...], divided: Shares, steps: Any, lonely: bool, near: bool
 ) -> tuple[int, ...]:
     return edges_of(
         leaves,
@@ -337,6 +343,7 @@ def _edges(
         thin=3 / divided.leaves,
         steps=steps,
         lonely=lonely,
+        near=near,
     )
 
 

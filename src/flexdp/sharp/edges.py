@@ -19,7 +19,7 @@ from flexdp.sharp.steps import Step, Steps
 __all__ = ["edges_of"]
 
 _SCALES = tuple(Fraction(s) for s in ("1", "1.15", "1.3", "1.5", "1.75", "2", "2.4", "3", "4", "6", "10"))
-_FINEST = 10**12  # no edge is finer than this part of the largest magnitude
+_FINEST = 10**12  # no edge is finer than this part of its magnitude
 _PER_LIMIT = 100  # thresholds below are in hundredths of a limit
 _CAP, _WIDEST, _NARROWEST = 140, 180, 60
 _EMPTY, _THIN_REST, _THIN_START, _LAST_PART = 15, 40, 30, 5
@@ -28,6 +28,7 @@ _TIDY_PART = 20
 _TAIL = (2, 5)  # a part of what lies beyond
 _LONELY = Fraction(7, 3)  # times what is thin: the chance of noise is e^−4 times as small
 _FAR = 1000  # times as wide as all that lies inwards
+_TOO_FAR, _TOO_MANY = 10**6, 400  # times as wide: a walk across would use up all edges; hundredths of the target
 
 
 def edges_of(
@@ -39,6 +40,7 @@ def edges_of(
     thin: Fraction,
     steps: Steps,
     lonely: bool = True,
+    near: bool = True,
 ) -> tuple[int, ...]:
     """Choose the edges of automatic buckets.
 
@@ -59,6 +61,9 @@ def edges_of(
     lonely : bool, optional
         Ask for more than ``thin`` from an outer leaf that lies apart from the others, or is far wider than all of them:
         in one of many empty leaves, noise is often mistaken for records. False for documents from before.
+    near : bool, optional
+        Let every edge be as fine as its own magnitude allows, so that an end that was drawn far away leaves the others
+        as they are. False for documents from before: there the largest magnitude decided.
 
     Returns
     -------
@@ -86,7 +91,7 @@ def edges_of(
         target = math.floor(scale * max(Fraction(sum(seen), most), Fraction(3 * reach * RECORD, 2)))
         # 3q·√scale, to millionths
         floor = 3 * reach * RECORD * math.isqrt(math.floor(scale * 10**12)) // 10**6
-        plan = _Plan(profile, inner, ends, target, min(floor, target), reach, most, steps)
+        plan = _Plan(profile, inner, ends, target, min(floor, target), reach, most, steps, near=near)
         found = plan.edges()
         if len(found) + 1 <= most:
             return found
@@ -142,8 +147,10 @@ class _Plan:
         reach: int,
         most: int,
         steps: Steps,
+        *,
+        near: bool,
     ) -> None:
-        self._profile = profile
+        self._profile, self._near = profile, near
         self._ends, self._target, self._floor = ends, target, floor
         self._reach, self._most, self._every = reach * RECORD, most, steps
         own = max(2 * self._reach, target // 2)
@@ -152,7 +159,8 @@ class _Plan:
         span = self._profile.end - self._profile.start
         largest = max(abs(self._profile.start), abs(self._profile.end))
         smallest = min((leaf.width for leaf in leaves if not leaf.point), default=1)
-        shortest = max(smallest, largest // _FINEST, 1)
+        shortest = max(smallest, 1 if near else largest // _FINEST, 1)
+        self._leaves = leaves
         self._steps = [step for step in steps(shortest, span) if step.length <= span] or list(steps(1, 1))[-1:]
 
     def edges(self) -> tuple[int, ...]:
@@ -207,7 +215,7 @@ class _Plan:
 
     def _walk(self) -> list[int]:
         """Upwards from point to point, one bucket after another."""
-        edges = [self._profile.start]
+        edges = [self._profile.start, *self._across_far_start()]
         for stop in sorted(self._forced | {self._profile.end}):
             if stop <= edges[-1]:
                 continue
@@ -222,6 +230,17 @@ class _Plan:
             if edges[-1] < stop:
                 edges.append(stop)
         return edges
+
+    def _across_far_start(self) -> list[int]:
+        """The end of a first bucket that takes in a leaf too wide to walk across, if that has few enough records."""
+        first, *rest = self._leaves
+        inwards = sum(leaf.width for leaf in rest[:-1])
+        if not self._near or not inwards or first.width <= _TOO_FAR * inwards:
+            return []
+        end = self._tidied(first.high, first.high + inwards)
+        planned = self._planned(first.low, end)
+        few = _PER_LIMIT * planned <= _TOO_MANY * self._target
+        return [end] if few and end <= min(self._forced, default=end) else []
 
     def _next(self, low: int, stop: int, step: Step | None, *, first: bool) -> tuple[int, Step | None]:
         """The end of the bucket that begins at ``low``, and the step to keep."""
@@ -251,8 +270,11 @@ class _Plan:
     def _largest(self, low: int, stop: int, step: Step | None, *, first: bool) -> tuple[int, Step | None]:
         """The next value of the largest step that fits; coarser than the last one only where that is aligned."""
         furthest = self._profile.reached(self._profile.upto(low) + _CAP * self._target // _PER_LIMIT + 1) + 1
+        finest = self._steps[-1]
         for larger in self._steps:
-            high = larger.after(low)
+            if self._near and larger.length * _FINEST < abs(low):
+                break
+            finest, high = larger, larger.after(low)
             if high >= stop or high > furthest:
                 continue
             if step is not None and larger.length > step.length and not first and not larger.holds(low):
@@ -263,7 +285,7 @@ class _Plan:
                     continue
             if self._fits(low, high, _CAP):
                 return high, larger
-        return min(self._steps[-1].after(low), stop), step
+        return min(finest.after(low), stop), step
 
     def _before_gap(self, low: int, high: int) -> tuple[int, bool]:
         """End a bucket soon after its last records if they all lie in its first twelfth."""

@@ -197,6 +197,9 @@ class _Parser:
             if self._is("TRUE") or self._is("FALSE"):
                 remedy = f"Write = {self._next.text.upper()}, or <> {self._next.text.upper()}."
                 raise self._refused(": IS is followed by NULL or NOT NULL only", remedy)
+            if not self._is("NULL"):
+                remedy = "Write = for other comparisons; NaN is treated as a missing value."
+                raise self._refused(": IS is followed by NULL or NOT NULL only", remedy)
             self._need("NULL")
             return IsNull(self._as_value(left), negated)
         negated = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from flexdp.tables.where.tokens import Token
@@ -57,6 +58,8 @@ def unexpected(tokens: Sequence[Token], place: int, noun: str) -> tuple[str, str
         return f": unexpected {token.shown}", "Write NOT age = 3, or age NOT IN (3)."
     if before is not None and before.kind == token.kind == "sign" and before.text == token.text == "=":
         return f": unexpected {token.shown}", "Equality is written with one =."
+    if before == Token("sign", "=") and token in (Token("sign", ">"), Token("sign", "<")):
+        return f": unexpected {token.shown}", f"Write {token.text}= instead of ={token.text}."
     if before is not None and before.kind == "word" and before.text.upper() == "WHERE":
         return f": unexpected {token.shown} after {before.shown}", "Write the test alone, without WHERE."
     if before is not None and before.kind in ("word", "name") and token.kind in ("word", "name", "number", "text"):
@@ -65,9 +68,8 @@ def unexpected(tokens: Sequence[Token], place: int, noun: str) -> tuple[str, str
         )
     after = tokens[min(place + 1, len(tokens) - 1)]
     if token == Token("sign", ",") and before is not None and before.kind == after.kind == "number":
-        return f": unexpected {token.shown}", f"Decimals are written with a point: {before.text}.{after.text}"[
-            :100
-        ] + "."
+        whole = re.sub(r"^([0-9]{1,3})\.(?=[0-9]{3}$)", r"\1", before.text)  # a point between thousands
+        return f": unexpected {token.shown}", f"Decimals are written with a point: {whole}.{after.text}"[:100] + "."
     return f": unexpected {token.shown}", ""
 
 

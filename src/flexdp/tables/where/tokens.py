@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
@@ -28,6 +29,7 @@ _BARE_DAY = re.compile(
     r"\s*(?:([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})|[0-9]{1,2}([./])[0-9]{1,2}\2[0-9]{4})(?![0-9.])", re.ASCII
 )
 _CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a"
+_SIGNS_OF_OTHERS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-", "\u00d7": "*", "\u00f7": "/"}
 
 
 class Token(NamedTuple):
@@ -93,12 +95,20 @@ def _unknown(parameter: str, rest: str) -> InputError:
         what = "text" if first == "'" else "column name"
         return refused(parameter, f": a {what} that begins with {first} has no end", remedy=f"Close it with {first}.")
     remedy = 'Column names that are not plain words stand in double quotes: "my column".'
-    if first.isdecimal() or first == ".":
+    if first in _SIGNS_OF_OTHERS:
+        remedy = f"Write {_SIGNS_OF_OTHERS[first]} instead."
+    if unicodedata.category(first) == "Sc":
+        remedy = "Numbers are written without currency signs, like 12 or 0.5."
+    if first == ".":
+        remedy = "A number is written like 12, 0.5 or 1e6, and a column without the name of its table."
+    if first.isdecimal():
         remedy = "A number is written like 12, 0.5 or 1e6."
     if first in "&|!~":
         remedy = "Combine tests with AND, OR and NOT."
     if first == "%":
-        remedy = "There is no remainder: the arithmetic operators are +, -, * and /."
+        remedy = (
+            "There is no remainder: the arithmetic operators are +, -, * and /. A pattern stands in quotes: LIKE 'A%'."
+        )
     if first == ":":
         remedy = "There are no casts: write number(x), date(x) or text(x) for columns that declare no type."
     if first in _CURLY:
