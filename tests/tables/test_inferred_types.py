@@ -163,6 +163,33 @@ def test_declared_dtypes_of_pandas_need_no_kind() -> None:
         prepare(flags, "x", width=9, by="c", by_kind="text")
 
 
+def test_nested_dtypes_of_pandas_are_refused_before_a_charge(tmp_path: Path) -> None:
+    """A struct is no text, though its name begins like one; nothing of it could ever be counted."""
+    ledger = flexdp.Ledger(tmp_path / "ledger.db")
+    account = ledger.create("visits", epsilon=9, delta=1e-3)
+    nested = [
+        (pa.struct([("a", pa.int64())]), {"a": 1}),
+        (pa.list_(pa.int64()), [1]),
+        (pa.large_list(pa.int64()), [1]),
+        (pa.list_(pa.int64(), 2), [1, 2]),
+        (pa.map_(pa.string(), pa.int64()), [("a", 1)]),
+    ]
+    asked: list[dict[str, Any]] = [
+        {"column": "c", "exact": True},
+        {"column": "c", "exact": True, "kind": "text"},
+        {"column": "x", "width": 9, "by": "c"},
+        {"column": "x", "width": 9, "by": "c", "by_kind": "text"},
+        {"column": "x", "width": 9, "where": "c IS NULL"},
+    ]
+    for declared, cell in nested:
+        frame = pd.DataFrame({"c": pd.Series([cell, None], dtype=pd.ArrowDtype(declared)), "x": [1.0, 2.0]})
+        for parameters in asked:
+            with pytest.raises(InputError, match="declared as"):
+                flexdp.release(frame, **parameters, epsilon=1, delta=1e-6, ledger=ledger, dataset="visits")
+        assert tally(frame, "x", width=9) == {(0,): 2}
+    assert ledger.account("visits").remaining_epsilon == account.remaining_epsilon
+
+
 def test_integers_that_one_missing_cell_would_round_are_left_out() -> None:
     cells = [2**53 - 1, 2**53 + 1, 2**53 + 1, 2**60 + 1]
     whole = pd.DataFrame({"c": cells, "x": [1.0] * 4})

@@ -310,6 +310,8 @@ FRAMES: dict[str, Any] = {
     "beside others": lambda f: f.select(y=pl.sum_horizontal("x", pl.Series([float(i) for i in range(9)]))),
     "guessed": lambda f: f.select(y=pl.col("x").cast(pl.String).str.to_date(strict=False)),
     "merged": lambda f: f.merge_sorted(f, "k").select(y="x"),
+    "numbered": lambda f: f.select(y=pl.col("x").cast(pl.String).cast(pl.Categorical).cast(pl.UInt32)),
+    "named by numbers": lambda f: f.select(y=pl.col("k").cast(pl.Categorical)),
 }
 ROW_BY_ROW: dict[str, Any] = {
     "as it is": lambda f: f.rename({"x": "y"}),
@@ -334,6 +336,16 @@ def test_a_lazy_frame_that_is_cut_at_given_places_passes() -> None:
     made = frame.select(y=pl.col("x").cut([2.5, 5.5], labels=["a", "bc", "def"]).cast(pl.String).str.len_chars())
     assert bars(made) == bars(made.collect())
     refused(frame.select(y=pl.col("x").qcut(3, labels=["a", "bc", "def"]).cast(pl.String).str.len_chars()))
+
+
+@pytest.mark.filterwarnings("ignore:.*cut.*is deprecated:DeprecationWarning")
+def test_a_lazy_frame_that_numbers_its_categories_is_refused() -> None:
+    """Up to polars 1.44 the number of a category is its place among those seen so far: one record moves all others."""
+    for first in ([], [8.0]):
+        cut = pl.LazyFrame({"x": [*first, 1.0, 4.0]}).with_columns(c=pl.col("x").cut([2.5, 5.5]))
+        refused(cut.select(y=pl.col("c").cast(pl.UInt32)))
+        refused(cut.select(y=pl.col("c").cast(pl.Float64, strict=False)))
+        assert bars(cut.select("c", y=pl.col("x") + 1))
 
 
 @pytest.mark.parametrize("name", FRAMES)

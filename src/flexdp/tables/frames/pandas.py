@@ -16,6 +16,8 @@ from flexdp.tables.memory.table import MemoryTable, open_array
 
 __all__ = ["open_pandas", "open_pandas_series"]
 
+_NESTED = ("struct<", "list<", "list_view<", "large_list", "fixed_size_list<", "map<")  # as Arrow writes its types
+
 
 def open_pandas(frame: Any) -> MemoryTable:
     """Open a pandas frame. Its integers are read as numbers: one missing cell would make them floats."""
@@ -51,6 +53,8 @@ def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | Cel
         if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
             return ArrayTable(datetimes, _zoned(name), present)
         return open_array(np.ma.MaskedArray(datetimes, mask=~present), name=name)
+    if word.startswith(_NESTED):
+        return CellTable(list, Column(name=name, type_name=word, kind=None))
     if word.startswith(("str", "large_string")):
         texts = cache(series.factorize)  # each distinct text is read once
         column = Column(name=name, type_name="text", kind="text")
