@@ -51,6 +51,7 @@ def test_every_example_and_every_statistic_of_the_page_can_be_parsed() -> None:
         ("maxx", "stat: invalid statistic 'maxx'. Did you mean max?"),
         ("skewness", "stat: invalid statistic 'skewness'. Choose from max, "),
         ("average", "stat: invalid statistic 'average'. Did you mean mean?"),
+        ("variance", "stat: invalid statistic 'variance'. Did you mean std?"),
         ("p101", "stat: invalid statistic 'p101'. "),
         ("p", "invalid statistic 'p'"),
         ("max,min", "Write stat=['max', 'min']."),

@@ -251,6 +251,19 @@ def test_a_view_of_sqlite_over_names_that_differ_in_case() -> None:
     refused((con, "v"))
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2003", "\u3000"])
+def test_a_view_of_sqlite_over_a_name_that_ends_in_a_blank_of_unicode(blank: str) -> None:
+    """To SQLite it is part of the name, so that another view is meant than the table before it."""
+    con = opened()
+    fill(con)
+    con.execute(f"CREATE VIEW t{blank} AS SELECT x - avg(x) OVER () AS x FROM t")
+    con.execute(f"CREATE VIEW v AS SELECT x AS y FROM t{blank}")
+    before = con.execute("SELECT y FROM v").fetchall()
+    con.execute("INSERT INTO t (x) VALUES (1000)")
+    assert not set(before) & set(con.execute("SELECT y FROM v").fetchall()), "every row has moved"
+    refused((con, "v"))
+
+
 @pytest.mark.parametrize("text", ALSO_IN_SQLITE)
 def test_more_views_of_sqlite_that_pass(text: str) -> None:
     """One more record makes one more row."""

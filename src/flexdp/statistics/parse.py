@@ -45,7 +45,8 @@ _PLAIN: dict[str, Statistic] = {
 }
 _COUNTED: dict[str, Callable[[str], Statistic]] = {"max_at_least": MaxAtLeast, "top": Top}
 EXAMPLES = (*_PLAIN, "q0.99", "max_at_least:500", "top:10")  # one word of each form
-_OTHER_NAMES = {"average": "mean", "avg": "mean", "stddev": "std", "maximum": "max", "minimum": "min", "n": "count",
+_OTHER_NAMES = {"average": "mean", "avg": "mean", "stddev": "std", "sd": "std", "variance": "std", "var": "std",
+                "maximum": "max", "minimum": "min", "n": "count",
                 "units": "count", "records": "count", "rows": "count", "number": "count", "size": "count"}  # fmt: skip
 
 

@@ -134,7 +134,6 @@ def _engine(allowed: str, *, texts: bool = False) -> Iterator[Any]:
         try:
             for setting in _PROGRESS:
                 _turn_off(con.execute, setting)
-            con.execute("SET parquet_metadata_cache = true")  # of all row groups and columns, read for every statement
             if texts:
                 con.execute("SET disable_parquet_prefetching = true")
             yield con

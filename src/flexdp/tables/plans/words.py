@@ -10,8 +10,8 @@ from flexdp.tables.plans.refusal import UNKNOWN, UNKNOWN_FUNCTION, not_records
 
 __all__ = ["Word", "check_expression", "depths_of", "source_of", "words_of"]
 
-_WORD = re.compile(
-    r"""\s+ | --[^\n]* | /\*.*?(?:\*/|$)
+_WORD = re.compile(  # other blanks, such as U+00A0, are parts of names to SQLite
+    r"""[ \t\n\f\r]+ | --[^\n]* | /\*.*?(?:\*/|$)
   | (?P<text>'(?:[^']|'')*')
   | (?P<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\])
   | (?P<word>[^\W\d]\w*)
