@@ -195,7 +195,7 @@ def passing(source: Any, where: str, **options: Any) -> list[int]:
     try:
         (question,) = prepare(source, "k", exact=True, where=where, **options).questions
     except InputError as refusal:
-        assert "no record can match" in str(refusal)
+        assert "no record can " in str(refusal)
         return []
     return sorted(count(question.table, [question.counting])[0].parts[0].tolist())
 

@@ -211,7 +211,7 @@ def test_the_records_that_pass_are_those_of_plain_python(column: str, tmp_path: 
             try:
                 found = sorted(bars(path, EACH_ITS_OWN, where))
             except InputError as refusal:
-                assert "no record can match" in str(refusal), where
+                assert "no record can " in str(refusal), where
                 found = []
             assert found == passed, where
 

@@ -26,7 +26,7 @@ from flexdp._release.automatic_checks import (
     refuse_unread,
 )
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
-from flexdp._release.filters import named_columns, read_as, record_filter, with_other
+from flexdp._release.filters import check_present, named_columns, read_as, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -93,6 +93,7 @@ def prepare_column(
     kinds = {axis.column.name: axis.kind for axis in (*axes, *labels)}
     clocks = {*zoned, *(axis.column.name for axis in axes if axis.zone is not None)}
     where = record_filter(named, options.get("where"), kinds, options.get("zone"), clocks)
+    check_present(where, [*axes, *labels])
     counting = Counting(values=tuple(axes), groups=tuple(labels), declared=index, units=units, where=where)
     check = getattr(table, "check", None)
     if check is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
     from flexdp.buckets.base import Kind
-    from flexdp.tables import Column, Counting, Table
+    from flexdp.tables import Axis, Column, Counting, Table
     from flexdp.tables.where.meaning import Filter
     from flexdp.tables.where.typed import Leaf
 
 __all__ = [
     "Named",
+    "check_present",
     "check_readings",
     "check_texts",
     "named_columns",
@@ -155,6 +156,21 @@ def record_filter(
     if where is None:
         return None
     return filter_of(where, named.column, kinds=kinds, zone=None if zone is None else check_zone(zone), zoned=zoned)
+
+
+def check_present(where: Filter | None, axes: Sequence[Axis]) -> None:
+    """Refuse a filter that passes only records without a value in a column that is counted by: none would count."""
+    from flexdp.tables.where.possible import is_impossible
+    from flexdp.tables.where.typed import All, Missing
+
+    for leaf in () if where is None else where.leaves:
+        counted = any((leaf.column.name, leaf.kind) == (axis.column.name, axis.kind) for axis in axes)
+        if counted and where is not None and is_impossible(All((where.test, Missing(leaf, negated=True)))):
+            raise InputError(
+                "where",
+                f": no record can count, because those that match have no value in {safe_repr(leaf.column.name)}",
+                remedy="Leave out the test, or the column.",
+            )
 
 
 def read_cells(counting: Counting) -> tuple[Leaf, ...]:
