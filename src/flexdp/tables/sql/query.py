@@ -165,15 +165,23 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
         if counting.declared is not None:
             tests[start] += f" AND {_among(counting.groups, counting.declared, d, start)}"
         start += len(counting.axes)
-    inner = ", ".join(f"CASE WHEN {test} THEN v{i} END AS v{i}" for i, test in enumerate(tests))
+    inner = ", ".join(
+        f"v{i}" if test == f"v{i} IS NOT NULL" else f"CASE WHEN {test} THEN v{i} END AS v{i}"
+        for i, test in enumerate(tests)
+    )
     keyed = f"(SELECT {inner} FROM ({rows}) AS t) AS t"
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
         keyed = f"(SELECT *, {added} FROM {keyed}{d.fence}) AS t{join}"
     places = [sum(1 for q, _ in axes[:i] if q == p) for i, (p, _) in enumerate(axes)]
     names = [f"c{p}_b{place}" for (p, _), place in zip(axes, places, strict=True)]
-    # The key of a missing cell is missing: an ELSE branch would give it a bucket.
-    keys = ", ".join(f"CASE WHEN v{i} IS NOT NULL THEN {step.key} END AS {names[i]}" for i, step in enumerate(steps))
+    # The key of a missing cell is missing: an ELSE branch would give it a bucket. A cell that is its own key has none.
+    keys = ", ".join(
+        f"{step.key} AS {name}"
+        if step.key in (f"v{i}", d.binary(f"v{i}"))
+        else f"CASE WHEN v{i} IS NOT NULL THEN {step.key} END AS {name}"
+        for i, (step, name) in enumerate(zip(steps, names, strict=True))
+    )
     sets = [[name for name, (q, _) in zip(names, axes, strict=True) if q == p] for p in range(len(countings))]
     whose = "CASE " + " ".join(f"WHEN GROUPING({own[0]}) = 0 THEN {p}" for p, own in enumerate(sets)) + " END"
     grouped = ", ".join(f"({', '.join(own)})" for own in sets)
