@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One test process more than there are processors: many tests wait for a server, a browser or another program.
+# One test process more than there are processors, for tests that wait for a server, a browser or another program.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants bench-peers clean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from engines.conftest import Cells, Engine, make_engine
 from flexdp._release.api import prepare
 
+DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 OTHERS = ("sqlite", "postgres", "mariadb", "clickhouse", "spark", "lazy")
 TABLES = 12  # random tables per loaded one; column t distinguishes them
 ROW = st.tuples(
@@ -47,7 +49,7 @@ def test_random_tables_are_counted_as_duckdb_does(other: str, request: pytest.Fi
     engine, reference = make_engine(other, request), make_engine("duckdb", request)
 
     @settings(
-        max_examples={"spark": 2, "lazy": 3}.get(other, 4),
+        max_examples={"spark": 2, "lazy": 3}.get(other, 8 if DEEP else 4),
         deadline=None,
         suppress_health_check=list(HealthCheck),
         database=None,

@@ -163,9 +163,11 @@ def check_present(where: Filter | None, axes: Sequence[Axis]) -> None:
     from flexdp.tables.where.possible import is_impossible
     from flexdp.tables.where.typed import All, Missing
 
-    for leaf in () if where is None else where.leaves:
-        counted = any((leaf.column.name, leaf.kind) == (axis.column.name, axis.kind) for axis in axes)
-        if counted and where is not None and is_impossible(All((where.test, Missing(leaf, negated=True)))):
+    if where is None:
+        return
+    counted = {(axis.column.name, axis.kind) for axis in axes}
+    for leaf in where.leaves:
+        if (leaf.column.name, leaf.kind) in counted and is_impossible(All((where.test, Missing(leaf, negated=True)))):
             raise InputError(
                 "where",
                 f": no record can count, because those that match have no value in {safe_repr(leaf.column.name)}",
