@@ -170,7 +170,10 @@ def test_a_ladder_looks_into_few_cells() -> None:
     assert 4 * held[0] < held[1]
 
 
-@pytest.mark.parametrize("law", ["normal", "ties", "one"])
+_FAR = 2**63 - 1
+
+
+@pytest.mark.parametrize("law", ["normal", "ties", "one", "signs", "integers", "wide", "rounded"])
 def test_groups_find_the_values_of_cells(law: str) -> None:
     rng = np.random.default_rng(7)
     size = 300_001  # more than two parts, the last of them not whole
@@ -178,9 +181,17 @@ def test_groups_find_the_values_of_cells(law: str) -> None:
         "normal": lambda: rng.normal(3, 15, size),
         "ties": lambda: np.where(rng.random(size) < 0.9, 7.0, rng.exponential(100, size)),
         "one": lambda: np.full(size, 7.0),
+        "signs": lambda: rng.choice([-3.0, -0.0, 0.0, 1e-40, 2.0], size),
+        "integers": lambda: rng.integers(-5000, 10**8, size),
+        "wide": lambda: rng.integers(-_FAR, _FAR, size, endpoint=True),
+        "rounded": lambda: rng.choice([2**53 - 1, 2**53, 2**53 + 1, 2**62 - 1, 2**62, 2**62 + 257], size),
     }[law]()
-    cells, own = Cells.of(NUMBERS, values), values.copy()
+    scale = NUMBERS if values.dtype == np.float64 else INTEGERS
+    cells, own = Cells.of(scale, values), values.copy()
     groups = Groups(cells, own)
+    for starts in groups._starts.tolist():
+        part = groups._group[cells.codes(own[starts[0] : starts[-1]])]
+        np.testing.assert_array_equal(np.searchsorted(part, np.arange(257)), np.array(starts) - starts[0])
     np.testing.assert_array_equal(np.sort(own), np.sort(values))
     np.testing.assert_array_equal(groups.sizes, np.bincount(cells.codes(values), minlength=cells.number))
     present = np.flatnonzero(groups.sizes)
@@ -230,6 +241,12 @@ def test_integers_that_lie_close_together_are_counted() -> None:
     assert isinstance(column, Column)
     asked = [Request(cuts=(-500, 0, 3, 4000), windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=30),))]
     assert replies(column, asked) == replies(Column.from_values(values), asked)
+
+
+@given(st.floats(-(2.0**63), 2.0**63))
+def test_the_first_integer_of_a_cell_is_the_least_that_is_not_rounded_below_its_end(end: float) -> None:
+    first = codes_module._first_integer(end)
+    assert float(first - 1) < end <= float(first)
 
 
 def test_a_greater_value_never_lies_in_a_lower_cell() -> None:
@@ -429,9 +446,14 @@ def test_counts_may_be_approximate_where_enough_records_lie_on_both_sides() -> N
         rough, needed = column._roughly(Request(cuts=cuts, enough=enough))
         # The cut at a record has as many before it as its place tells, and the rest from it on.
         exact = [place for place in range(2000) if not enough < place < 2000 - enough]
-        assert list(needed) == exact and (len(exact) == 2000 or set(rough) == {enough})
+        if len(exact) < 2000:
+            exact.remove(0)  # nothing lies before the least record
+            assert rough[0] == 0 and {rough[place] for place in range(2000) if place not in exact} == {0, enough}
+        assert needed == exact
+    beyond = CellColumn(NUMBERS, SPREAD.copy())._roughly(Request(cuts=(-(10**80), cuts[-1] + 1, 10**80), enough=9))
+    assert beyond == ([0, 2000, 2000], [])
     column = CellColumn(NUMBERS, SPREAD.copy())
-    assert list(column._roughly(Request(cuts=cuts))[1]) == list(range(2000)) and not len(column._held)
+    assert column._roughly(Request(cuts=cuts))[1] == list(range(2000)) and not len(column._held)
 
 
 def test_cells_without_records_are_not_looked_for() -> None:

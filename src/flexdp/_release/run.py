@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
@@ -40,7 +41,7 @@ SHARE = Domain(
     low=Fraction(0),
     remedy=("Give the share of each column, for example ", P("split", [2, 1, 1]), "."),
 )
-_BEFORE_THE_COUNT = 3  # columns with automatic buckets: the first is used, and two are read, before the reader has time
+_BEFORE_THE_COUNT = 4  # columns with automatic buckets: the last of them takes long enough to count the others
 _FEW = "Choose a probability far below one over the number of records, for example "
 _WITH_BUCKETS = replace(DELTA, remedy=(_FEW, P("delta", 1e-6), ". Only ", P("ask"), " works with ", P("delta", 0), "."))
 
@@ -140,11 +141,13 @@ class Request:
         pairs = list(zip(self.questions, self.budgets, strict=True))
         automatic = [(each, _salted(each.counting), own) for each, own in pairs if isinstance(own, AutoBudget)]
         others = [(each, own) for each, own in pairs if isinstance(own, Budget)]
-        with closing(_opened([(each, counting) for each, counting, _ in automatic], others)) as opened:
-            chosen = [released_automatically(*each, next(opened)) for each in automatic[:_BEFORE_THE_COUNT]]
+        order = _reading_order([each.spec.kinds[0] for each, *_ in automatic])
+        turns = [automatic[place] for place in order]
+        with closing(_opened([(each, counting) for each, counting, _ in turns], others)) as opened:
+            chosen = [released_automatically(*each, next(opened)) for each in turns[:_BEFORE_THE_COUNT]]
             thinned = iter(_bars(others, next(opened)) if others else [])
-            chosen += [released_automatically(*each, next(opened)) for each in automatic[_BEFORE_THE_COUNT:]]
-        made = iter(chosen)
+            chosen += [released_automatically(*each, next(opened)) for each in turns[_BEFORE_THE_COUNT:]]
+        made = iter([chosen[order.index(place)] for place in range(len(order))])
         released = [next(made if isinstance(own, AutoBudget) else thinned) for own in self.budgets]
         return Releases(released) if self.separately else released[0]
 
@@ -238,6 +241,17 @@ def _opened(
         return
     for opening in openings:
         yield opening(alone=lambda: None)
+
+
+def _reading_order(kinds: Sequence[Kind]) -> list[int]:
+    """Return the order in which columns are read ahead: integers, dates and datetimes in turn with numbers.
+
+    The former are read sooner, so one of them is first: nothing else can be done meanwhile. Numbers take longer to
+    answer, which gives the reader time for the others.
+    """
+    numbers = [place for place, kind in enumerate(kinds) if kind == "number"]
+    others = [place for place, kind in enumerate(kinds) if kind != "number"]
+    return [place for turn in zip_longest(others, numbers) for place in turn if place is not None]
 
 
 @contextmanager

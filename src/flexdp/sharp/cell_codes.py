@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +26,15 @@ def _bits(value: float) -> int:
 
 
 _SMALLEST = _bits(1e-30)
+
+
+def _first_integer(end: float) -> int:
+    """The least integer whose nearest double is not below a double."""
+    first = math.ceil(end)
+    if abs(first) <= 2**53:
+        return first
+    before = int(math.nextafter(end, -math.inf))  # about half of the integers between the two are rounded up
+    return before + bisect_left(range(first - before), end, key=lambda more: float(before + more))
 
 
 class Cells:
@@ -69,6 +80,14 @@ class Cells:
             return np.where(keys <= self._small, 0, keys).view(np.float64)
         bits = keys + np.where(keys > 0, self._small, -self._small)
         return (bits ^ ((bits >> 63) & _MAGNITUDE)).view(np.float64)
+
+    def firsts(self, codes: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the least value of a type that may lie in each of some cells: all values of lower cells are less."""
+        ends = self.ends(codes)
+        if dtype == np.float64:
+            return ends
+        least = int(self.least)  # the first cell may begin below all 64-bit integers
+        return np.array([max(least, _first_integer(end)) for end in ends.tolist()], dtype=dtype)
 
     def select(self, values: NDArray[Any], marked: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the values in marked cells, in no order."""

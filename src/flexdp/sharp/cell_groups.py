@@ -19,7 +19,7 @@ _SAMPLE = 1 << 15  # records sampled to place the group boundaries
 _PART = 1 << 16  # records ordered together, few enough for the cache
 _LOOKED_AT = 1 << 15  # records that are looked at together, so that they stay in the cache
 _COUNTED = 8 * _PART  # records whose cells are counted together
-_NUMBERS = np.arange(_GROUPS, dtype=np.uint8)
+_LATER = np.arange(1, _GROUPS, dtype=np.uint8)  # all but the first
 
 
 class Groups:
@@ -52,7 +52,9 @@ class Groups:
         self.sizes = np.zeros(cells.number, dtype=np.int64)
         self._starts = np.empty((-(-len(values) // _PART), _GROUPS + 1), dtype=np.int64)
         codes = np.empty(min(_COUNTED, len(values)), dtype=np.int64)
-        groups, ordered = np.empty((2, _PART), dtype=np.uint8)
+        groups = np.empty(_PART, dtype=np.uint8)
+        first_cells = np.searchsorted(self._group, _LATER)
+        firsts = cells.firsts(first_cells[first_cells < cells.number], values.dtype)
         moved = np.empty(_PART, dtype=values.dtype)
         for start in range(0, len(values), _COUNTED):
             some = values[start : start + _COUNTED]
@@ -62,9 +64,10 @@ class Groups:
                 codes_of = cells.codes(part, out=codes[place : place + size])
                 order = self._group.take(codes_of, out=groups[:size], mode="clip").argsort(kind="stable")
                 part[...] = part.take(order, out=moved[:size], mode="clip")
-                groups[:size].take(order, out=ordered[:size], mode="clip")
                 starts = self._starts[(start + place) // _PART]
-                starts[:-1], starts[-1] = np.searchsorted(ordered[:size], _NUMBERS), size
+                # Every value of a group is below those of later groups, which is all the order that a search needs.
+                starts[0], starts[1 : len(firsts) + 1] = 0, part.searchsorted(firsts)
+                starts[len(firsts) + 1 :] = size
                 starts += start + place
             self.sizes += np.bincount(codes[: len(some)], minlength=cells.number)
 

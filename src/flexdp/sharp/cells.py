@@ -18,6 +18,7 @@ from flexdp.sharp.cell_codes import Cells, Cuts
 from flexdp.sharp.cell_groups import Groups
 from flexdp.sharp.cell_window import CellWindow
 from flexdp.sharp.column import Column, native, tallied
+from flexdp.sharp.many_cuts import ManyCuts
 from flexdp.sharp.ranks import Near, Reply, Request
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
@@ -289,14 +290,18 @@ class CellColumn:
         offset = int(self._before_cells(first) - self._base[first])
         return self._held[start + offset : stop + offset]
 
-    def _roughly(self, request: Request) -> tuple[list[int], Sequence[int]]:
+    def _roughly(self, request: Request) -> tuple[list[int], list[int]]:
         """Return counts before cuts that may be approximate, and the places of the others, which must be exact."""
         cuts, enough, total = request.cuts, request.enough, len(self._values)
         if enough is None or self._sorted is not None or total <= 2 * enough + 1:
-            return [0] * len(cuts), range(len(cuts))
+            return [0] * len(cuts), list(range(len(cuts)))
         # After the first of these records and up to the other, a cut has more than enough on both sides.
         first, last = (self._scale.units(value) for value in self.at((enough, total - 1 - enough)))
-        return [enough] * len(cuts), [place for place, cut in enumerate(cuts) if not first < cut <= last]
+        many, (least, most) = ManyCuts(cuts), self._cells.limits
+        beyond = many.above(most)
+        between = many.above(first) & ~many.above(last)
+        exact = np.flatnonzero(many.above(least) & ~(between | beyond))
+        return np.where(beyond, total, np.where(between, enough, 0)).tolist(), exact.tolist()
 
     def _window(self, near: Near, places: dict[int, int]) -> CellWindow:
         low, high = near.span.low, near.span.high

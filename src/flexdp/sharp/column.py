@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
+from flexdp.sharp.many_cuts import ManyCuts
 from flexdp.sharp.ranks import Near, Reply, Request, Tally, Window
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 __all__ = ["Column", "native", "tallied"]
 
 _LARGEST = 2**63 - 1
+_MANY = 64  # cuts that are compared at once
 _SAFE_TOTAL = 2**56  # beyond it ranks in finer units would leave 64 bits
 
 
@@ -175,8 +177,14 @@ class Column:
         if not size:
             return places
         least, most = (self._scale.units(value) for value in (self._values[0], self._values[-1]))
-        places[[place for place, cut in enumerate(cuts) if cut > most]] = size
-        inside = [place for place, cut in enumerate(cuts) if least < cut <= most]
+        if len(cuts) > _MANY:
+            many = ManyCuts(cuts)
+            beyond = many.above(most)
+            places[beyond] = size
+            inside = np.flatnonzero(many.above(least) & ~beyond).tolist()
+        else:
+            places[[place for place, cut in enumerate(cuts) if cut > most]] = size
+            inside = [place for place, cut in enumerate(cuts) if least < cut <= most]
         # Between two stored values a cut is one that the array's type can hold.
         within = [cuts[place] for place in inside]
         if self._scale is NUMBERS:

@@ -24,12 +24,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from flexdp.noise.bits import Bits
 from flexdp.noise.geometric import first_bernoulli_exp, geometric
 from flexdp.sharp.exponentials import exp_minus
 
 __all__ = ["Ladder"]
 
+_LARGEST = 2**62  # totals beyond it are Python's integers
 _NATS = 140  # over 140/ε records the chance to stop falls by a factor of e^70
 
 
@@ -69,9 +72,9 @@ class Ladder:
 
     def beyond(self, total: int, before: Sequence[int]) -> list[int]:
         """Return how many records lie strictly beyond each rung, up to the limit, from the counts before its cuts."""
-        limit = self.limit
-        beyond = [total - count for count in before] if self.side > 0 else before
-        return [count if count < limit else limit for count in beyond]
+        counts = np.array(before, dtype=np.int64 if total < _LARGEST else object)
+        found: list[int] = np.minimum(total - counts if self.side > 0 else counts, self.limit).tolist()
+        return found
 
     def draw(self, beyond: Sequence[int], bits: Bits) -> int:
         """Climb.

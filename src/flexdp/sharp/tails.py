@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.program import Draw, Program
@@ -95,7 +96,7 @@ def answer_tails(climbs: Sequence[Climb], deep: Sequence[Deep], anchor: int) -> 
     ladders = [climb.coarse for climb in climbs]
     cuts = [ladder.cuts for ladder in ladders]
     reply: Reply = yield Request(
-        cuts=tuple(cut for each in cuts for cut in each),
+        cuts=tuple(chain.from_iterable(cuts)),
         windows=tuple(each.mechanism.near for each in deep),
         enough=max((ladder.limit for ladder in ladders), default=None),
     )
@@ -119,7 +120,7 @@ def answer_tails(climbs: Sequence[Climb], deep: Sequence[Deep], anchor: int) -> 
     wanted = [ladder.cuts if ladder is not None else () for ladder in fine]
     if any(wanted):
         limit = max(ladder.limit for ladder in fine if ladder is not None)
-        reply = yield Request(cuts=tuple(cut for each in wanted for cut in each), enough=limit)
+        reply = yield Request(cuts=tuple(chain.from_iterable(wanted)), enough=limit)
     for climb, ladder, place, finer, before in zip(
         climbs, ladders, places, fine, _parts(reply.before, wanted), strict=True
     ):

@@ -6,6 +6,7 @@ lies in exactly one. :mod:`flexdp.tables.table` counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -15,7 +16,7 @@ from flexdp.tables.declared import Column
 from flexdp.tables.where.meaning import Filter
 from flexdp.tables.where.typed import Leaf, leaves
 
-__all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units"]
+__all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units", "columns_of"]
 
 PerUnit: TypeAlias = Literal["max", "min", "mean", "random"]
 SHOWN_SALT = "salt"  # in queries that are only shown; a release draws a fresh one
@@ -148,6 +149,11 @@ class Counting:
         """True if one column is counted by itself, as it is."""
         alone = len(self.axes) == 1 and self.units is None and self.where is None
         return alone and self.axes[0].column.derived is None
+
+
+def columns_of(countings: Sequence[Counting]) -> tuple[Column, ...]:
+    """Return the columns of the source that several counts read, each once."""
+    return tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
 
 
 class Counted(NamedTuple):

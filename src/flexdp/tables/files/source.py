@@ -22,7 +22,7 @@ from flexdp._core.files import signatures
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
-from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.counting import Counted, Counting, columns_of
 from flexdp.tables.declared import Column, check_unicode, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
@@ -32,13 +32,7 @@ from flexdp.tables.files.arrow_files import open_arrow_files
 from flexdp.tables.files.cells import Cell, as_text, read_typed, short
 from flexdp.tables.files.encodings import WIDE, check_encoding
 from flexdp.tables.files.excel import Sheet, open_sheet, read_sheet
-from flexdp.tables.files.expressions import (
-    csv_cells,
-    file_list,
-    json_cells,
-    line_mark,
-    lines_in_sql,
-)
+from flexdp.tables.files.expressions import csv_cells, file_list, json_cells, line_mark, lines_in_sql
 from flexdp.tables.files.header import header_line
 from flexdp.tables.files.json_arrays import ElementEnds, check_array
 from flexdp.tables.files.lines import STDIN, Lines, is_read_once, keep_lines
@@ -46,9 +40,10 @@ from flexdp.tables.files.parquet import parquet_columns, read_parquet
 from flexdp.tables.files.paths import FORMATS, FileFormat, find_files, format_of, shown_path
 from flexdp.tables.interrupts import run
 from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_blocks, inspected, joined
-from flexdp.tables.sql.query import ReadCell, Reading, count_query, together_query
+from flexdp.tables.sql.passes import counted_in_passes, pass_queries
+from flexdp.tables.sql.query import ReadCell, Reading, count_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
-from flexdp.tables.sql.results import counted, counted_together
+from flexdp.tables.sql.results import counted
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.written import WRITTEN, Written, read_written, refuse_offsets
 
@@ -191,7 +186,8 @@ class FileTable:
         if self.keyed and isinstance(name, str):
             check_unicode(name)
             return self._undeclared(name)
-        found = pick(self._declared[self.files[0]], name)
+        others = self._sheets[self.files[0]].others if self.format == "xlsx" else ()
+        found = pick(self._declared[self.files[0]], name, elsewhere=others)
         if found.name not in {column.name for column in self.columns}:
             raise InputError(
                 "column", f": {safe_repr(name)} is missing from some of the files", remedy="Leave those files out."
@@ -235,13 +231,14 @@ class FileTable:
         return self.format == "parquet"
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
-        """Run several counts in one pass; with units, in passes over a copy that only this user can read."""
-        columns = _columns_of(countings)
+        """Run several counts in as few passes as it takes; with units, over a copy that only this user can read."""
+        columns = columns_of(countings)
         source, read = self._source(columns)
         with self._reading(columns) as (con, interrupt):
             if all(counting.units is None for counting in countings):
-                statement = together_query(source, countings, DUCKDB, read)
-                return counted_together(run(partial(_fetched, con, statement), interrupt), countings)
+                statements = pass_queries(source, countings, DUCKDB, read, flags_apart=self.reads_ahead)
+                results = [run(partial(_fetched, con, statement), interrupt) for statement in statements]
+                return counted_in_passes(results, countings, flags_apart=self.reads_ahead)
             cells, copied, listed = self._cells(columns), {}, []
             for i, column in enumerate(columns):
                 cell = cells[column.name]
@@ -255,9 +252,10 @@ class FileTable:
             ]
 
     def together_query(self, countings: Sequence[Counting]) -> str:
-        """Return the SQL that runs several counts in one pass."""
-        source, read = self._source(_columns_of(countings))
-        return lines_in_sql(self._lines, self.format) + together_query(source, countings, DUCKDB, read)
+        """Return the SQL that runs several counts."""
+        source, read = self._source(columns_of(countings))
+        statements = pass_queries(source, countings, DUCKDB, read, flags_apart=self.reads_ahead)
+        return lines_in_sql(self._lines, self.format) + ";\n\n".join(statements)
 
     def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
@@ -386,10 +384,6 @@ class FileTable:
                 )
             parts.append(csv_cells(name, places, delimiter, checked=checked))
         return "(" + " UNION ALL ".join(parts) + ")"
-
-
-def _columns_of(countings: Sequence[Counting]) -> tuple[Column, ...]:
-    return tuple(dict.fromkeys(column for counting in countings for column in counting.columns))
 
 
 def _rows(con: Any, statement: str) -> Any:
