@@ -369,7 +369,7 @@ def _is_constant(node: Any) -> bool:
 
 def _literal_kind(value: object) -> str:
     if isinstance(value, Decimal):
-        return "integer" if Fraction(value).denominator == 1 else "number"
+        return "integer" if Fraction(value).denominator == 1 and abs(value) < 10**37 else "number"
     kinds = {bool: "boolean", str: "text", dt.date: "date", dt.datetime: "datetime"}
     return kinds[type(value)]
 

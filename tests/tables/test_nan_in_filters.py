@@ -1,7 +1,7 @@
 """Filters on Parquet files whose statistics hide NaN: the records that pass are those of plain Python.
 
-DuckDB trusts statistics, so that comparisons alone let NaN pass. Where the key is a double, a term of the key leaves
-such records out, and elsewhere a test. The oracle knows neither.
+DuckDB trusts statistics, so that comparisons alone let NaN pass. Where the key is a double, a zero that is added to the
+released number leaves such records out, and elsewhere a test. The oracle knows neither.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ def test_only_a_key_that_is_a_double_replaces_the_test(tmp_path: Path) -> None:
         assert "f0" not in text, options
     in_key = flexdp.query(path, "x", width=5, where="y < 9")
     assert tested not in in_key
-    assert "+ ((f0) - (f0)) AS b0" in in_key  # a difference of its own: (b + f) - f would round
+    assert "SELECT v0 + ((f0) - (f0)) AS v0 FROM" in in_key  # a difference of its own: (v + f) - f would round
     assert "f0" not in flexdp.query(path, "y", width=5, where="y < 9")  # the key is NaN anyway
     assert tested in flexdp.query(path, "x", width=5, where="y < 9 OR k = 1")  # a record may pass without y
     assert tested in flexdp.query(path, "x", width=5, where="y < 9 OR k = 1 AND y > 1 OR g = 'a'")

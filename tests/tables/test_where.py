@@ -29,6 +29,8 @@ from flexdp.tables.where.grammar import parse_test, parse_value
 from flexdp.tables.where.meaning import filter_of
 from flexdp.tables.where.tree import text_of
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 FRAME = pd.DataFrame(
     {
         "ward": pd.array(["ICU", "A", None, "o'brien"], dtype="string"),
@@ -250,8 +252,18 @@ def test_nan_passes_no_test_whatever_the_statistics_of_a_file(tmp_path: Path) ->
 def test_numbers_that_are_too_large_for_an_integer_column() -> None:
     with pytest.raises(InputError, match="a number is too large"):
         prepare(DATED, "k", exact=True, where="k < 1e400")
-    with pytest.raises(InputError, match="integers have at most 37 digits"):
-        prepare(DATED, "k", exact=True, where="k < 1e38")
+    with pytest.raises(InputError, match="no record can match"):
+        prepare(DATED, "k", exact=True, where="k > 1e38")
+    assert passing(DATED, "k < 1e38") == passing(DATED, "k IS NOT NULL")
+
+
+def test_a_literal_beyond_all_integers_is_a_double_on_every_frame() -> None:
+    plain = pd.DataFrame({"k": [0, 1, 2], "i": [5, -7, 9]})
+    for frame in (plain, plain.astype("Int64"), pl.from_pandas(plain), pa.Table.from_pandas(plain)):
+        options = {"kind": "integer"} if frame is plain else {}
+        assert passing(frame, "coalesce(1e300, i) > 5", **options) == [0, 1, 2]
+        assert passing(frame, "coalesce(i, 1e300) >= 5", **options) == [0, 2]
+        assert passing(frame, "i < 1e300 AND i > -1e38", **options) == [0, 1, 2]
 
 
 def test_booleans_have_no_order() -> None:

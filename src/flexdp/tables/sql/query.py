@@ -120,16 +120,15 @@ def _records(
         steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
     unchecked = _left_to_key(counting, d) if keys_may_be_nan else ()
     divided = [Leaf(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]  # their keys are NaN anyway
-    tested = {f"f{i}": leaf for i, leaf in enumerate(leaf for leaf in unchecked if leaf not in divided)}
+    tested = [read(leaf.column, leaf.kind).value for leaf in unchecked if leaf not in divided]
+    selected = f"SELECT {', '.join([*cells, *(f'{number} AS f{i}' for i, number in enumerate(tested))])}"
+    selected += f" FROM {filtered(source, counting, d, read, unchecked)}"
     if tested:
-        cells += [f"{read(leaf.column, leaf.kind).value} AS {name}" for name, leaf in tested.items()]
         place = next(i for i, axis in enumerate(counting.axes) if _is_divided(axis))
-        steps[place] = replace(
-            steps[place], key=" + ".join([steps[place].key, *(f"({d.zero_if_finite(name)})" for name in tested)])
-        )
-    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read, unchecked)}"
-    others = ["u"] if units is not None else list(tested)
-    rows = _local(selected, counting.axes, d, others=others)
+        noughts = " + ".join(f"({d.zero_if_finite(f'f{i}')})" for i in range(len(tested)))
+        columns = [f"v{i} + {noughts} AS v{i}" if i == place else f"v{i}" for i in range(len(cells))]
+        selected = f"SELECT {', '.join(columns)} FROM ({selected}) AS n"
+    rows = _local(selected, counting.axes, d, others=["u"] if units is not None else [])
     tests = [step.where for step in steps if step.where]
     if units is not None:
         tests.append(_has_unit(units, d))
@@ -204,7 +203,7 @@ def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell, unchec
 def _left_to_key(counting: Counting, d: Dialect) -> tuple[Leaf, ...]:
     """Return the numbers that the filter need not test, because NaN shows in a key.
 
-    On an engine that trusts statistics, such a test costs more than another term in the key.
+    On an engine that trusts statistics, such a test costs more than a zero, or NaN, that is added to the key's number.
     """
     if counting.where is None or counting.units is not None or not d.trusts_statistics:
         return ()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError, Phrase
+from flexdp.errors import InputError, Phrase, spelled
 from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import datetime_of
@@ -18,6 +18,7 @@ from flexdp.tables.where.walk import inner, is_reading, named_in, outcomes, read
 __all__ = ["Kinds", "Lookup"]
 
 Lookup: TypeAlias = Callable[[object], Column]
+_QUOTES = " A text stands in single quotes: 'ICU'."
 _TIMES: frozenset[Kind] = frozenset(("date", "datetime"))
 
 
@@ -59,8 +60,8 @@ class Kinds:
                 remedy = found.remedy
                 if name.lower() in ("nan", "inf", "infinity"):
                     remedy = f"{name} is treated as a missing value. Write IS NULL, or IS NOT NULL."
-                elif isinstance(remedy, str) and remedy.startswith("Check"):
-                    remedy += " A text stands in single quotes: 'ICU'."
+                elif spelled(remedy).startswith("Check"):
+                    remedy = (*(remedy if isinstance(remedy, tuple) else (remedy,)), _QUOTES)
                 raise InputError(self._parameter, found.rule, given=found.given, remedy=remedy)
         return self._columns[name]
 

@@ -16,7 +16,7 @@ from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import datetime_of, day_of
 from flexdp.tables.where.typed import Const
 
-__all__ = ["Literals", "a_kind", "is_fraction", "literal_kind"]
+__all__ = ["Literals", "a_kind", "is_double", "literal_kind"]
 
 _NARROW_DIGITS = 15  # integers of so many digits are exact as doubles
 
@@ -86,18 +86,16 @@ class Literals:
         return number + 0.0
 
     def exact(self, value: Decimal) -> int | Fraction:
-        """Return an integer, or a fraction that is none."""
+        """Return an integer, or as a fraction a number that no cell of integers equals."""
         if float(value) in (float("inf"), float("-inf")):
             raise self._refused(": a number is too large")
-        if value.copy_abs() > LARGEST_INTEGER:
-            raise self._refused(": integers have at most 37 digits")
         exact = Fraction(value)
-        return exact.numerator if exact.denominator == 1 else exact
+        return exact if is_double(value) else exact.numerator
 
 
-def is_fraction(value: object) -> bool:
-    """Tell whether a literal is a number that is not whole."""
-    return isinstance(value, Decimal) and value != value.to_integral_value()
+def is_double(value: object) -> bool:
+    """Tell whether a literal is a number that no cell of integers equals: not whole, or of more than 37 digits."""
+    return isinstance(value, Decimal) and (value != value.to_integral_value() or value.copy_abs() > LARGEST_INTEGER)
 
 
 def literal_kind(value: object, *, exact: bool = False) -> Kind:
@@ -105,7 +103,7 @@ def literal_kind(value: object, *, exact: bool = False) -> Kind:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, Decimal):
-        if is_fraction(value):
+        if is_double(value):
             return "number"
         return "integer" if exact or value.copy_abs() >= 10**_NARROW_DIGITS else "number"
     if isinstance(value, str):

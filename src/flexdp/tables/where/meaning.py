@@ -14,14 +14,14 @@ from decimal import Decimal
 from fractions import Fraction
 
 from flexdp._core.text import safe_repr
-from flexdp.buckets.base import Kind
+from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError, P, Phrase
 from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.doubtful import Doubts
 from flexdp.tables.where.grammar import parse_test, parse_value
 from flexdp.tables.where.kinds import Kinds, Lookup
-from flexdp.tables.where.literals import Literals, a_kind, is_fraction, literal_kind
+from flexdp.tables.where.literals import Literals, a_kind, is_double, literal_kind
 from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.possible import is_impossible, order_key
 from flexdp.tables.where.stated import with_times
@@ -217,7 +217,7 @@ class _Meaning:
         literals = [node for node in nodes if isinstance(node, tree.Literal)]
         kinds = {value.kind for value in values if value is not None}
         kinds = kinds or {literal_kind(node.value, exact=True) for node in literals}
-        if (kinds == {"integer"} and any(is_fraction(node.value) for node in literals)) or kinds == _NUMBERS:
+        if (kinds == {"integer"} and any(is_double(node.value) for node in literals)) or kinds == _NUMBERS:
             kinds = {"number"}
         if len(kinds) > 1:
             first, second = sorted(kinds)[:2]
@@ -372,8 +372,10 @@ def _number(value: Typed) -> Typed:
 
 
 def _between_integers(op: str, value: Typed, limit: Fraction) -> Tested:
-    """Compare an integer with a number that is none."""
+    """Compare an integer with a number that no integer equals; beyond 37 digits, all are on one side of it."""
     if op in ("=", "<>"):
         return Missing(value, True) if op == "<>" else Always(False)
+    if abs(limit) > LARGEST_INTEGER:
+        return Missing(value, True) if (op in ("<", "<=")) is (limit > 0) else Always(False)
     below = limit.numerator // limit.denominator
     return Compared("<=" if op in ("<", "<=") else ">", value, Const("integer", below))
