@@ -681,6 +681,16 @@ def test_too_few_records_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert len(out.stdout.splitlines()) == (2 if code else 7)  # what was counted, why, and five answers
         document = json.loads(flexdp("release", path, "age", *SPEND, "--kind", "integer", "--json").stdout)
         assert len(document["answers"]) == (0 if code else 5) and "auto" in document
+    path.write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(250)))
+    for words, told in (
+        (("p25", "median", "max"), None),  # which are among the five
+        (("mean", "mode", "p99"), "mean, mode, p99. To answer without buckets, set --ask mean --ask p99."),
+        (("counts",), "counts."),
+    ):
+        stats = [part for word in words for part in ("-s", word)]
+        out = flexdp("release", path, "age", *SPEND, "--kind", "integer", *stats)
+        lines = [line for line in out.stderr.splitlines() if line.startswith("Not answered")]
+        assert lines == ([] if told is None else [f"Not answered, because there are no buckets: {told}"])
 
 
 def test_counts_in_a_pipe_are_those_of_ranges(tmp_path: Path) -> None:

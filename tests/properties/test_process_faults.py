@@ -171,6 +171,24 @@ def test_drafts_and_folders_vanish_when_something_is_raised(tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_signal_right_after_a_private_folder_is_made_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, made = os.mkdir, []
+
+    def interrupted(path: str, mode: int) -> None:
+        make(path, mode)
+        made.append(path)
+        raise KeyboardInterrupt
+
+    (tmp_path / "flexdp-of-somebody-else").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt), private_folder():
+        pytest.fail("the folder was not made")
+    assert made and [left.name for left in tmp_path.iterdir()] == ["flexdp-of-somebody-else"]
+
+
 AT_IMPORT = """
 import os, signal, sys
 wanted, how, *words = sys.argv[1:]

@@ -39,7 +39,9 @@ REASONS: dict[str, dict[str, list[str]]] = {
         "date": ["2024-01-01", " 2024-13-01"],
         "datetime": ["2024-01-01T05:00"],
         "offset": ["2024-01-01T05:00Z"],
-        "format": ["1.2.2024", "31/12/24", "31.12.2024 18:30"],
+        "format": ["1.2.2024", "31/12/24"],
+        "datetime format": ["31.12.2024 18:30", "1/2/24, 7:05:09", "31 Dec 2024 18:30"],
+        "12-hour format": ["12/31/2024 6:30 PM", "12/31/2024 6 p.m."],
         "other": [SECRET, "0x10", "twelve", "1-2", "--5"],
     },
     "integer": {
@@ -54,7 +56,9 @@ REASONS: dict[str, dict[str, list[str]]] = {
         "impossible": ["2023-02-29", "2024-13-01", "0000-01-01"],
         "datetime": ["2024-01-01T05:00", "2024-01-01 05:00:07.5"],
         "offset": ["2024-01-01T05:00Z", "2024-01-01T05:00+01:00"],
-        "format": ["31.12.2024", "12/31/2024 6:30 PM", "20241231", "31-Dec-2024", "Dec 31, 2024"],
+        "format": ["31.12.2024", "20241231", "31-Dec-2024", "Dec 31, 2024"],
+        "datetime format": ["31.12.2024 18:30:05"],
+        "12-hour format": ["12/31/2024 6:30 PM", "Dec 31, 2024 6:30 pm"],
         "other": [SECRET, "5", "soon"],
     },
     "datetime": {
@@ -62,7 +66,8 @@ REASONS: dict[str, dict[str, list[str]]] = {
         "day": ["2024-01-01"],
         "impossible": ["2024-01-01T25:00"],
         "offset": ["2024-01-01T05:00Z"],
-        "format": ["1.1.2024 05:00"],
+        "format": ["1.1.2024"],
+        "datetime format": ["1.1.2024 05:00"],
     },
     "boolean": {"read": ["true", "FALSE "], "spelling": ["yes", "1", "t", SECRET], "placeholder": ["?"]},
     "text": {"read": ["x", SECRET], "long": ["y" * 70_000]},
@@ -105,6 +110,21 @@ def test_each_example_alone_has_its_reason(tmp_path: Path) -> None:
                 assert {"read": column.read, **column.reasons}[reason] == 1, (kind, reason, cell)
 
 
+def test_datetimes_in_another_format_are_advised_as_such(tmp_path: Path) -> None:
+    half = "12/31/2024 6:30 PM"
+    path = csv_of(tmp_path, ["31.12.2024 18:30", "1.2.2024 7:05", half])
+    named = "a datetime in another format: --kind datetime and, for example, --date-format"
+    for kind in ("number", "date"):
+        ran = command("check", path, "x", "--kind", kind)
+        assert f"       2  {named} '%d.%m.%Y %H:%M' (with seconds, %H:%M:%S)\n" in ran.stdout
+        assert f"       1  {named} '%m/%d/%Y %I:%M %p'\n" in ran.stdout
+    for given, read in (("%d.%m.%Y %H:%M", 2), ("%m/%d/%Y %I:%M %p", 1)):
+        found = flexdp.check(path, "x", kind="datetime", date_format=given)
+        assert found.columns[0].read == read, "the advice holds"
+        assert "a datetime in another format: for example, date_format='" in str(found)
+        assert "18:30" not in str(found).split("\n", 2)[2] and half not in str(found)
+
+
 def test_lines_that_cannot_be_read_are_counted_apart(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     long = b"x" * (1 << 20) + b"y,1\n"
@@ -140,6 +160,8 @@ def test_declared_types_other_formats_and_tables(tmp_path: Path) -> None:
         (column,) = flexdp.check(source, "t", kind="number").columns
         assert (column.read, column.reasons) == (1, {"empty": 1, "marks": 1, "other": 1})
     (tmp_path / "t.json").write_text('[{"x": 1}, {"x": "1,5"}, {"x": NaN}, {"x": [1]}, 5]')
+    with pytest.raises(InputError, match=r"^column is missing: the source declares no columns, .*\. Name the columns"):
+        flexdp.check(tmp_path / "t.json")
     found = flexdp.check(tmp_path / "t.json", "x", kind="number")
     assert (found.records, found.columns[0].read, found.columns[0].reasons) == (
         5,

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -108,3 +109,27 @@ def test_a_header_in_another_encoding_names_the_option(tmp_path: Path) -> None:
             flexdp.query(path, "x", width=1)
     out = command("columns", path, "--encoding", "utf-16")
     assert out.stdout.splitlines() == ["näme\tundeclared", "x\tundeclared"], out
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        (b"PAR1\x15\x04", "is a Parquet file, not CSV. Set format='parquet'."),
+        (b"ARROW1\0\0\xff", "is an Arrow file, not CSV. Set format='arrow'."),
+        (b"PK\x03\x04\x14", "is an Excel workbook or another ZIP archive, not CSV. Set format='xlsx', or unzip it."),
+    ],
+)
+def test_files_of_other_formats_are_told_by_their_first_bytes(tmp_path: Path, first: bytes, words: str) -> None:
+    path = tmp_path / "export.csv"
+    path.write_bytes(first + b"\xff" * 100)
+    with pytest.raises(InputError) as refusal:
+        flexdp.release(path, "age", epsilon=1, delta="1e-6", kind="integer")
+    assert re.fullmatch(rf"format: '[^']*export\.csv' {re.escape(words)}", str(refusal.value))
+
+
+def test_columns_may_be_called_like_the_first_bytes_of_other_formats(tmp_path: Path) -> None:
+    path = tmp_path / "parities.csv"
+    path.write_text("PAR1\tPAR2\n1\t2\n")
+    assert command("columns", path).stdout.splitlines() == ["PAR1\tundeclared", "PAR2\tundeclared"]
+    path.write_text("ARROW1,PAR1\n1,2\n")
+    assert private_counts(path, "ARROW1", kind="integer") == {1: 1}

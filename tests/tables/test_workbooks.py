@@ -320,3 +320,38 @@ def test_the_sheets_that_there_are_are_listed(tmp_path: Path) -> None:
     book.save(tmp_path / "t.xlsx")
     with pytest.raises(InputError, match=r"^sheet: no sheet named 'nope'\. Sheets: 'Sheet', 'wards'\.$"):
         flexdp.query(tmp_path / "t.xlsx", "x", width=1, sheet="nope")
+
+
+def test_a_column_that_may_be_on_another_sheet(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    book.active.append(["note"])
+    book.active.append(["canary"])
+    for name in ["Data", *(f"S{i}" for i in range(8))]:
+        book.create_sheet(name).append(["cost", "of canaries"])
+    book.save(path)
+    listed = "'Data', 'S0', 'S1', 'S2', 'S3', 'S4', 'S5', 'S6', …"
+    remedy = f"Check the spelling, or set sheet to choose another sheet: {listed}."
+    with pytest.raises(InputError) as refused:
+        flexdp.query(path, "cost", width=1)
+    assert str(refused.value) == f"column: no column named 'cost'. {remedy}"
+    with pytest.raises(InputError) as refused:
+        flexdp.query(path, "note", width=1, where="cost > 1")
+    assert str(refused.value) == f"where: no column named 'cost'. {remedy} A text stands in single quotes: 'ICU'."
+    for words in (("release", path, "cost", "-e", "1", "-d", "1e-6"), ("check", path, "cost"),
+                  ("summary", path, "-c", "cost", "-e", "1", "-d", "1e-6"), ("query", path, "cost")):  # fmt: skip
+        ran = command(*words)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert f"no column named 'cost'. {remedy.replace('set sheet', 'set --sheet')}" in ran.stderr
+    only = workbook(tmp_path / "one.xlsx", [["note"], ["canary"]])
+    with pytest.raises(InputError, match=r"no column named 'cost'\. Check the spelling; `flexdp columns` lists"):
+        flexdp.query(only, "cost", width=1)
+
+
+def test_an_empty_first_sheet_names_the_others(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "t.xlsx", [["x"], [5]], sheet="Data")
+    rule = (
+        r"has no header row\. The first row of a sheet must name its columns; set sheet to choose another sheet: 'Data'"
+    )
+    with pytest.raises(InputError, match=rule):
+        flexdp.query(path, "x", width=1)

@@ -20,6 +20,7 @@ import pytest
 from _support.command import flexdp as command
 from _support.corpus import WRITTEN
 from _support.private import private_bars, private_counts
+from pyarrow import feather
 
 import flexdp
 from flexdp import InputError
@@ -293,6 +294,64 @@ def test_offsets_and_databases_are_refused_with_the_reason(tmp_path: Path) -> No
             flexdp.query([1.0], width=5, **{name: value})  # type: ignore[arg-type]
 
 
+TYPED = {"x": [1.5, 2.5], "t": ["1,5", "2"], "d": [dt.date(2024, 12, 31)] * 2}
+OF_TEXTS: list[dict[str, Any]] = [
+    {"decimal": ","}, {"thousands": ","}, {"currency": ["€"]}, {"date_format": "%d.%m.%Y"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["parquet", "feather", "polars", "lazy", "pyarrow", "pandas", "duckdb", "numpy"])
+def test_ways_of_writing_texts_are_refused_where_no_text_is_read(tmp_path: Path, name: str) -> None:
+    table = pa.table(TYPED)
+    pq.write_table(table, tmp_path / "t.parquet")
+    feather.write_feather(table, tmp_path / "t.feather")
+    frame = pl.DataFrame(TYPED)
+    con = duckdb.connect()
+    source: Any = {
+        "parquet": tmp_path / "t.parquet", "feather": tmp_path / "t.feather", "polars": frame, "lazy": frame.lazy(),
+        "pyarrow": table, "pandas": table.to_pandas(types_mapper=pd.ArrowDtype), "numpy": np.array([1.5, 2.5]),
+        "duckdb": con.from_arrow(table),
+    }[name]  # fmt: skip
+    x = None if name == "numpy" else "x"
+    for way in OF_TEXTS:
+        (parameter,) = way
+        label = "this column of values" if x is None else "column 'x'"
+        rule = rf"^{parameter} applies to cells of text, but {label} is declared as .*\. Leave it out\.$"
+        with pytest.raises(InputError, match=rule):
+            flexdp.release(source, x, epsilon=1, delta=1e-6, width=1, **way)
+        with pytest.raises(InputError, match=rule):
+            flexdp.check(source, x, **way)
+        if x is None:
+            continue
+        with pytest.raises(InputError, match="but no column that is read holds texts"):
+            flexdp.summary(source, ["x", "d"], epsilon=1, delta=1e-6, **way)
+        with pytest.raises(InputError, match="but no column that is read holds texts"):
+            flexdp.query(source, "x", width=1, where="d > DATE '2024-01-01'", **way)
+        flexdp.query(source, "t", kind="number", width=1, **way)
+        flexdp.query(source, "x", width=1, where="t LIKE '1%'", **way)
+        flexdp.query(source, "x", width=1, by="t", **way)
+        flexdp.query(source, "y", exact=True, derive={"y": "coalesce(t, 'none')"}, **way)
+        flexdp.query(source, ["x", "t"], separately=True, exact=True, **way)
+        assert len(flexdp.check(source, **way).columns) == 3
+    con.close()
+
+
+def test_ways_of_writing_texts_are_taken_wherever_a_cell_may_be_a_text(tmp_path: Path) -> None:
+    """A list, an object or a dtype that pandas inferred may hold texts: no cell decides whether a way is refused."""
+    (tmp_path / "t.jsonl").write_text('{"x": 1.5}\n')
+    ways = {"thousands": ",", "currency": "€"}
+    for source in ([1.5], {"x": [1.5]}, pd.DataFrame({"x": [1.5]}), pd.DataFrame({"x": ["a"]}), tmp_path / "t.jsonl"):
+        flexdp.query(source, None if isinstance(source, list) else "x", kind="number", width=1, **ways)  # type: ignore[arg-type]
+
+
+def test_the_command_line_refuses_ways_that_change_nothing(tmp_path: Path) -> None:
+    pq.write_table(pa.table(TYPED), tmp_path / "t.parquet")
+    ran = command("release", tmp_path / "t.parquet", "x", "--decimal", ",", "-e", "1", "-d", "1e-6")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "--decimal applies to cells of text, but column 'x' is declared as DOUBLE. Leave it out." in ran.stderr
+    assert command("check", tmp_path / "t.parquet", "--decimal", ",").returncode == 0
+
+
 @pytest.mark.parametrize("source", ["file", "list"])
 @pytest.mark.parametrize("kind", ["number", "integer", "date", "datetime"])
 def test_one_strange_cell_moves_its_own_bucket_alone(tmp_path: Path, kind: str, source: str) -> None:
@@ -370,7 +429,13 @@ def test_the_command_line_takes_the_same_options(tmp_path: Path) -> None:
     )
     assert out.returncode == 0 and "2024-12-31" in out.stdout, out
     out = command("release", path, "x", "--date-format", "%d.%m.%Y", "-e", "1", "-d", "1e-6")
-    assert out.returncode == 2 and "Use --kind date for dates or --kind datetime for datetimes in" in out.stderr, out
+    assert (
+        out.returncode == 2 and "Use --kind date or --kind datetime for automatic buckets, --kind text" in out.stderr
+    ), out
+    out = command("release", path, "x", "-e", "1", "-d", "1e-6")
+    assert "Use --kind number, --kind date or --kind datetime for automatic buckets, --kind text" in out.stderr, out
+    line = ("release", path, "x", "--kind", "text", "--where", "year(x) = 2024", "-e", "1", "-d", "1e-6")
+    assert "column 'x' was read as dates written like 31.12.2024;" in command(*line, "--date-format", "%d.%m.%Y").stderr
     out = command(
         "release", path, "x", "--kind", "number", "--decimal", ",", "--thousands", ",", "-e", "1", "-d", "1e-6"
     )

@@ -7,6 +7,8 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from io import RawIOBase
@@ -82,9 +84,10 @@ def private_folder() -> Iterator[str]:
     >>> Path(name).exists()
     False
     """
-    name = tempfile.mkdtemp(prefix=_FOLDER)  # mode 0700
+    mark, name = f"{_FOLDER}{os.getpid():x}-{threading.get_ident():x}-{time.monotonic_ns():x}-", ""
     with ExitStack() as held:
         try:
+            name = tempfile.mkdtemp(prefix=mark)  # mode 0700
             _remove_stale_folders(Path(name).parent)
             if _can_lock():
                 new = Path(name, f"{_OWNED}-soon")
@@ -93,7 +96,10 @@ def private_folder() -> Iterator[str]:
                     new.rename(Path(name, _OWNED))
             yield name
         finally:
-            shutil.rmtree(name, ignore_errors=True)
+            if name:
+                shutil.rmtree(name, ignore_errors=True)
+            else:
+                _remove_unnamed(mark)
 
 
 def signatures(files: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -152,13 +158,20 @@ def _remove_stale_drafts(folder: Path) -> None:
                     draft.unlink()
 
 
+def _remove_unnamed(mark: str) -> None:
+    """Remove a folder that was made, and is empty, if a signal arrived before its name was known."""
+    with suppress(OSError):
+        for folder in Path(tempfile.gettempdir()).glob(f"{mark}*"):
+            folder.rmdir()
+
+
 def _remove_stale_folders(place: Path) -> None:
     """Remove what processes of this user that were killed have left; folders with no mark of ours are not touched."""
     if not _can_lock() or place in _swept:
         return
     _swept.add(place)
     with suppress(OSError):
-        for folder in list(place.glob(f"{_FOLDER}????????")):
+        for folder in list(place.glob(f"{_FOLDER}*-????????")):
             with suppress(OSError):
                 owned = folder / _OWNED
                 if folder.is_symlink() or owned.is_symlink() or folder.stat().st_uid != os.getuid():

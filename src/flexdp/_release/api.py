@@ -19,7 +19,7 @@ from flexdp._core.text import plain_scalar
 from flexdp._release.asking import asks
 from flexdp._release.by_column import outside_of_each, prepare_one
 from flexdp._release.charged import payer_of, run_paid
-from flexdp._release.checks import prepare_column
+from flexdp._release.checks import prepare_column, refuse_unused
 from flexdp._release.columns import column_names, per_column
 from flexdp._release.published import Release
 from flexdp._release.reading import warn_of_reading
@@ -372,7 +372,8 @@ def _prepared(source: Any, column: Any, check: Check | None, *, separately: obje
     if not apart:
         single = len(names) == 1
         question = prepare_one(table, names[0], options, given) if single else prepare_column(table, names, options)
-        return _checked_zone(options, Request(questions=(question,)))
+        refuse_unused(given, [question])
+        return Request(questions=(question,))
     if options.get("beta") is not None:
         raise InputError(
             "beta",
@@ -385,12 +386,5 @@ def _prepared(source: Any, column: Any, check: Check | None, *, separately: obje
     zoned = {axis.column.name for question in questions for axis in question.counting.values if axis.zone is not None}
     if zoned and options.get("where") is not None:  # one filter for all columns
         questions = [prepare_one(table, name, one, given, zoned) for name, one in zip(names, own, strict=True)]
-    return _checked_zone(options, Request(questions=tuple(questions), separately=True))
-
-
-def _checked_zone(options: dict[str, Any], request: Request) -> Request:
-    axes = [axis for question in request.questions for axis in question.counting.values]
-    zoned = any(column.zoned for question in request.questions for column in question.counting.columns)
-    if options.get("zone") is not None and all(axis.zone is None for axis in axes) and not zoned:
-        raise InputError("zone", "fits a column of datetimes with a time zone only", remedy="Leave it out.")
-    return request
+    refuse_unused(given, questions)
+    return Request(questions=tuple(questions), separately=True)

@@ -68,12 +68,12 @@ def refuse_unread(column: Column, kind: object, options: Mapping[str, Any], *, b
     if bucketed or several or kind is not None or options.get("exact"):
         return
     if column.undeclared and column.default is not None:
-        number: tuple[str | P, ...] = (P("kind", "number"), " for numbers in automatic buckets, ")
-        date = (P("kind", "date"), " for dates or ", P("kind", "datetime"), " for datetimes in automatic buckets, ")
+        times = (P("kind", "date"), " or ", P("kind", "datetime"), " for automatic buckets, ")
+        number = () if column.written.dates is not None else (P("kind", "number"), ", ")
         raise InputError(
             "kind",
             f"is missing: {column.label} declares no type, and its cells must not decide how it is read",
-            remedy=("Use ", *(number if column.written.dates is None else date), P("kind", "text"),
+            remedy=("Use ", *number, *times, P("kind", "text"),
                     " for texts, or ", P("exact", True), " to count every cell as it is written."),
         )  # fmt: skip
 

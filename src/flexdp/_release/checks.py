@@ -35,7 +35,7 @@ from flexdp.errors import InputError, P
 if TYPE_CHECKING:
     from flexdp.tables import Axis, Column, Counting, Table
 
-__all__ = ["Prepared", "prepare_column"]
+__all__ = ["Prepared", "prepare_column", "refuse_unused"]
 
 BETA = Domain(
     name="beta",
@@ -202,3 +202,15 @@ def _side(beta: Fraction, dimensions: int) -> Fraction:
 def _refuse_twice(columns: Sequence[Column]) -> None:
     if len(set(columns)) < len(columns):
         raise InputError("column", ("and ", P("by"), " must name each column once"))
+
+
+def refuse_unused(options: Mapping[str, Any], questions: Sequence[Prepared]) -> None:
+    """Refuse parameters that apply to none of the columns that are read."""
+    from flexdp.tables import check_ways
+
+    columns = [column for question in questions for column in question.counting.columns]
+    check_ways(options, columns)
+    axes = [axis for question in questions for axis in question.counting.values]
+    unzoned = all(axis.zone is None for axis in axes) and not any(column.zoned for column in columns)
+    if options.get("zone") is not None and unzoned:
+        raise InputError("zone", "fits a column of datetimes with a time zone only", remedy="Leave it out.")

@@ -51,6 +51,8 @@ class _Read:
             return _WITH_OFFSET
         if self.column.dated and written.dates is None:
             return f"{written.example('date')} or {written.example('datetime')}"
+        if self.column.dated and written.dates is not None and not written.dates.timed:
+            return written.example("date")  # which are midnights
         return written.example(self.kind)
 
 

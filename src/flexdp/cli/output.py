@@ -24,11 +24,12 @@ from flexdp._release.answerable import check_several_buckets, repeats_units
 from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
 from flexdp._release.api import Release, Releases, Request
+from flexdp._release.asking import wanted
 from flexdp._release.by_column import of_column
 from flexdp._release.ranges import bucket_texts, key_texts
 from flexdp._release.readable import Readable
 from flexdp._release.stat_words import MOST_SHOWN
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError, P, Phrase
 
 __all__ = [
     "AtomicFile",
@@ -39,6 +40,7 @@ __all__ = [
     "parse_stats",
     "print_answers",
     "stats_of_each",
+    "unanswered",
     "without_repeats",
 ]
 
@@ -155,6 +157,27 @@ def all_answers(release: Release, questions: Sequence[StatQuery]) -> list[Answer
     questions = _answerable(release, questions)
     answers = [question(release) for question in _as_a_whole(release, questions)]
     return answers + [question(view) for _, view in islice(_groups(release), _MOST_BARS) for question in questions]
+
+
+def unanswered(release: Release, words: Sequence[str]) -> Phrase:
+    """Say which statistics have no answer because five others took the place of buckets; empty if all have one."""
+    if release.auto is None or release.auto.chosen or release.auto.too_few or release.asked is None:
+        return ""
+    found = {word: _asked_word(word, release) for word in words}
+    missing = [word for word, asked in found.items() if asked not in release.asked.wanted.words]
+    if not missing:
+        return ""
+    told = f"Not answered, because there are no buckets: {', '.join(missing)}."
+    askable = [part for word in missing if found[word] is not None for part in (" ", P("ask", word))]
+    return (told, " To answer without buckets, set", *askable, ".") if askable else told
+
+
+def _asked_word(word: str, release: Release) -> str | None:
+    """Return a statistic as ``ask`` names it; None if it cannot be asked for."""
+    try:
+        return wanted(word, release.spec.kinds).words[0]
+    except InputError:
+        return None
 
 
 def print_answers(release: Release, answers: Sequence[Answer]) -> None:

@@ -25,6 +25,7 @@ from flexdp.cli.output import (
     json_text_of,
     print_answers,
     stats_of_each,
+    unanswered,
     without_repeats,
 )
 from flexdp.errors import InputError, LedgerError, P, spelled
@@ -165,6 +166,10 @@ def publish(
         if request.separately:
             click.echo(f"{visible(str(one.column))}:")
         print_answers(one, shown)
+    for one in each if stats else ():
+        if told := unanswered(one, stats or ()):
+            label = f"{one.column}: " if request.separately else ""
+            click.echo(visible(label + spelled(told, run.spell)), err=True)
     if unwritten:
         raise InputError(
             "output",

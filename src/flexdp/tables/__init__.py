@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexdp.tables.counting import Axis, Counted, Counting, Units
-from flexdp.tables.declared import Column, label_reading, reading
+from flexdp.tables.declared import Column, check_ways, label_reading, reading
 from flexdp.tables.opening import is_database, open_table
 from flexdp.tables.sql.translate import query_of
 from flexdp.tables.table import Table, count
@@ -15,6 +15,7 @@ __all__ = [
     "Counting",
     "Table",
     "Units",
+    "check_ways",
     "count",
     "is_database",
     "label_reading",

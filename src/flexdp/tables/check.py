@@ -13,7 +13,7 @@ from flexdp._core.domains import flag, sequence
 from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, FlexdpError, InputError, P, Phrase, spelled
-from flexdp.tables.declared import Column, reading
+from flexdp.tables.declared import Column, check_ways, reading
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.inspect import inspect_parts
@@ -25,6 +25,8 @@ from flexdp.tables.sql.served_table import ServedTable
 __all__ = ["Check", "ColumnCheck", "check"]
 
 INTERNAL = "INTERNAL: true counts of the records, not private. Do not publish them."
+_DATED, _HALF_DAYS = P("date_format", "%d.%m.%Y %H:%M"), P("date_format", "%m/%d/%Y %I:%M %p")
+_SECONDS = " (with seconds, %H:%M:%S)"
 _FOR_PEOPLE: dict[str, Phrase] = {
     "empty": "empty",
     "line": "in a line with an unclosed or stray quote",
@@ -43,9 +45,21 @@ _FOR_PEOPLE: dict[str, Phrase] = {
     "offset": ("a datetime with an offset: set ", P("zone")),
     "day": ("a date: ", P("kind", "date")),
     "format": ("a date in another format: set ", P("date_format")),
+    "datetime format": ("a datetime in another format: for example, ", _DATED, _SECONDS),
+    "12-hour format": ("a datetime in another format: for example, ", _HALF_DAYS),
     "spelling": "not spelled true or false (in any case)",
     "not finite": "not a number, or infinite",
     "other": "something else",
+}
+_NO_DATETIMES: dict[str, Phrase] = {
+    "datetime format": (
+        "a datetime in another format: ",
+        P("kind", "datetime"),
+        " and, for example, ",
+        _DATED,
+        _SECONDS,
+    ),
+    "12-hour format": ("a datetime in another format: ", P("kind", "datetime"), " and, for example, ", _HALF_DAYS),
 }
 _AMONG_NUMBERS: dict[str, Phrase] = {
     "offset": ("a datetime with an offset: set ", P("kind", "datetime"), " and ", P("zone")),
@@ -147,7 +161,8 @@ class Check:
         for each in self.columns:
             label = "These values" if each.column is None else f"Column {safe_repr(each.column)}"
             out.append(f"{label}, {each.manner}: {thousands(each.read)} of {thousands(self.records)} records are read.")
-            words = _FOR_PEOPLE | (_AMONG_NUMBERS if each.kind in ("integer", "number") else {})
+            words = _FOR_PEOPLE | (_NO_DATETIMES if each.kind != "datetime" else {})
+            words |= _AMONG_NUMBERS if each.kind in ("integer", "number") else {}
             out += _listed(each.reasons, words, name)
             if each.readable_as:
                 kinds = ", ".join(f"{kind} {thousands(count)}" for kind, count in each.readable_as.items())
@@ -263,7 +278,10 @@ def check(
     inspect = _inspector(table)
     columns = table.columns if names is None else [table.column(name) for name in names]
     if not columns:
-        raise InputError("column", "is missing", remedy="Name the columns to check.")
+        rule = "is missing: the source declares no columns, and keys of JSON records are data"
+        raise InputError("column", rule, remedy="Name the columns to check.")
+    ways = {"decimal": decimal, "thousands": thousands, "currency": currency, "date_format": date_format}
+    check_ways(ways, columns)
     wanted = [_checked(each, kind, zone) for each in columns]
     more = [
         (each, other)

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from flexdp._core.domains import choice
 from flexdp._core.text import is_short, is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError, P, Phrase
 from flexdp.tables.written import WRITTEN, Written
 
-__all__ = ["Column", "check_unicode", "label_reading", "no_column", "no_name", "pick", "reading"]
+__all__ = [
+    "WAYS",
+    "Column",
+    "check_unicode",
+    "check_ways",
+    "label_reading",
+    "no_column",
+    "no_name",
+    "pick",
+    "reading",
+]
+
+WAYS = ("decimal", "thousands", "currency", "date_format")  # parameters that say how cells of text are written
 
 _LONGEST_TYPE = 40  # characters of a type's name that a message repeats
 _CONVERSIONS = {
@@ -121,13 +133,21 @@ class Column:
         return self.zoned or (dates is not None and dates.zoned and kind in ("date", "datetime"))
 
     @property
+    def may_hold_texts(self) -> bool:
+        """True if cells are, or may be, texts: declared as such, or in a column whose type nobody declares."""
+        return self.undeclared or self.inferred or self.kind == "text"
+
+    @property
     def label(self) -> str:
         """The column as a message names it."""
         return "this column of values" if self.name is None else f"column {safe_repr(self.name)}"
 
 
-def pick(columns: Sequence[Column], name: object) -> Column:
-    """Return the column of that name, or raise an error that suggests the closest declared one."""
+def pick(columns: Sequence[Column], name: object, *, elsewhere: tuple[str | P, ...] = ()) -> Column:
+    """Return the column of that name, or raise an error that suggests the closest declared one.
+
+    ``elsewhere`` is advice where else to look, such as other sheets.
+    """
     if name is None:
         raise InputError("column", "is missing", remedy="Name the column to release.")
     name = plain_scalar(name)
@@ -148,11 +168,11 @@ def pick(columns: Sequence[Column], name: object) -> Column:
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
             other for other in names if other.casefold() == name.casefold()
         ]
-        hint = (
-            f"Did you mean {safe_repr(near[0])}?"
-            if near and is_short(near[0])
-            else "Check the spelling; `flexdp columns` lists the columns of files and databases."
-        )
+        hint: Phrase = "Check the spelling; `flexdp columns` lists the columns of files and databases."
+        if near and is_short(near[0]):
+            hint = f"Did you mean {safe_repr(near[0])}?"
+        elif elsewhere:
+            hint = ("Check the spelling, or ", *elsewhere)
         raise InputError("column", f": no column named {safe_repr(name)}", remedy=hint)
     return found[0]
 
@@ -161,6 +181,35 @@ def check_unicode(name: str) -> None:
     """Refuse a column name that no document could hold."""
     if not is_unicode(name):
         raise InputError("column", "must be a text that UTF-8 can represent", remedy="Rename the column.")
+
+
+def check_ways(given: Mapping[str, object], columns: Collection[Column]) -> None:
+    """Refuse to say how texts are written where no column that is read may hold one: it would change nothing.
+
+    Parameters
+    ----------
+    given
+        The parameters of the caller, those of :data:`WAYS` among others.
+    columns
+        The columns that are read.
+
+    Raises
+    ------
+    InputError
+        If one of :data:`WAYS` is given, and all columns declare another type than text.
+
+    Examples
+    --------
+    >>> check_ways({"decimal": ","}, [Column(name="cost", type_name="DOUBLE", kind="number")])
+    Traceback (most recent call last):
+    flexdp.errors.InputError: decimal applies to cells of text, but column 'cost' is declared as DOUBLE. Leave it out.
+    """
+    way = next((name for name in WAYS if given.get(name) is not None), None)
+    if way is None or any(column.may_hold_texts for column in columns):
+        return
+    held = {f"{column.label} is declared as {_type_of(column)}" for column in columns}
+    told = held.pop() if len(held) == 1 else "no column that is read holds texts"
+    raise InputError(way, f"applies to cells of text, but {told}", remedy="Leave it out.")
 
 
 def no_column(column: object, what: str) -> None:

@@ -15,7 +15,7 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
 from flexdp.tables.clickhouse.run import is_connection as is_chdb
 from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
-from flexdp.tables.declared import Column, no_column
+from flexdp.tables.declared import WAYS, Column, no_column
 from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
 from flexdp.tables.duckdb.source import EngineTable, open_connection, open_file, open_relation
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
@@ -248,8 +248,8 @@ def _refuse_engine(engine: object, what: str) -> None:
 
 def _as_written(table: Table, file_format: object, delimiter: object, cells: Mapping[str, object]) -> Table:
     """Return a table that is not a file, with its texts to be read as declared; what describes files is refused."""
-    ways = {name: cells.get(name) for name in _WAYS}
-    others = {name: value for name, value in cells.items() if name not in _WAYS}
+    ways = {name: cells.get(name) for name in WAYS}
+    others = {name: value for name, value in cells.items() if name not in WAYS}
     for name, value in (("format", file_format), ("delimiter", delimiter), *others.items()):
         if value is not None:
             raise InputError(name, "applies to files only", remedy="Leave it out.")
@@ -315,7 +315,6 @@ def no_table_given(place: str, remedy: str) -> InputError:
     return InputError("table", _LONE, remedy=f"{remedy} {there_are(names)}".rstrip())
 
 
-_WAYS = ("decimal", "thousands", "currency", "date_format")
 _LONE = ("is missing: ", P("source"), " is a database")
 _NATIVE: dict[EngineName, Callable[[object], bool]] = {
     "postgres": is_psycopg,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flexdp._core.text import plain_scalar, safe_repr
-from flexdp.errors import DataError, InputError
+from flexdp._core.text import is_short, plain_scalar, safe_repr
+from flexdp.errors import DataError, InputError, P
 from flexdp.tables.files.paths import shown_path
 from flexdp.tables.files.workbooks import Cell, DamagedWorkbookError, Row, Workbook
 from flexdp.tables.sql.served_table import there_are
@@ -19,6 +19,7 @@ __all__ = ["Sheet", "open_sheet", "read_sheet"]
 
 _ROWS = 1000  # turned into lines at a time
 _LARGEST_WHOLE = 2**53
+_MOST_NAMED = 8  # sheets, in a message
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Sheet:
     name: str
     columns: dict[str, int]
     names: tuple[str, ...]
+
+    @property
+    def others(self) -> tuple[str | P, ...]:
+        """Advice to choose another sheet, with the first names of the others; empty if there are none."""
+        return _others(self.book, self.name)
 
 
 def open_sheet(file: str, sheet: object) -> Sheet:
@@ -52,12 +58,22 @@ def open_sheet(file: str, sheet: object) -> Sheet:
         raise DataError from None
     names = {place: _name(cell) for place, cell in header.items()} if number == 1 else {}
     if not any(names.values()):
+        others = _others(book, chosen)
         raise InputError(
             "source",
             f": the sheet of {shown_path(file)} has no header row",
-            remedy="The first row of a sheet must name its columns.",
+            remedy=("The first row of a sheet must name its columns", *(("; ", *others) if others else (".",))),
         )
     return Sheet(book, chosen, {name: place for place, name in names.items()}, tuple(names[i] for i in sorted(names)))
+
+
+def _others(book: Workbook, chosen: str) -> tuple[str | P, ...]:
+    others = [name for name in book.sheets if name != chosen]
+    shown = [repr(name) for name in others if is_short(name)][:_MOST_NAMED]
+    if not shown:
+        return ()
+    more = ", …" if len(others) > len(shown) else ""
+    return ("set ", P("sheet"), f" to choose another sheet: {', '.join(shown)}{more}.")
 
 
 def _name(cell: Cell) -> str:

@@ -12,6 +12,12 @@ from flexdp.tables.files.paths import shown_path
 __all__ = ["header_line"]
 
 _LONGEST_HEADER = 1 << 20
+_FEW = 64  # bytes in which other formats have some that no line of text has
+_OTHERS = {  # by their first bytes
+    b"PAR1": ("a Parquet file", "parquet", ""),
+    b"ARROW1": ("an Arrow file", "arrow", ""),
+    b"PK\x03\x04": ("an Excel workbook or another ZIP archive", "xlsx", ", or unzip it"),
+}
 
 
 def header_line(file: str, encoding: str | None = None) -> str:
@@ -27,6 +33,7 @@ def header_line(file: str, encoding: str | None = None) -> str:
             "source", f": {shown_path(file)} cannot be read", remedy="Check that it is a text file, or one in gzip."
         ) from None
     line = raw.replace(b"\r", b"\n").split(b"\n", 1)[0]
+    _refuse_other_formats(file, line)
     try:
         decoded = line.decode((encoding if file == STDIN else None) or "utf-8-sig")
     except UnicodeDecodeError:
@@ -42,6 +49,19 @@ def header_line(file: str, encoding: str | None = None) -> str:
             remedy="The first line of a CSV file must name its columns.",
         )
     return decoded
+
+
+def _refuse_other_formats(file: str, line: bytes) -> None:
+    """Name the format of a file that is none of lines; a column of a CSV file may be called PAR1, too."""
+    if not any(byte < ord(" ") and byte != ord("\t") for byte in line[:_FEW]):
+        return
+    for first, (what, name, otherwise) in _OTHERS.items():
+        if line.startswith(first):
+            raise InputError(
+                "format",
+                f": {shown_path(file)} is {what}, not CSV",
+                remedy=("Set ", P("format", name), f"{otherwise}."),
+            )
 
 
 def _first_bytes(file: str, encoding: str | None) -> bytes:

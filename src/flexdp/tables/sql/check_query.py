@@ -24,7 +24,8 @@ __all__ = [
 READ = "read"
 REASONS = (
     "empty", "line", "record", "nested", "placeholder", "long", "fraction", "digits", "range", "marks", "sign", "date",
-    "impossible", "datetime", "offset", "day", "format", "spelling", "not finite", "other",
+    "impossible", "datetime", "offset", "day", "format", "datetime format", "12-hour format", "spelling", "not finite",
+    "other",
 )  # fmt: skip
 _PLACEHOLDERS = (
     "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "-", "--", "---", ".", "..", "?",
@@ -42,6 +43,9 @@ _EXPLAINED = 3  # how much larger than a bare count the expression of all reason
 _LARGEST = 24  # of one statement: its vectors take some 100 MB with eight threads, and planning is slow beyond
 _MOST_COPIED = 32  # columns
 _NAMED = f".*[0-9].*{_MONTH}.*|.*{_MONTH}.*[0-9].*"
+_ANY_DAY = f"(?:{_DAYS}|{_NAMED})"
+_TIMED = rf"{_ANY_DAY}\b[0-9]{{1,2}}:[0-9]{{2}}.*"
+_HALF_DAYS = rf"{_ANY_DAY}\b[0-9]{{1,2}}(?::[0-9]{{2}})* ?(?i:[ap]\.?m\.?)"
 
 
 # The number of records, the number of cells by outcome for each column, and of lines that are not read by reason.
@@ -221,7 +225,7 @@ def _text_reasons(written: Written, kind: Kind, text: str) -> dict[str, str]:
             "date": _matches(text, DATE if dates is None or dates.timed else f"{DATE}|{dates.pattern}"),
             "datetime": _matches(text, DATETIME if dates is None or not dates.timed else f"{DATETIME}|{dates.pattern}"),
             "offset": _matches(text, ZONED_DATETIME),
-            "format": _matches(bare, _DAYS),
+            **_other_formats(bare, _DAYS),
             "marks": _matches(bare, _marked(written)),
             "sign": _matches(bare, _SIGNED),
         }
@@ -232,9 +236,18 @@ def _text_reasons(written: Written, kind: Kind, text: str) -> dict[str, str]:
         tests |= {
             "impossible": _matches(text, own),
             **({**iso, "offset": _matches(text, ZONED_DATETIME)} if dates is None else {}),
-            "format": _matches(bare, f"{_DAYS}|[0-9]{{6,8}}|{_NAMED}"),
+            **_other_formats(bare, f"{_DAYS}|[0-9]{{6,8}}|{_NAMED}"),
         }
     return tests | ({"spelling": "true"} if kind == "boolean" else {})
+
+
+def _other_formats(bare: str, days: str) -> dict[str, str]:
+    """Return the tests of datetimes and dates that are written in another way, those with a time first."""
+    return {
+        "12-hour format": _matches(bare, _HALF_DAYS),
+        "datetime format": _matches(bare, _TIMED),
+        "format": _matches(bare, days),
+    }
 
 
 def _marked(written: Written) -> str:
