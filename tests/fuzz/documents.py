@@ -103,6 +103,8 @@ def mutated(data: bytes, rng: random.Random, bytewise: Callable[[bytes], bytes])
         document = json.loads(data)
     except (ValueError, RecursionError):
         return bytewise(data)
+    if not isinstance(document, dict | list):
+        return bytewise(data)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 4))):
         found = list(_places(document))
         if not found:

@@ -64,6 +64,16 @@ def test_seeds_and_their_likes_break_nothing(name: str) -> None:
         bounded(found.run, changed[: found.longest])
 
 
+@pytest.mark.parametrize("data", [b"", b"1.5", b"NaN", b'"a"', b"null", b"[]", b"{}", b"[[]]", b"\xff", b"\n", b"["])
+@pytest.mark.parametrize("name", [name for name in NAMES if target(name).mutated is not None])
+def test_any_bytes_can_be_changed(name: str, data: bytes) -> None:
+    change = target(name).mutated
+    assert change is not None
+    for seed in range(50):
+        rng = random.Random(seed)
+        assert isinstance(change(data, rng, bytewise(rng)), bytes)
+
+
 # ---- controls: each oracle rejects what it is there for
 
 
