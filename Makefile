@@ -4,15 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 # One test process more than there are processors, for tests that wait for a server, a browser or another program.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+# Compiled modules are kept, whatever the environment says: the tests start Python hundreds of times.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test deep quick check verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants bench-peers clean
+.PHONY: help demo test deep quick check lint types doctests collected verify floors bench bench-panel bench-demo bench-audit bench-audit-peers package docs fuzz mutants bench-peers clean
 
 help:
 	@echo "make demo     publish real flight delays beside the truth"
 	@echo "make test     set up everything and run all tests; as root, install Debian's chromium and MariaDB for them"
 	@echo "make deep     run all tests with more random cases, every case on Spark, and notebooks in JupyterLab"
 	@echo "make quick    run a few cases of each test that is fast and needs no server and no browser"
-	@echo "make check    check formatting, lint, types and doctests"
+	@echo "make check    check formatting, lint, types and doctests: lint, types and doctests check one of them (make -j 2 check is faster)"
 	@echo "make verify   prove the privacy of every documented configuration, and attack it: the deep form of the privacy tests"
 	@echo "make fuzz     search for inputs that break something, a minute for each target (FUZZ_SECONDS=600, FUZZ=documents, FUZZ_JOBS=2)"
 	@echo "make mutants  change the code of the rooms that privacy and truth rest on, one thing at a time, and see whether a test fails (MUTANTS=\"noise --sample 20\" chooses)"
@@ -41,10 +43,20 @@ quick: $(VENV)/test
 	$(BIN)/python -m pytest -n $(WORKERS) --quick \
 		$(foreach room,browser engines experiments sharp statistical,--ignore=tests/$(room))
 
-check: $(VENV)/test
+check: lint types doctests
+
+lint: $(VENV)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(VENV)/test
 	$(BIN)/mypy
+
+# Fails where a test cannot be collected. What it compiles, the workers of the tests need not compile again, each of them.
+collected: $(VENV)/test
+	$(BIN)/python -m pytest --collect-only -qq > $(VENV)/collected.txt || { tail -n 60 $(VENV)/collected.txt; exit 1; }
+
+doctests: $(VENV)/test
 	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules src -q
 
 verify: $(VENV)/test
@@ -133,8 +145,9 @@ $(VENV)/core: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
+# Modules are compiled when they are first imported: most of what the tests bring never is.
 $(VENV)/test: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[test]"
 	touch $@ $(VENV)/core
 
 # JupyterLab for the tests of notebook cards. Without it those tests are skipped, and say so.
@@ -166,7 +179,7 @@ $(VENV)/mariadb: $(VENV)/bin/python
 
 # ClickHouse for its tests: half a gigabyte, which the other commands do without.
 $(VENV)/clickhouse: $(VENV)/test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt chdb-core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt chdb-core
 	touch $@
 
 $(VENV)/bench: $(VENV)/test

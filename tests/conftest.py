@@ -12,6 +12,8 @@ import pytest
 from _support.lite import close_all
 from hypothesis import HealthCheck, settings
 
+from flexdp.tables.duckdb.run import engines_kept
+
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
 # Tests that take seconds of processor time: ``make quick`` leaves them to ``make test``.
 SLOW = {
@@ -406,7 +408,11 @@ LONG: dict[str, list[str]] = {
 
 # Tests of many similar cases: ``make test`` runs so many, spread over all of them, and ``make deep`` the others, too.
 FEWER = {
-    "tables/test_hostile.py": {"test_one_strange_number": 46, "test_one_strange_integer": 12},
+    "tables/test_hostile.py": {
+        "test_one_strange_number": 46,
+        "test_one_strange_integer": 12,
+        "test_one_strange_line_of_csv": 43,  # every line in one or two of its three places
+    },
     "tables/test_arrow_streams.py": {"test_streams_are_counted_as_their_table_is": 27},
     "release/test_automatic.py": {"test_the_same_bits_give_the_same_release_on_every_engine": 4},
     "engines/test_replay.py": {
@@ -449,6 +455,16 @@ def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture
+def one_engine() -> Iterator[None]:
+    """Start our own DuckDB once a test, for modules whose tests release often and write each of their files once.
+
+    A release starts it once, too; its start costs more than a count of a small table.
+    """
+    with engines_kept():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _databases_are_closed() -> Iterator[None]:
     yield
@@ -459,7 +475,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark tests by folder and by name, for ``make quick``; leave most cases on Spark to ``make deep``."""
     if not DEEP:
         _leave(config, items, [item for item in items if not _runs(item)])
-        _leave(config, items, _beyond(items, lambda place, name: FEWER.get(place, {}).get(name)))
+        # The cases that were chosen for Spark run beside those.
+        others = [item for item in items if item.name.split("[")[0] not in ON_SPARK or "spark" not in item.name]
+        _leave(config, items, _beyond(others, lambda place, name: FEWER.get(place, {}).get(name)))
     for item in items:
         place = item.path.relative_to(Path(__file__).parent)
         if place.parts[0] in FOLDERS:

@@ -8,8 +8,10 @@ from typing import Any
 from flexdp._release.api import Request, prepare
 from flexdp.histogram import KeyedHistogram
 from flexdp.tables import count
+from flexdp.tables.duckdb.run import engines_kept
 
 
+@engines_kept()  # as a release does
 def private_counts(source: Any, column: str | None = None, **parameters: Any) -> dict[Any, int]:
     """What a release would count, keyed by the buckets' centres; without buckets, value by value."""
     if not {"width", "relative", "edges", "beta"} & set(parameters):

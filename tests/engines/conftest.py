@@ -24,6 +24,8 @@ import pytest
 from _support.clickhouse import chdb_engine
 from _support.mariadb import connected, mariadb_server
 
+from flexdp.tables.duckdb.run import engines_kept
+
 ENGINES = (
     "duckdb", "sqlite", "postgres", "pg8000", "mariadb", "clickhouse", "spark", "spark-lenient", "polars", "lazy",
     "pyarrow",
@@ -171,8 +173,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def tidy_spark(folder: Path) -> dict[str, str]:
-    """Settings that keep all files of Spark and its JVMs in one folder, also if they are killed."""
-    java = f"-Djava.io.tmpdir={folder} -XX:-UsePerfData"
+    """Settings that keep all files of Spark and its JVMs in one folder, also if they are killed.
+
+    Small tables are counted once each: the second compiler of Java and its parallel collector would cost more than
+    they save.
+    """
+    java = f"-Djava.io.tmpdir={folder} -XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     return {
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -237,8 +243,10 @@ def make_engine(name: str, request: pytest.FixtureRequest) -> Engine:
 
 
 @pytest.fixture
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return make_engine(request.param, request)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An engine by its name. Our own DuckDB, which reads frames, is started once a test and not for each count."""
+    with engines_kept():
+        yield make_engine(request.param, request)
 
 
 def _duckdb(_request: pytest.FixtureRequest) -> Engine:

@@ -273,8 +273,8 @@ def chosen(source: Source, items: list[Any]) -> list[tuple[int, Any, list[str]]]
         cases = [family[(place + start) % len(family)] for family in families]
         if DEEP:
             out.append((place, item, cases))
-        elif (place + start) % 4 == 0:
-            out.append((place, item, [cases[(place // 4 + start) % len(cases)]]))
+        elif (place + start) % 8 == 0:
+            out.append((place, item, [cases[(place // 8 + start) % len(cases)]]))
     return out
 
 

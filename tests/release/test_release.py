@@ -34,6 +34,8 @@ from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.noise import DropNoise
 from flexdp.statistics import Range
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 AGES = [float(40 + (i * i) % 37) for i in range(2000)] + [0.5, 119.0, 130.0, -3.0]
 BUCKETS: list[dict[str, Any]] = [
     {},

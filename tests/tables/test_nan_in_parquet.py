@@ -17,6 +17,7 @@ from flexdp.sharp.goal import Goal
 from flexdp.sharp.ranks import Near, Request, Tally
 from flexdp.sharp.scale import NUMBERS
 from flexdp.tables import count, ranks, sorted_ranks
+from flexdp.tables.duckdb.run import engines_kept
 
 VALUES = {"two values": [7.0] * 50 + [3.0] * 20, "one value": [7.0] * 70}
 OPTIONS: list[dict[str, Any]] = [
@@ -57,6 +58,7 @@ def written(folder: Path, values: list[float], kind: Any) -> str:
     return str(path)
 
 
+@engines_kept()  # as a release does
 def bars_of(source: Any, column: Any, options: dict[str, Any]) -> list[dict[Any, int]]:
     questions = prepare(source, column, **options).questions
     counted = count(questions[0].table, [question.counting for question in questions])
