@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -361,6 +362,28 @@ def test_a_lazy_frame_that_numbers_its_categories_is_refused() -> None:
         refused(cut.select(y=pl.col("c").cast(pl.UInt32)))
         refused(cut.select(y=pl.col("c").cast(pl.Float64, strict=False)))
         assert bars(cut.select("c", y=pl.col("x") + 1))
+
+
+def test_a_lazy_frame_that_numbers_stored_categories_is_refused(tmp_path: Any) -> None:
+    """Also those of a struct, and where the numbers only decide which rows are left."""
+    kinds = {"c": pl.Categorical, "s": pl.Struct({"c": pl.Categorical})}
+    frame = pl.DataFrame({"x": [1.5, 2.5], "c": ["a", "b"], "s": [{"c": "a"}, {"c": "b"}]}, schema_overrides=kinds)
+    frame.select("x", "c").write_parquet(tmp_path / "c.parquet")
+    for lazy in (frame.lazy(), pl.scan_parquet(tmp_path / "c.parquet")):
+        refused(lazy.select(y=pl.col("c").cast(pl.UInt32)))
+        refused(lazy.filter(pl.col("c").cast(pl.Int64, strict=False) > 0).select(y="x"))
+        assert bars(lazy.select("c", y=pl.col("x") + 1))
+        assert bars(lazy.select(y=pl.col("x").cast(pl.Int64)))
+    refused(frame.lazy().select(y=pl.col("s").struct.field("c").cast(pl.UInt32)))
+
+
+def test_casts_are_refused_where_polars_does_not_show_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pl.LazyFrame({"x": [1.5, 2.5]}).select(y=pl.col("x").cast(pl.Int64))
+    assert bars(made)
+    kept = ("collect_schema", "describe_plan", "with_optimizations", "optimization_toggle")
+    shown = {name: getattr(made._ldf, name) for name in kept if hasattr(made._ldf, name)}
+    monkeypatch.setattr(made, "_ldf", SimpleNamespace(**shown))  # without visit
+    refused(made)
 
 
 @pytest.mark.parametrize("name", FRAMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -33,7 +33,7 @@ _PLAIN = {
 }  # fmt: skip
 _ZONE = re.compile(r"(?<=[0-9]:[0-9]{2}) ?(\.[0-9]+ ?)?[A-Z]{1,5}(?![\w.(])")  # after the time of a constant
 # Categories as numbers: up to polars 1.44, those count how many categories came up before in any row.
-_NUMBERED = (re.compile(r"\.cut\("), re.compile(r"cast\((U?Int|Float)[0-9]+\)"))
+_CUT, _TO_NUMBER = re.compile(r"\.cut\("), re.compile(r"cast\((U?Int|Float)[0-9]+\)")
 # A replacement that is written out; one by columns would look at all of their rows.
 _REPLACED = re.compile(r'\.replace\(\[\[[^()\[\]]*\](\.alias\(""\))?, \[[^()\[\]]*\](\.alias\(""\))?\]\)')
 _ELEMENTWISE = {
@@ -56,10 +56,17 @@ _REASONS = (
 _KEY, _OLD_KEY = "inner", "Local"  # of a path in a serialised plan; the second one in polars 1.34
 
 
-def check_lazy(plan: str, serialised: Callable[[], str]) -> None:
+def check_lazy(plan: str, serialised: Callable[[], str], stored: Callable[[], Iterable[str]]) -> None:
     """Refuse a lazy frame unless the description of its plan, not optimised, is of steps that work row by row.
 
-    ``serialised`` returns the plan as JSON; it is called only for a plan that reads several files.
+    Parameters
+    ----------
+    plan
+        The description.
+    serialised
+        Returns the plan as JSON; called only for a plan that reads several files.
+    stored
+        Returns the types of the columns that are scanned; called only for a plan that casts to numbers.
     """
     expressions: list[str] = []
     for raw in filter(None, map(str.strip, plan.splitlines())):
@@ -77,7 +84,8 @@ def check_lazy(plan: str, serialised: Callable[[], str]) -> None:
             if calls - _ELEMENTWISE or set(_BARE.findall(words)) - _PLAIN or "Series" in words:
                 raise not_records("an expression that may depend on more than one row")
             expressions.append(words)
-    if all(pattern.search("\n".join(expressions)) for pattern in _NUMBERED):
+    words = "\n".join(expressions)
+    if _TO_NUMBER.search(words) and (_CUT.search(words) or any("Categorical" in each for each in stored())):
         raise not_records("categories and a cast to numbers, which may number them by the rows before")
 
 
