@@ -14,6 +14,7 @@ from _support.chromium import chromium, grave, opened
 from playwright.sync_api import Browser
 
 import flexdp
+from flexdp.report.html.tables import scrolling
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -80,6 +81,14 @@ def test_the_first_table_of_a_summary_hides_no_column(browser: Browser, tmp_path
         beyond = "table => table.scrollWidth - table.clientWidth"
         assert page.locator(".scroll").first.locator("th").count() == 7
         assert page.locator(".scroll").first.evaluate(beyond) <= 0
+        # The longest cells that occur, but seldom.
+        head = ["Column", "Minimum", "Minimum, guaranteed", "Median", "Highest", "Maximum", "Maximum, guaranteed"]
+        longest = ["left", *["at most 2023-01-26 11:59:59.999999"] * 6]
+        drawn = scrolling("Columns", head, [longest, ["cost", *["about 9.4999999875"] * 6]], wraps=True)
+        page.locator(".scroll").first.evaluate("(table, drawn) => { table.outerHTML = drawn }", drawn)
+        assert page.locator(".scroll").first.evaluate(beyond) <= 0
+        page.locator(".scroll").first.evaluate("table => { table.style.width = '300px' }")
+        assert page.locator(".scroll").first.evaluate(beyond) > 0, "the test sees what is hidden"
 
 
 def test_the_first_screen_has_all_that_a_reader_needs_first(browser: Browser, reports: dict[str, Path]) -> None:

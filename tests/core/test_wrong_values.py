@@ -49,8 +49,6 @@ from flexdp.errors import BudgetError, DataError
 from flexdp.guarantees import DIFFERENCE, DROP, ONE_RECORD
 from flexdp.histogram import KeyedHistogram
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 SECRET = "HOSTILEHOSTILE"  # what an object of the zoo would say of itself, and no message may
 

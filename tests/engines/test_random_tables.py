@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from engines.conftest import Cells, Engine, make_engine
 from flexdp._release.api import prepare
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 OTHERS = ("sqlite", "postgres", "mariadb", "clickhouse", "spark", "lazy")
 TABLES = 12  # random tables per loaded one; column t distinguishes them

@@ -36,8 +36,6 @@ from flexdp.sharp.program import run, spent
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.statistics import IQR, Max, Mode, Quantile
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 ROWS = 6000
 TABLE = pl.DataFrame(
     {

@@ -27,8 +27,6 @@ from flexdp._release.automatic import Auto, AutoBudget
 from flexdp.buckets import OpenEdges
 from flexdp.sharp.shares import shares
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 SCHEMA = json.loads((Path(__file__).parents[2] / "src" / "flexdp" / "data" / "release.schema.json").read_text())
 

@@ -12,8 +12,6 @@ from flexdp._release.filtered import range_of_filter
 from flexdp._release.spec import Spec
 from flexdp.buckets.parse import make_buckets
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 
 def limits(where: str | None, kind: Any = "number", column: str = "x", **parameters: Any) -> tuple[Any, Any]:
     buckets = make_buckets(kind, **(parameters or {"width": 5}))

@@ -23,8 +23,6 @@ from flexdp._release.spec import Spec
 from flexdp.buckets.parse import make_buckets
 from flexdp.tables import count
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 MICROSECOND, DAY = dt.timedelta(microseconds=1), dt.timedelta(days=1)
 OPS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,

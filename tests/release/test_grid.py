@@ -29,8 +29,6 @@ from flexdp._release.api import Releases, prepare
 from flexdp.distances import hausdorff
 from flexdp.tables import count
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 finite = st.floats(-1e6, 1e6)
 
 

@@ -28,8 +28,6 @@ from flexdp.accounting.budget import Budget
 from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import KeyedHistogram
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 WARDS = ["A", "B", 'quote"d', "com,ma", "é", None]
 
 

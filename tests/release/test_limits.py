@@ -16,8 +16,6 @@ from flexdp._release.interpolation import Profile, on_line
 from flexdp._release.limits import Limits, between
 from flexdp.buckets.parse import make_buckets
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 SPEND: dict[str, Any] = {"delta": "1e-6"}
 LEVELS = [Fraction(level, 100) for level in (0, 1, 5, 25, 50, 75, 90, 95, 99, 100)]
 

@@ -34,7 +34,7 @@ from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.noise import DropNoise
 from flexdp.statistics import Range
 
-pytestmark = pytest.mark.usefixtures("one_engine")
+pytestmark = pytest.mark.own_engines
 
 AGES = [float(40 + (i * i) % 37) for i in range(2000)] + [0.5, 119.0, 130.0, -3.0]
 BUCKETS: list[dict[str, Any]] = [

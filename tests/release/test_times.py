@@ -24,8 +24,6 @@ from flexdp._core.calendar import offsets
 from flexdp._release.api import prepare
 from flexdp.buckets.parse import make_buckets
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 START = dt.datetime(1970, 1, 1)
 MICRO = dt.timedelta(microseconds=1)
 datetimes = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999))

@@ -24,8 +24,6 @@ from flexdp._release.api import prepare
 from flexdp.accounting.budget import Budget
 from flexdp.noise import DropNoise
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 SALT = "fixed"
 
 

@@ -32,8 +32,6 @@ from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 from flexdp.sharp.tails import SharpAnswer
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 HALF, TOP = Fraction(1, 2), Fraction(1)
 LEAST = 70_001  # an integer of the least weight below 100 000
 

@@ -24,6 +24,8 @@ from flexdp.tables.duckdb.run import connection, engines_kept, workspace_on
 from flexdp.tables.interrupts import run
 from flexdp.tables.sorted_ranks import read_whole
 
+pytestmark = pytest.mark.own_engines
+
 SPEND: dict[str, Any] = {"epsilon": 3, "delta": "1e-6"}
 
 

@@ -24,8 +24,6 @@ import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 STAMP = dt.datetime(1969, 12, 31, 23, 59, 59, 999999)
 TABLE = pa.table(

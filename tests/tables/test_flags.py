@@ -14,6 +14,8 @@ import flexdp
 from flexdp._release.api import prepare
 from flexdp.tables import count
 
+pytestmark = pytest.mark.own_engines
+
 CELLS = st.sampled_from([True, False, None])
 
 

@@ -15,8 +15,6 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 RUN = [
     "SELECT stats(x)::VARCHAR AS y FROM t", "SELECT rowid AS y FROM t", "SELECT random() AS y FROM t",
     "SELECT x AS y FROM t",

@@ -31,8 +31,6 @@ import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 BUCKETINGS: list[dict[str, Any]] = [
     {"width": 5},
     {"width": 5, "bounds": (0, 120)},

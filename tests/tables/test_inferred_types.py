@@ -25,8 +25,6 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 ROWS = 120
 CALM = {
     "integer": [f"{i % 9 + 1:02d}" for i in range(ROWS)],

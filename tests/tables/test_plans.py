@@ -21,8 +21,6 @@ from flexdp import InputError, Release
 from flexdp._release.api import prepare
 from flexdp.tables import count
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 REFUSED = [
     "SELECT x - avg(x) OVER () AS y FROM t",
     "SELECT x - (SELECT max(x) FROM t) AS y FROM t",

@@ -30,6 +30,8 @@ from flexdp._release.api import prepare
 from flexdp.tables.duckdb import run as duckdb_run
 from flexdp.tables.files import source as files_source
 
+pytestmark = pytest.mark.own_engines
+
 SIZES = [2047, 2048, 2049, 65_535, 65_536, 65_537, 122_879, 122_880, 122_881]  # vectors, our blocks, row groups
 WAYS: dict[str, Callable[[np.ndarray, Path], tuple[Any, str | None]]] = {
     "numpy": lambda x, _: (x, None),

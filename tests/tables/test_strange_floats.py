@@ -13,8 +13,6 @@ from _support.private import private_bars
 from flexdp import InputError
 from flexdp._release.api import prepare
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 BUCKETINGS: list[dict[str, Any]] = [
     {"width": 5},
     {"width": 5, "bounds": (0, 120)},

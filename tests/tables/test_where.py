@@ -29,8 +29,6 @@ from flexdp.tables.where.grammar import parse_test, parse_value
 from flexdp.tables.where.meaning import filter_of
 from flexdp.tables.where.tree import text_of
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 FRAME = pd.DataFrame(
     {
         "ward": pd.array(["ICU", "A", None, "o'brien"], dtype="string"),

@@ -22,8 +22,6 @@ from flexdp import InputError, ReadingWarning, Release
 from flexdp._release.api import prepare
 from flexdp.tables import count
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 CELLS = [
     "9", "10", "65", "100", "1000.5", "-3", "1e2", " 7 ", "007", "", "k.A.", "2024-03-01", "2023-12-31", "2024-02-30",
     "2024-03-01 10:30", "2024-03-01T00:00:00", "01.03.2024", "true", "FALSE", "5.0", "12345678901234567890", "ä", "1,5",

@@ -23,8 +23,6 @@ from flexdp.tables import count
 from flexdp.tables.sql.results import columns_of, counted_together
 from flexdp.tables.sql.translate import RUN
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
 
 def bars_of(source: Any, column: Any = "x", **parameters: Any) -> dict[Any, int]:
     bars = private_bars(prepare(source, column, **parameters))

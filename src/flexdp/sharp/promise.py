@@ -7,6 +7,7 @@ numbers.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 from functools import lru_cache
 
@@ -142,6 +143,7 @@ def _power_up(base: int, exponent: int) -> int:
     return power
 
 
+@lru_cache(maxsize=4096)
 def count_error(epsilon: Fraction, gamma: Fraction) -> int:
     """Return by how much a noisy count is off at most, except with probability ``gamma``.
 
@@ -162,10 +164,9 @@ def count_error(epsilon: Fraction, gamma: Fraction) -> int:
     >>> count_error(Fraction(1), Fraction(1, 20)), count_error(Fraction(1, 25), Fraction(1, 20))
     (3, 75)
     """
-    ratio = exp_minus(epsilon)
-    k = 0
     # Rounded up: the numerator's exponential from above, the denominator's from below.
-    below = ratio * (1 - Fraction(1, 2**100))
-    while 2 * exp_minus((k + 1) * epsilon) > gamma * (1 + below):
-        k += 1
-    return k
+    allowed = gamma * (1 + exp_minus(epsilon) * (1 - Fraction(1, 2**100))) / 2
+    enough = 1
+    while exp_minus(enough * epsilon) > allowed:
+        enough *= 2
+    return bisect_left(range(1, enough), True, key=lambda more: exp_minus(more * epsilon) <= allowed)

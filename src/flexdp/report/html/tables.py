@@ -15,6 +15,7 @@ from flexdp._release.answers import Answer
 
 __all__ = ["Row", "Told", "answer_table", "capital", "scrolling", "sentences", "told"]
 
+_FRACTION = re.compile(r"(?<=:\d\d)\.\d+")
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")  # which a browser would break after a hyphen
 _SHORT = 34  # characters
 _LONGEST = 170  # characters of an answer in a table; a longer one is in its sentence alone
@@ -150,8 +151,9 @@ def scrolling(
 
 
 def _wrapped(text: str) -> str:
-    """Let a text break after underscores, but not within a date."""
-    return _DATE.sub(r'<span class="date">\g<0></span>', text.replace("_", "_<wbr>"))
+    """Let a text break after underscores and before fractions of a second, but not within a date."""
+    text = _FRACTION.sub(r"<wbr>\g<0>", text.replace("_", "_<wbr>"))
+    return _DATE.sub(r'<span class="date">\g<0></span>', text)
 
 
 def capital(words: str) -> str:

@@ -25,7 +25,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progress
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
-from flexdp.tables.plans.duckdb import FUNCTIONS, check_macros, check_relation
+from flexdp.tables.plans.duckdb import Function, check_macros, check_relation, functions_of
 from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_parts, inspected, joined
 from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
@@ -160,9 +160,10 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
         ),
     )
     _refuse_inferred(source)
-    check_macros(lambda words: source.query(_RELATION, words))
+    functions = functions_of(lambda words: source.query(_RELATION, words))
+    check_macros(functions)
     if not rows_are_records:
-        check_relation(lambda words: source.query(_RELATION, words), _RELATION, source.sql_query, _built_in)
+        check_relation(lambda words: source.query(_RELATION, words), _RELATION, source.sql_query, functions, _built_in)
 
     def work(statement: str) -> dict[str, Any]:
         with no_progress(lambda words: source.query(_RELATION, words)):
@@ -232,10 +233,10 @@ def _unfinished() -> InputError:
 
 
 @cache
-def _built_in() -> frozenset[tuple[str, ...]]:
+def _built_in() -> frozenset[Function]:
     """Return the functions of a new connection."""
     with connection(own=True) as con:
-        return frozenset(con.execute(FUNCTIONS).fetchall())
+        return frozenset(functions_of(con.execute))
 
 
 def _refuse_inferred(relation: Any) -> None:

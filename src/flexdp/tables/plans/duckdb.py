@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from flexdp.tables.plans.duckdb_files import FRAME_SCANS, check_files, without_reader_options
-from flexdp.tables.plans.refusal import UNKNOWN, checked, computed_query, not_records, shadowed
+from flexdp.tables.plans.refusal import UNKNOWN, checked, computed_query, not_records, shadowed, unread
 
-__all__ = ["FUNCTIONS", "check_macros", "check_relation"]
+__all__ = ["Function", "check_macros", "check_relation", "functions_of"]
 
 _ROW_BY_ROW = {"PROJECTION", "FILTER", "ORDER_BY", "CTE", "CTE_SCAN", "MATERIALIZED_CTE", "UNION"}
 _TABLES = {
@@ -28,12 +28,11 @@ _REASONS = {
     "POSTGRES_SCAN": _ELSEWHERE, "MYSQL_SCAN": _ELSEWHERE,
 }  # fmt: skip
 _EXPLAINED = "explain_output"
-FUNCTIONS = """
-SELECT function_name, CAST(parameter_types AS VARCHAR), coalesce(extension_name, ''), coalesce(stability, '')
-FROM duckdb_functions() WHERE function_type NOT IN ('macro', 'table_macro')
-"""
-# By its full name, and without an operator: any of them may be somebody's macro.
-_NAMES = "SELECT function_name, function_type, internal FROM system.main.duckdb_functions()"
+# By its full name, and without an operator: any of them may be somebody's macro. One reading of the list takes 11 ms.
+_FUNCTIONS = (
+    "SELECT function_name, function_type, internal, parameter_types, extension_name, stability, macro_definition "
+    "FROM system.main.duckdb_functions()"
+)
 _MACROS = {"macro", "table_macro"}
 # Functions that make rows and may stand in a text. Some others leave no step of their own in a plan.
 _MAKING_ROWS = {
@@ -44,12 +43,6 @@ _QUERIES = {"query", "query_table"}
 _DEFINITIONS = """
 SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
 UNION ALL SELECT table_name, generation_expression FROM duckdb_columns() WHERE is_generated
-UNION ALL SELECT function_name, macro_definition FROM duckdb_functions()
-WHERE function_type IN ('macro', 'table_macro') AND NOT internal
-"""
-_BUILT_IN_MACROS = """
-SELECT function_name, macro_definition FROM duckdb_functions()
-WHERE function_type IN ('macro', 'table_macro') AND internal
 """
 _PLACES = re.compile(r"(?<!\w)(rowid|file_row_number|file_index)(?!\w)", re.IGNORECASE)
 _STEADY = {"CONSISTENT", ""}  # of functions of their arguments alone; functions that make rows have no stability
@@ -64,65 +57,101 @@ _HIDDEN = re.compile(r"__duckdb_source_\w+")  # how a text names a variable of P
 _CALLED = r'(?<!\w)({})"?(?:[\s\u200b-\u200d\u2060\ufeff]|/\*.*?\*/|--[^\n\r]*[\n\r])*\('
 
 
-def check_macros(ask: Callable[[str], Any]) -> None:
+class Function(NamedTuple):
+    """A function or macro that a connection knows, as DuckDB lists it."""
+
+    name: str
+    kind: str
+    internal: bool
+    types: str
+    extension: str
+    stability: str
+    definition: str
+
+    @property
+    def is_macro(self) -> bool:
+        """True of macros of both kinds."""
+        return self.kind in _MACROS
+
+
+def functions_of(ask: Callable[[str], Any]) -> list[Function]:
+    """List what a connection knows; nothing, if it cannot be read."""
+    with suppress(Exception):  # the engine's message is not repeated; refused where they are checked
+        return [
+            Function(name, kind, internal, str(types), extension or "", stability or "", str(definition))
+            for name, kind, internal, types, extension, stability, definition in ask(_FUNCTIONS).fetchall()
+        ]
+    return []
+
+
+def check_macros(functions: Collection[Function]) -> None:
     """Refuse a connection with a macro that takes the place of a built-in function.
 
     Functions are also called by operators, by ``[a, b]``, by ``EXTRACT`` and by built-in macros, so that no text shows
     whether such a macro is used.
     """
-    checked(lambda: _check_names(ask(_NAMES).fetchall()))
-
-
-def _check_names(functions: Collection[tuple[Any, ...]]) -> None:
-    built_in = {str(name).lower() for name, _, internal in functions if internal}
-    own = {str(name).lower() for name, kind, internal in functions if kind in _MACROS and not internal}
+    if not functions:
+        raise unread()
+    built_in = {each.name.lower() for each in functions if each.internal}
+    own = {each.name.lower() for each in functions if each.is_macro and not each.internal}
     if own & built_in or not all(re.search(r"\w", name) for name in own):
         raise shadowed()
 
 
 def check_relation(
-    ask: Callable[[str], Any], name: str, text: Callable[[], str], built_in: Callable[[], Collection[tuple[str, ...]]]
+    ask: Callable[[str], Any],
+    name: str,
+    text: Callable[[], str],
+    functions: Collection[Function],
+    built_in: Callable[[], Collection[Function]],
 ) -> None:
     """Refuse a relation unless its plan works row by row, and its text names nothing else.
 
-    ``ask`` queries it under a name; ``built_in`` returns what ``FUNCTIONS`` gives on a new connection.
+    ``ask`` queries it under a name; ``functions`` are those of its connection, and ``built_in`` returns those of a new
+    one.
     """
     names = _check_plan(ask, name)
-    checked(lambda: _check_words(ask, names, text(), built_in))
+    checked(lambda: _check_words(ask, names, text(), functions, built_in))
 
 
 def _check_words(
-    ask: Callable[[str], Any], names: list[str], text: str, built_in: Callable[[], Collection[tuple[str, ...]]]
+    ask: Callable[[str], Any],
+    names: list[str],
+    text: str,
+    functions: Collection[Function],
+    built_in: Callable[[], Collection[Function]],
 ) -> None:
     """Refuse what a plan does not show, since it prints an expression by its alias, wherever it stands in the text.
 
     The text is searched as it is, with its comments and its constants, so that no way of quoting can hide a name.
     """
-    whole = _definitions(ask, text)
-    functions = {(str(name), str(kind)) for name, kind, _ in ask(_NAMES).fetchall()}
-    making_rows = {name for name, kind in functions if kind == "table"} - _MAKING_ROWS
-    if _called(whole, (making_rows - {name for name, kind in functions if kind == "scalar"}) | _QUERIES):
+    whole = _definitions(ask, text, functions)
+    making_rows = {each.name for each in functions if each.kind == "table"} - _MAKING_ROWS
+    if _called(whole, (making_rows - {each.name for each in functions if each.kind == "scalar"}) | _QUERIES):
         raise computed_query()
     if _PLACES.search(whole) and _PLACES.search(without_reader_options(whole, "file_row_number")):
         raise not_records("the number of a row, which depends on the rows before it")
-    if "(" in whole and _called(whole, _doubtful(ask, built_in())):
+    if "(" in whole and _called(whole, _doubtful(functions, built_in())):
         raise not_records("randomness, a sequence or a function that may depend on more than one row")
     if len(set(_HIDDEN.findall(text))) > sum(name in FRAME_SCANS for name in names):
         raise not_records("another relation, whose text is not shown")
     check_files(ask, whole, names)
 
 
-def _doubtful(ask: Callable[[str], Any], built_in: Collection[tuple[str, ...]]) -> set[str]:
+def _doubtful(functions: Collection[Function], built_in: Collection[Function]) -> set[str]:
     """Return the names of functions that may differ for the same row, and of those that somebody has registered."""
     doubtful = {
-        name
-        for name, types, extension, stability in ask(FUNCTIONS).fetchall()
-        if (stability not in _STEADY and name not in _CLOCKS_AND_NAMES)
-        or (not extension and (name, types, extension, stability) not in built_in)
+        each.name
+        for each in functions
+        if not each.is_macro
+        and (
+            (each.stability not in _STEADY and each.name not in _CLOCKS_AND_NAMES)
+            or (not each.extension and each not in built_in)
+        )
     }
     doubtful |= _PLANNING
-    macros = ask(_BUILT_IN_MACROS).fetchall()
-    while more := {str(name) for name, words in macros if name not in doubtful and _called(str(words), doubtful)}:
+    macros = [each for each in functions if each.is_macro and each.internal]
+    while more := {each.name for each in macros if each.name not in doubtful and _called(each.definition, doubtful)}:
         doubtful |= more
     return doubtful
 
@@ -132,10 +161,11 @@ def _called(text: str, names: set[str]) -> bool:
     return re.search(_CALLED.format(alternatives), text, re.IGNORECASE | re.DOTALL) is not None
 
 
-def _definitions(ask: Callable[[str], Any], text: str) -> str:
+def _definitions(ask: Callable[[str], Any], text: str, functions: Collection[Function]) -> str:
     """Return a text with the definitions of what it names, and what they name: views, macros, computed columns."""
     waiting: dict[str, list[str]] = {}  # several of one name: of other schemas, or with other arguments
-    for name, words in ask(_DEFINITIONS).fetchall():
+    macros = [(each.name, each.definition) for each in functions if each.is_macro and not each.internal]
+    for name, words in [*ask(_DEFINITIONS).fetchall(), *macros]:
         waiting.setdefault(str(name), []).append(str(words))
     parts = [text]
     for part in parts:  # which grows

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 from flexdp.errors import FlexdpError, InputError, P
 
-__all__ = ["UNKNOWN", "UNKNOWN_FUNCTION", "checked", "computed_query", "file_twice", "not_records", "shadowed"]
+__all__ = [
+    "UNKNOWN",
+    "UNKNOWN_FUNCTION",
+    "checked",
+    "computed_query",
+    "file_twice",
+    "not_records",
+    "shadowed",
+    "unread",
+]
 
 UNKNOWN = "a step that is not known to work row by row"
 UNKNOWN_FUNCTION = "a function that may depend on more than one row"
@@ -71,4 +80,9 @@ def checked(check: Callable[[], None]) -> None:
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
         read = False
     if not read:
-        raise not_records("a definition that cannot be read")
+        raise unread()
+
+
+def unread() -> InputError:
+    """Return the refusal of what cannot be checked."""
+    return not_records("a definition that cannot be read")
