@@ -44,6 +44,8 @@ from engines.conftest import SQL_TYPES, Cells, arrow, make_engine
 from flexdp import DataError
 from flexdp.histogram import KeyedHistogram
 
+pytestmark = pytest.mark.own_engines
+
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 ROWS = 60
 SEED, MORE = 11, 40 if DEEP else 5  # records drawn beside those of the corpus
