@@ -435,7 +435,6 @@ FEWER = {
     "engines/test_replay.py": {
         "test_choices_and_answers_keep_their_shape": 8,
         "test_commands_print_and_end_alike": 4,
-        "test_only_the_changed_unit_s_buckets_move": 16,
     },
     "engines/test_restart.py": {"test_a_restart_in_the_middle_is_one_line": 2},
     "engines/test_sessions.py": {"test_sqlite_finds_one_of_millions_of_buckets_for_units": 4},
