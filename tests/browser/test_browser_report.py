@@ -81,7 +81,7 @@ def test_the_first_table_of_a_summary_hides_no_column(browser: Browser, tmp_path
         beyond = "table => table.scrollWidth - table.clientWidth"
         assert page.locator(".scroll").first.locator("th").count() == 7
         assert page.locator(".scroll").first.evaluate(beyond) <= 0
-        # The longest cells that occur, but seldom.
+        # The longest cells, which are rare.
         head = ["Column", "Minimum", "Minimum, guaranteed", "Median", "Highest", "Maximum", "Maximum, guaranteed"]
         longest = ["left", *["at most 2023-01-26 11:59:59.999999"] * 6]
         drawn = scrolling("Columns", head, [longest, ["cost", *["about 9.4999999875"] * 6]], wraps=True)

@@ -164,7 +164,7 @@ def count_error(epsilon: Fraction, gamma: Fraction) -> int:
     >>> count_error(Fraction(1), Fraction(1, 20)), count_error(Fraction(1, 25), Fraction(1, 20))
     (3, 75)
     """
-    # Rounded up: the numerator's exponential from above, the denominator's from below.
+    # Rounded down, while the exponentials compared with it are rounded up: the error is never understated.
     allowed = gamma * (1 + exp_minus(epsilon) * (1 - Fraction(1, 2**100))) / 2
     enough = 1
     while exp_minus(enough * epsilon) > allowed:

@@ -15,7 +15,7 @@ from flexdp._release.answers import Answer
 
 __all__ = ["Row", "Told", "answer_table", "capital", "scrolling", "sentences", "told"]
 
-_FRACTION = re.compile(r"(?<=:\d\d)\.\d+")
+_FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]+")  # of a second
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")  # which a browser would break after a hyphen
 _SHORT = 34  # characters
 _LONGEST = 170  # characters of an answer in a table; a longer one is in its sentence alone

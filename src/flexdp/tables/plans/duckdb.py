@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flexdp.tables.plans.duckdb_files import FRAME_SCANS, check_files, without_reader_options
-from flexdp.tables.plans.refusal import UNKNOWN, checked, computed_query, not_records, shadowed, unread
+from flexdp.tables.plans.refusal import UNKNOWN, checked, computed_query, not_records, shadowed
 
 __all__ = ["Function", "check_macros", "check_relation", "functions_of"]
 
@@ -75,13 +75,15 @@ class Function(NamedTuple):
 
 
 def functions_of(ask: Callable[[str], Any]) -> list[Function]:
-    """List what a connection knows; nothing, if it cannot be read."""
-    with suppress(Exception):  # the engine's message is not repeated; refused where they are checked
-        return [
+    """Return the functions and macros that a connection knows; refuse it if it does not list them."""
+    found: list[Function] = []
+    checked(
+        lambda: found.extend(
             Function(name, kind, internal, str(types), extension or "", stability or "", str(definition))
             for name, kind, internal, types, extension, stability, definition in ask(_FUNCTIONS).fetchall()
-        ]
-    return []
+        )
+    )
+    return found
 
 
 def check_macros(functions: Collection[Function]) -> None:
@@ -90,8 +92,6 @@ def check_macros(functions: Collection[Function]) -> None:
     Functions are also called by operators, by ``[a, b]``, by ``EXTRACT`` and by built-in macros, so that no text shows
     whether such a macro is used.
     """
-    if not functions:
-        raise unread()
     built_in = {each.name.lower() for each in functions if each.internal}
     own = {each.name.lower() for each in functions if each.is_macro and not each.internal}
     if own & built_in or not all(re.search(r"\w", name) for name in own):

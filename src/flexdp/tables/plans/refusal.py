@@ -6,16 +6,7 @@ from collections.abc import Callable
 
 from flexdp.errors import FlexdpError, InputError, P
 
-__all__ = [
-    "UNKNOWN",
-    "UNKNOWN_FUNCTION",
-    "checked",
-    "computed_query",
-    "file_twice",
-    "not_records",
-    "shadowed",
-    "unread",
-]
+__all__ = ["UNKNOWN", "UNKNOWN_FUNCTION", "checked", "computed_query", "file_twice", "not_records", "shadowed"]
 
 UNKNOWN = "a step that is not known to work row by row"
 UNKNOWN_FUNCTION = "a function that may depend on more than one row"
@@ -80,9 +71,4 @@ def checked(check: Callable[[], None]) -> None:
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
         read = False
     if not read:
-        raise unread()
-
-
-def unread() -> InputError:
-    """Return the refusal of what cannot be checked."""
-    return not_records("a definition that cannot be read")
+        raise not_records("a definition that cannot be read")
