@@ -22,6 +22,7 @@ from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
 from flexdp._release.answerable import check_kind
 from flexdp._release.asked_promises import MeanPromise, RankPromise
+from flexdp._release.claims import Claim
 from flexdp._release.interpolation import Profile, difference, on_line
 from flexdp._release.limits import NO_LIMITS, Limits
 from flexdp._release.ranges import bucket_ends
@@ -75,6 +76,8 @@ class Answer:
         only where the buckets were public in advance.
     promise
         For an answer that was asked for: how many records it may be off by, and with which probability.
+    claims
+        What the statement says of the data, as numbers: each printed number belongs to one of them.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class Answer:
     text: str
     interval: tuple[Any, Any] | None = None
     promise: RankPromise | MeanPromise | None = None
+    claims: tuple[Claim, ...] = ()
 
     def __str__(self) -> str:
         return self.statement
