@@ -1,6 +1,6 @@
 """Claims: what a printed sentence says of the data, as numbers that can be judged against the raw table.
 
-Every sentence about an answer is made from claims, and carries them (:attr:`flexdp._release.answers.Answer.claims`). The
+Every sentence about an answer is made from claims and carries them (:attr:`flexdp._release.answers.Answer.claims`). The
 ends of a claim are those that are printed, after they were rounded outward, so judging the claims of a release is
 judging its words::
 
@@ -27,9 +27,9 @@ from flexdp.statistics import Statistic
 __all__ = [
     "CERTAIN",
     "Absent",
+    "Between",
     "Beyond",
     "BeyondShare",
-    "Between",
     "Claim",
     "InBucket",
     "Invented",
