@@ -86,7 +86,7 @@ class Answer:
     >>> answer = flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5).max()
     >>> answer.value, answer.text, answer.accuracy.beta
     (32.5, '30–35 or more', 2.5)
-    >>> print(answer)
+    >>> print(answer)  # doctest: +NORMALIZE_WHITESPACE
     Highest value: 30–35 or more. At most 27 records per bucket were left out; up to 27 may lie in each higher bucket,
     and apart from those the highest lies in 30–35.
     """
@@ -138,6 +138,16 @@ class Tally:
     about: int
     lower: int
     upper: int | None
+
+    @classmethod
+    def of(cls, count: int, mean: Fraction, lost: int | None) -> Tally:
+        """Return what a released count says, given the mean and the largest loss behind it.
+
+        >>> Tally.of(900, Fraction(27, 2), 27)
+        Tally(about=914, lower=900, upper=927)
+        """
+        about, upper = round(count + mean), None if lost is None else count + lost
+        return cls(about if upper is None else min(about, upper), count, upper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +314,8 @@ class Reader:
         assert not isinstance(self.partition, Grid)
         if low.value is None or high.value is None:
             return None
-        places = [reading.index[0] if reading.opened is None else reading.opened for reading in (low, high)]
+        assert low.index is not None and high.index is not None
+        places = [each.index[0] if each.opened is None else each.opened for each in (low, high)]  # type: ignore[index]
         first, last = (
             self._inner_end(to_python(place), above=side) for place, side in zip(places, (True, False), strict=True)
         )
@@ -366,12 +377,12 @@ class Reader:
 
     def tally(self, place: int) -> Tally:
         """Return what one of the released buckets holds, by its place."""
-        count = int(self.index.counts[place])
         cells = 1 if self.cells is None else int(self.cells[place])
-        lost = self._lost_of_one
-        about = count + round(cells * self.noise.mean_drop())
-        upper = None if lost is None else count + lost
-        return Tally(about if upper is None else min(about, upper), count, upper)
+        return Tally.of(int(self.index.counts[place]), cells * self._mean_drop, self._lost_of_one)
+
+    @cached_property
+    def _mean_drop(self) -> Fraction:
+        return self.noise.mean_drop()
 
     @property
     def tallies(self) -> tuple[Tally, ...]:

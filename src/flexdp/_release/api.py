@@ -265,7 +265,7 @@ def release(
     >>> ages = [30 + i % 40 for i in range(4000)]
     >>> published = release(ages, epsilon=1, delta=1e-6, width=10, bounds=(0, 120))
     >>> published.max().text, published.max().value, published.max().accuracy.beta
-    ('60–70', 65.0, 5.0)
+    ('60–70 or more', 65.0, 5.0)
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """

@@ -21,7 +21,15 @@ from flexdp._release.claims import (
     MissingShare,
     Quantity,
 )
-from flexdp._release.estimates import certain_ends, iqr_ends, is_sure, printed_estimate, printed_iqr, span_ends
+from flexdp._release.estimates import (
+    certain_ends,
+    iqr_ends,
+    is_certain,
+    is_sure,
+    printed_estimate,
+    printed_iqr,
+    span_ends,
+)
 from flexdp._release.ranges import printed_ends
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.grid import Grid
@@ -110,7 +118,7 @@ def _of_extreme(words: Words, reading: Reading, question: Max | Min) -> Iterator
     assert reading.index is not None and not isinstance(words.partition, Grid)
     low, high = printed_ends(words.partition, to_python(reading.index[0]))
     population, above = words.population(), isinstance(question, Max)
-    if words.is_certain(reading):
+    if is_certain(words.partition, reading, words.max_drop):
         yield Claim(quantity=question, population=population, lower=low, upper=high)
         return
     near, far = (low, high) if above else (high, low)
@@ -128,7 +136,7 @@ def _of_extreme(words: Words, reading: Reading, question: Max | Min) -> Iterator
 def _of_range(words: Words, reading: Reading, question: Range) -> Iterator[Claim]:
     low, high = _lengths(*span_ends(words.partition, reading))
     population = words.population()
-    if words.is_certain(reading):
+    if is_certain(words.partition, reading, words.max_drop):
         yield Claim(quantity=question, population=population, lower=low, upper=high)
         return
     yield Claim(quantity=question, population=population, lower=low)
@@ -150,7 +158,7 @@ def _of_quantile(words: Words, reading: Reading, question: Median | Quantile) ->
     partition = words.partition
     assert reading.index is not None and not isinstance(partition, Grid)
     population = words.population()
-    if not is_sure(partition, reading) and reading.opened is None and reading.value is not None:
+    if not is_sure(reading) and reading.opened is None and reading.value is not None:
         value = printed_estimate(partition, reading)
         yield Claim(quantity=question, population=population, relation="is about", lower=value, upper=value)
     low, high = certain_ends(partition, reading)

@@ -34,18 +34,22 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Buckets, Partition
 from flexdp.guarantees import Accuracy
-from flexdp.statistics import to_python
+from flexdp.statistics import Max, Min, Range, to_python
 
 __all__ = [
     "among_the_rest",
     "applied_text",
-    "estimate_text",
     "certain_ends",
+    "estimate_text",
+    "extreme_text",
     "guaranteed",
     "iqr_ends",
     "iqr_known",
     "iqr_text",
+    "is_certain",
     "is_elsewhere",
+    "is_endless",
+    "is_outermost",
     "is_sure",
     "printed_estimate",
     "printed_iqr",
@@ -63,9 +67,9 @@ def estimate_text(partition: Buckets, reading: Reading) -> str:
         return ANY
     if reading.opened is not None:
         text = bucket_texts(partition, np.array([reading.opened]))[0]
-        return text if _is_in_opened(partition, reading) else f"about {text}"
+        return text if _is_in_opened(reading) else f"about {text}"
     text = value_words(printed_estimate(partition, reading))
-    return text if is_sure(partition, reading) else f"about {text}"
+    return text if is_sure(reading) else f"about {text}"
 
 
 def printed_estimate(partition: Buckets, reading: Reading) -> Any:
@@ -74,7 +78,7 @@ def printed_estimate(partition: Buckets, reading: Reading) -> Any:
     They are a hundredth of how far it can be off: from the ends of its interval, or of its bucket.
     """
     value = reading.value
-    if not isinstance(value, int | float) or isinstance(partition, Exact) or is_sure(partition, reading):
+    if not isinstance(value, int | float) or isinstance(partition, Exact) or is_sure(reading):
         return value
     assert reading.index is not None
     low, high = reading.interval or bucket_ends(partition, to_python(reading.index[0]))
@@ -83,12 +87,12 @@ def printed_estimate(partition: Buckets, reading: Reading) -> Any:
     return between(_to_error(value, off), low, high)
 
 
-def _is_in_opened(partition: Buckets, reading: Reading) -> bool:
+def _is_in_opened(reading: Reading) -> bool:
     """True if a quantile is certain to lie in an open bucket."""
     return reading.hull is not None and reading.hull[0] == reading.opened == reading.hull[1]
 
 
-def is_sure(partition: Partition, reading: Reading) -> bool:
+def is_sure(reading: Reading) -> bool:
     """Return True if the interval of a quantile is a single value, and holds no others that a bound moved there."""
     return reading.interval is not None and reading.interval[0] == reading.interval[1]
 
@@ -222,6 +226,61 @@ def span_text(partition: Partition, reading: Reading) -> str:
         return value_text(low)
     words = [number_words(Fraction(end)) for end in (low, low if high is None else high)]
     return ends_text(*words) + (f" {unit}" if unit else "")
+
+
+def extreme_text(partition: Partition, reading: Reading, max_drop: int) -> str:
+    """Return a maximum, a minimum or a range as a sentence shows it: with "or more" unless it is certain.
+
+    Parameters
+    ----------
+    partition
+        The buckets.
+    reading
+        The answer in numbers.
+    max_drop
+        The most that a bucket can have lost.
+
+    Returns
+    -------
+    str
+        "90–95 or more", "115 or more", "45–50".
+    """
+    assert reading.index is not None
+    ranged = isinstance(reading.question, Range)
+    timed = partition.kind in ("date", "datetime")
+    text = span_text(partition, reading) if ranged else bucket_texts(partition, reading.index[:1])[0]
+    more = {(False, False): "more", (False, True): "less", (True, False): "later", (True, True): "earlier"}[
+        timed and not ranged, isinstance(reading.question, Min)
+    ]
+    if text == ANY:
+        return text
+    if is_endless(partition, reading):
+        return f"probably {text}"
+    opened = is_outermost(partition, reading)
+    certain = is_certain(partition, reading, max_drop)
+    return text if (opened and not ranged) or (certain and not opened) else f"{text} or {more}"
+
+
+def is_certain(partition: Partition, reading: Reading, max_drop: int) -> bool:
+    """Return True if nothing can lie beyond a maximum, a minimum or a range; or it is the open end itself."""
+    if reading.index is None or is_endless(partition, reading):
+        return False
+    return reading.beyond == 0 or not max_drop or is_outermost(partition, reading)
+
+
+def is_outermost(partition: Partition, reading: Reading) -> bool:
+    """Return True for an extreme in the open end of the buckets, and for a range to such an end."""
+    assert reading.index is not None
+    if isinstance(reading.question, Range):
+        return reading.accuracy is None
+    return is_open(partition, to_python(reading.index[0]), above=isinstance(reading.question, Max))
+
+
+def is_endless(partition: Partition, reading: Reading) -> bool:
+    """Return True for a maximum in a bucket that is open below, or a minimum in one open above: it has no near end."""
+    if not isinstance(reading.question, Max | Min) or reading.index is None:
+        return False
+    return is_open(partition, to_python(reading.index[0]), above=isinstance(reading.question, Min))
 
 
 def _end(end: Fraction, *, up: bool) -> Fraction:

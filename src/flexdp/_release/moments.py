@@ -82,7 +82,7 @@ def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = F
     value, found = _value(reader, question), _certain(reader, question)
     step = _step(reader, question, value, found)
     shown = stepped(value, step)
-    printed = (
+    printed: Any = (
         None
         if found is None
         else tuple(_printed(end, step, up=up) for end, up in zip(found, (False, True), strict=True))
@@ -138,9 +138,9 @@ def _claims(words: Words, question: Mean | Sum | Std, shown: Fraction, found: En
 
 
 def _step(reader: Reader, question: Moment, value: Fraction, found: tuple[Any, Any] | None) -> Fraction:
-    """The power of ten that a value is printed to: a hundredth of its error, or of the widest bucket where that is open.
+    """The power of ten that a value is printed to: a hundredth of its error, or of the width of buckets.
 
-    Where nothing is known of the error, a few digits; never a part of a whole number in a sum of them.
+    Where neither is known, a few digits; never a part of a whole number in a sum of them.
     """
     whole = reader.partition.kind in ("integer", "boolean") and isinstance(question, Sum)
     known = [abs(end - value) for end in found or () if not isinstance(end, float)]

@@ -21,10 +21,14 @@ from flexdp._release.estimates import (
     among_the_rest,
     applied_text,
     estimate_text,
+    extreme_text,
     guaranteed,
     iqr_known,
     iqr_text,
+    is_certain,
     is_elsewhere,
+    is_endless,
+    is_outermost,
     is_sure,
     span_text,
 )
@@ -40,7 +44,7 @@ from flexdp._release.ranges import (
     value_words,
 )
 from flexdp._release.spec import WHOLE, Part, Spec
-from flexdp.buckets.ends import is_clamped, is_open
+from flexdp.buckets.ends import is_clamped
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
@@ -70,6 +74,7 @@ __all__ = [
     "record_count",
     "record_words",
     "short_name",
+    "tally_ends",
     "tally_text",
     "unit_id",
 ]
@@ -103,10 +108,14 @@ def tally_text(tally: Tally) -> str:
     """
     if tally.upper == tally.lower:
         return thousands(tally.lower)
-    ends = f"at least {thousands(tally.lower)}"
-    if tally.upper is not None:
-        ends = f"{thousands(tally.lower)} to {thousands(tally.upper)}"
-    return f"about {thousands(tally.about)} (certainly {ends})"
+    return f"about {thousands(tally.about)} (certainly {tally_ends(tally)})"
+
+
+def tally_ends(tally: Tally) -> str:
+    """Return between which ends a number of records certainly lies: "900 to 927", "at least 900"."""
+    if tally.upper is None:
+        return f"at least {thousands(tally.lower)}"
+    return f"{thousands(tally.lower)} to {thousands(tally.upper)}"
 
 
 def unit_id(spec: Spec) -> str:
@@ -240,28 +249,6 @@ class Words:
             return self._listed(reading)
         return self._others(reading, question)
 
-    def is_certain(self, reading: Reading) -> bool:
-        """Return True if nothing can lie beyond a maximum, a minimum or a range; or it is the open end itself."""
-        if reading.index is None or self._is_lost(reading):
-            return False
-        return reading.beyond == 0 or not self.max_drop or self._is_outermost(reading)
-
-    def _is_outermost(self, reading: Reading) -> bool:
-        """True for an extreme in the open end of the buckets, and a range between two such ends or of one."""
-        assert reading.index is not None
-        question, index = reading.question, reading.index
-        if isinstance(question, Range):
-            return reading.accuracy is None
-        return is_open(self.partition, index[0], above=isinstance(question, Max))
-
-    def _is_lost(self, reading: Reading) -> bool:
-        """True for a maximum in a bucket that is open below, or a minimum in one open above: it has no near end."""
-        assert reading.index is not None
-        question = reading.question
-        return isinstance(question, Max | Min) and is_open(
-            self.partition, reading.index[0], above=isinstance(question, Min)
-        )
-
     def _beyond(self, reading: Reading, question: Max | Min | Range) -> str:
         """What can lie beyond an extreme: as much as every bucket beyond it can have lost."""
         timed = self.partition.kind in ("date", "datetime")
@@ -271,8 +258,8 @@ class Words:
             (True, False): ("latest", "later"),
             (True, True): ("earliest", "earlier"),
         }[timed, isinstance(question, Min)]
-        if self.is_certain(reading):
-            if not self._is_outermost(reading):
+        if is_certain(self.partition, reading, self.max_drop):
+            if not is_outermost(self.partition, reading):
                 return "This is certain."
             far = "its upper end" if isinstance(question, Range) else f"the {high} value"
             return f"This is certain; {far} is not known."
@@ -284,7 +271,7 @@ class Words:
         of_each = f" of each {joined(self.groups)}" if self.groups else ""
         name, place = ("range", "lies in") if isinstance(question, Range) else (high, "lies in")
         bucket = span_text(self.partition, reading) if isinstance(question, Range) else self._bucket(reading)
-        if values or self._is_lost(reading) or not any(mark in bucket for mark in "–t"):
+        if values or is_endless(self.partition, reading) or not any(mark in bucket for mark in "–t"):
             place = "is"
         told = (
             f"{self._left_out(None)}; up to {thousands(self.max_drop)}{of_each} may lie {where}, and apart from those "
@@ -338,7 +325,7 @@ class Words:
     def _known(self, reading: Reading) -> str:
         """What is certain of a quantile: an interval, or the bucket of the quantile of the records that are left."""
         assert not isinstance(self.partition, Grid)
-        if is_sure(self.partition, reading):
+        if is_sure(reading):
             return "This is certain."
         if where := guaranteed(self.partition, reading):
             return f"The exact {label(reading.question)} is guaranteed to {where}."
@@ -360,7 +347,7 @@ class Words:
         if reading.index is None:
             return "none"
         if isinstance(question, Range | Max | Min):
-            return self._extreme_text(reading, question)
+            return extreme_text(self.partition, reading, self.max_drop)
         if isinstance(question, Median | Quantile | IQR):
             assert not isinstance(self.partition, Grid)
             work = iqr_text if isinstance(question, IQR) else estimate_text
@@ -378,24 +365,6 @@ class Words:
             return ranges[0]
         texts += [""] * (len(reading.index) - len(texts))
         return listed(texts, most)
-
-    def _extreme_text(self, reading: Reading, question: Statistic) -> str:
-        """The bucket of an extreme, or the range; with "or more" where that is not certain to be the last."""
-        timed = self.partition.kind in ("date", "datetime")
-        if isinstance(question, Range):
-            text, more = span_text(self.partition, reading), "more"
-        else:
-            text = self._bucket(reading)
-            more = {(False, False): "more", (False, True): "less", (True, False): "later", (True, True): "earlier"}[
-                timed, isinstance(question, Min)
-            ]
-        if text == ANY:
-            return text
-        if isinstance(question, Max | Min) and self._is_lost(reading):
-            return f"probably {text}"
-        if self._is_outermost(reading):
-            return text if isinstance(question, Max | Min) else f"{text} or more"
-        return text if self.is_certain(reading) else f"{text} or {more}"
 
     def loss(self, accuracy: Accuracy) -> str:
         """Return what was left out and moved, and that this is the result for such data."""
