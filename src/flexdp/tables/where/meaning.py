@@ -35,7 +35,6 @@ from flexdp.tables.where.typed import (
     Cases,
     Compared,
     Const,
-    Day,
     Difference,
     First,
     Leaf,
