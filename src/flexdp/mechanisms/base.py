@@ -172,6 +172,15 @@ class Mechanism(ABC):
         return False
 
     @property
+    def keeps_bars(self) -> bool:
+        """True if one record goes to one record of one bucket, the same for all records of a bucket, or is left out.
+
+        Where a record goes, and whether its function leaves it out, must not depend on other records. What each bucket
+        of the output loses in a later step is then lost by each bucket of the input; else nothing is known of those.
+        """
+        return False
+
+    @property
     def adds_bars(self) -> bool:
         """True if the output may have more buckets than the input."""
         return True
