@@ -340,7 +340,7 @@ class Keeping(Mechanism):
         return value
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
-        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + self.within, metric=HISTOGRAM_DISTANCE)
+        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + self.within, metric=HISTOGRAMS.metric)
 
 
 def histogram(bars: dict[float, int]) -> Histogram:
@@ -423,6 +423,26 @@ def test_buckets_that_cannot_be_taken_apart_are_not_checked() -> None:
     undefined = check_declared(Keeping(), grid(2)[1:], function=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts),
                                law=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts))  # fmt: skip
     assert not next(claim for claim in undefined.claims if claim.name == "keeps_bars").holds, "the first key decides"
+
+
+# --- the distance of histograms ---
+
+
+def test_the_metric_of_histograms_is_the_distance_that_guarantees_use() -> None:
+    """Records matched in order, none left over: a double is not at distance 0 but infinitely far."""
+    tables = grid(3)
+    for x in tables:
+        for y in tables:
+            xs, ys = ([key for key, count in z.items() for _ in range(count)] for z in (x, y))
+            apart = max((abs(a - b) for a, b in zip(xs, ys, strict=True)), default=0) if x.size == y.size else math.inf
+            assert HISTOGRAMS.metric(x, y) == apart
+    assert HISTOGRAMS.metric == HISTOGRAM_DISTANCE and str(HISTOGRAMS) == "histograms (W∞ between equal sizes)"
+    chain = Bucketing(width=5, bounds=(0, 10)) >> Keeping()
+    told = chain.accuracy()
+    assert all(told.metric(x, chain(x)) <= told.beta for x in tables)
+    assert chain.source.metric is chain.target.metric is HISTOGRAMS.metric
+    with pytest.raises(InputError, match="HISTOGRAMS.metric that of histograms"):
+        HISTOGRAM_DISTANCE(tables[0], tables[1])
 
 
 # --- bounds at numbers that are no doubles ---

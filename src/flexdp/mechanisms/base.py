@@ -135,7 +135,7 @@ class Mechanism(ABC):
         return only_at_zero()
 
     def metric_sensitivity(self, beta: float) -> float:
-        """Return Δ_f(β) of the function: how far its values are apart for inputs within β, of any number of records.
+        """Return Δ_f(β) of the function: how far its values are apart for inputs within β, by the metric of its source.
 
         It is needed after a step whose σ is relaxed, and only then.
 
