@@ -336,7 +336,9 @@ def _chance_of_more(law: Law, x: Bars, most: int, function: Callable[[Bars], Bar
     exact = [function(dict(zip(x, kept, strict=True))) for kept in parts]
     none = lambda _key: False  # noqa: E731
     return sum(
-        chance for y, chance in law.items() if not any(_within_each_bar(z, dict(y), 0, near=near, free=none) for z in exact)
+        chance
+        for y, chance in law.items()
+        if not any(_within_each_bar(z, dict(y), 0, near=near, free=none) for z in exact)
     )
 
 
@@ -364,7 +366,7 @@ def test_what_a_bucket_loses_is_not_carried_through_a_step_that_splits_it(
     assert _chance_of_more(outcomes, x, careless.max_drop, function, near) > 0.05
     for mech in (first >> noise, first >> (noise >> ReadOff(Max())), (first >> noise) >> ReadOff(Max())):
         assert not mech.keeps_bars
-        with pytest.raises(InputError, match="alpha is not known, nor the loss of each bucket: .* keeps_bars"):
+        with pytest.raises(InputError, match=r"alpha is not known, nor the loss of each bucket: .* keeps_bars"):
             mech.accuracy()
         assert mech.tau(Known()).max_drop is None
     before = (noise >> first).accuracy()  # what was lost before the step is known of the table's own buckets

@@ -63,8 +63,8 @@ def compose_accuracy(
     sensitivity
         Δ_{f₂}; needed if ``sigma`` is relaxed and α₂ > 0.
     keeps_bars
-        True if M₁ sends one record to one record, and all records of a bucket to one bucket, so that what each bucket of
-        its output loses is lost by each bucket of its input.
+        True if M₁ sends one record to one record, and all records of a bucket to one bucket, so that no bucket of its
+        input loses more than the most that a bucket of its output does.
 
     Returns
     -------
@@ -116,8 +116,8 @@ def compose_accuracy(
     if alpha is None and max_drop is None:
         raise InputError(
             "alpha",
-            "is not known, nor the loss of each bucket: buckets are merged, lose a fraction, or may be split before, by a "
-            "step that does not declare keeps_bars",
+            "is not known, nor the loss of each bucket: buckets are merged, lose a fraction, or may be split before, by "
+            "a step that does not declare keeps_bars",
             remedy=("Give ", P("records_at_least"), " and ", P("bars"), ", and keep the number of records until then."),
         )
     return Accuracy(
@@ -155,8 +155,8 @@ def compose_error(
     sensitivity
         Δ_{f₂}; needed if ``sigma`` is relaxed and α₂ > 0.
     keeps_bars
-        True if M₁ sends one record to one record, and all records of a bucket to one bucket, so that what each bucket of
-        its output loses is lost by each bucket of its input.
+        True if M₁ sends one record to one record, and all records of a bucket to one bucket, so that no bucket of its
+        input loses more than the most that a bucket of its output does.
 
     Returns
     -------

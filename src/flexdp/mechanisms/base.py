@@ -175,8 +175,8 @@ class Mechanism(ABC):
     def keeps_bars(self) -> bool:
         """True if one record goes to one record of one bucket, the same for all records of a bucket, or is left out.
 
-        Where a record goes, and whether its function leaves it out, must not depend on other records. What each bucket
-        of the output loses in a later step is then lost by each bucket of the input; else nothing is known of those.
+        Where a record goes, and whether its function leaves it out, must not depend on other records. Then a later step
+        by which no bucket of the output loses more than D records takes no more from any bucket of the input.
         """
         return False
 

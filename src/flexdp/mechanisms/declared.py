@@ -118,9 +118,9 @@ def check_declared(
     """Check what a mechanism declares against what is computed on some of its inputs.
 
     Compared are τ (its α, γ, ``bound`` and ``lossy_bound``), σ, Δ, the relation of neighbours, and the flags about
-    records and buckets; ``keeps_bars`` on those points that have at most 200 parts, and so have their outputs. A declaration that holds on these points may still fail on others; one that is contradicted is
-    false, and the case that contradicts it is named. Errors between histograms are measured among those of equal size,
-    as declarations are.
+    records and buckets; ``keeps_bars`` on those points that have at most 200 parts, and so have their outputs. A
+    declaration that holds on these points may still fail on others; one that is contradicted is false, and the case
+    that contradicts it is named. Errors between histograms are measured among those of equal size, as declarations are.
 
     Parameters
     ----------
@@ -234,9 +234,7 @@ def _numbers(name: str, given: object) -> list[Any]:
     return [bound_given(name, each) for each in listed]
 
 
-def _claim(
-    name: str, bound: Callable[..., float], at: tuple[Amount, ...], computed: Any, where: object
-) -> Claim:
+def _claim(name: str, bound: Callable[..., float], at: tuple[Amount, ...], computed: Any, where: object) -> Claim:
     """Compare a declared bound with what was computed, exactly.
 
     A bound is a function of doubles. At another number, such as 1/3, it is evaluated at the next double above, which a
@@ -336,10 +334,10 @@ def _flags(space: _Space, step: Mechanism, known: Known) -> Iterator[Claim]:
 
 
 def _bars(space: _Space, step: Mechanism, error: ErrorSensitivity, within: Any) -> Iterator[Claim]:
-    """Whether what is left out of the buckets of an output can be left out of the buckets of the input, no more of each.
+    """Whether what is left out of each bucket of an output can be left out of each bucket of the input.
 
-    Each output y of x must be the function's value, to within β, on x without what the step itself may leave out, and
-    each part z of y on a part of that, for which no bucket loses more records than the most that a bucket of y lost.
+    Each output y of x is the function's value, to within β, on x without what the step itself may leave out. Then each
+    part z of y must be its value on a part of that, for which no bucket loses more records than some bucket of y did.
     """
     if not step.keeps_bars:
         return
@@ -356,6 +354,8 @@ def _bars(space: _Space, step: Mechanism, error: ErrorSensitivity, within: Any) 
         empty = any(not part.size for part, _ in values)  # the function has a value on no records, too
         for y in outputs:
             wholes = [part for part, value in values if _bucket_loss(x, part) <= own and near(value, y)]
+            if not wholes:
+                continue  # then τ is false, which is said of it
             wrong = next((z for z in _parts(y) if (empty or z.size) and not _left(wholes, values, y, z, near)), None)
             if wrong is not None:
                 where = (
