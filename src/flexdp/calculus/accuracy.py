@@ -116,8 +116,8 @@ def compose_accuracy(
     if alpha is None and max_drop is None:
         raise InputError(
             "alpha",
-            "is not known, nor the loss of each bucket: buckets are merged, lose a fraction, or may be split before, by "
-            "a step that does not declare keeps_bars",
+            "is not known, nor the loss of each bucket: buckets are merged, lose a fraction, or may be split before, "
+            "by a step that does not declare keeps_bars",
             remedy=("Give ", P("records_at_least"), " and ", P("bars"), ", and keep the number of records until then."),
         )
     return Accuracy(
