@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from flexdp._release.claims import (
     BeyondShare,
     Claim,
     InBucket,
+    InOthers,
     Invented,
     Missing,
     MissingShare,
@@ -65,6 +67,12 @@ def _truth(quantity: Any, items: list[Item], raw: Raw, claim: Claim) -> Span | N
     if isinstance(quantity, InBucket):
         found = [item for item in items if item.place[-1] == quantity.index]
         return len(found), len(found)
+    if isinstance(quantity, InOthers):
+        found = Counter(item.place[-1] for item in items)
+        last = max(quantity.listed) if quantity.higher and quantity.listed else None
+        others = [n for key, n in found.items() if key not in quantity.listed and (last is None or key > last)]
+        most = max(others, default=0)
+        return most, most
     if isinstance(quantity, Missing | MissingShare | Absent | Invented):
         return _loss(quantity, raw, claim)
     if not items:

@@ -157,7 +157,7 @@ class Raw:
             place = 0 if one_value else bar_of(value, axes[-1])
             if place is None:
                 continue
-            spot = on_line(v) if self.table.kind in ("number", "integer", "date", "datetime") else 0
+            spot = on_line(v) if self.table.kind in ("number", "integer", "date", "datetime", "boolean") else 0
             yield Item(spot, spot, (*group, place), group, u), (*group, place)
 
     def places(self, population: Population) -> Counter[tuple[Any, ...]]:
