@@ -177,7 +177,9 @@ class Kinds:
         column = self._column(name)
         told = self._told.get(name, set())
         if _is_open(column) and len(told) == 1:
-            return self.told(tree.Call(next(iter(told)), (tree.Name(name),)))
+            found = self.told(tree.Call(next(iter(told)), (tree.Name(name),)))
+            assert isinstance(found, Leaf)  # it declares no type
+            return found
         if not _is_open(column):
             if column.kind is None:
                 raise self._refused(
