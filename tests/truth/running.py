@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import flexdp
 from flexdp import InputError, Release
@@ -87,9 +88,7 @@ def upper_tail(count: int, chance: Fraction, seen: int) -> float:
 
 def random_cases(count: int, first: int = 0, **fixed: Any) -> Iterator[Case | None]:
     """Yield random releases with the salt of their units known; None for what is refused before anything is read."""
-    kept = run.fresh_salt
-    run.fresh_salt = lambda: SALT
-    try:
+    with patch.object(run, "fresh_salt", lambda: SALT):
         for seed in range(first, first + count):
             rng = seeded(seed)
             table = random_table(rng, **fixed)
@@ -102,8 +101,6 @@ def random_cases(count: int, first: int = 0, **fixed: Any) -> Iterator[Case | No
                 yield None
                 continue
             yield Case(seed, table, request, release)
-    finally:
-        run.fresh_salt = kept
 
 
 def judged(count: int, first: int = 0) -> Tally:
