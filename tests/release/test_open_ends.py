@@ -173,7 +173,7 @@ def test_what_may_lie_beyond_an_extreme_is_named(word: str) -> None:
         answer = getattr(flexdp.release(values, kind="number", width=1, **SPEND), word)()
         truth = {"max": 30.5, "min": 0.5, "range": 30.0}[word]
         for claim in answer.claims:
-            if claim.is_certain and claim.quantity.__class__.__name__.lower() == word:
+            if claim.relation == "is" and claim.quantity.__class__.__name__.lower() == word:
                 assert claim.lower is None or claim.lower <= truth
                 assert claim.upper is None or truth <= claim.upper
         lost += abs(answer.value - truth) > 2
