@@ -166,30 +166,32 @@ def test_groups() -> None:
 
 
 def test_units() -> None:
-    lost = "At most 27 units (u) per bucket were left out"
+    lost, once = "At most 27 units (u) per bucket were left out", "each unit (u) in one range"
     check(
         published(ONE, width=5, unit="u", max_buckets_per_unit=1),
         {
-            "max": f"Highest x: 30–35. {lost}; among the rest this is exact.",
-            "support": f"Buckets of x that hold units: 30–35. {lost}; among the rest this is exact.",
+            "max": f"Highest x, {once}: 30–35. So counted, {lost.lower()}; among the rest this is exact.",
+            "support": (
+                f"Buckets of x that hold units, {once}: 30–35. So counted, {lost.lower()}; among the rest this is exact."
+            ),
             "count": (
                 "Number of units (u): about 914. Units of buckets that were lost altogether are not included; "
                 "the exact number of units is guaranteed to be at least 900, and may be far higher."
             ),
             "debiased": (
-                "Counts of x in 1 bucket, with 13.5 added to each, the mean number of units that it loses: unbiased "
-                "for buckets of at least 28 units (u); such a count may exceed the true one."
+                f"Counts of x in 1 bucket, {once}, with 13.5 added to each, the mean number of units that it loses: "
+                "unbiased for buckets of at least 28 units (u); such a count may exceed the true one."
             ),
         },
     )
     for which, word in (("max", "highest"), ("min", "lowest"), ("mean", "mean")):
         one = published(ONE, width=5, unit="u", per_unit=which)
-        assert str(one.max()).startswith(f"Highest value of the {word} x per u: 30–35. {lost}; ")
-        assert str(one.median()).startswith(f"Median of the {word} x per u: about 32.5. {lost}; ")
+        assert str(one.max()).startswith(f"Highest x per unit (u), taking each unit's {word}: 30–35. {lost}; ")
+        assert str(one.median()).startswith(f"Median x per unit (u), taking each unit's {word}: about 32.5. {lost}; ")
         assert f"Each unit (u) counts once, with its {word} x." in one.conditions
     for which, word in (("max", "latest"), ("min", "earliest")):
         one = published(ONE, "day", width="1 day", unit="u", per_unit=which)
-        assert str(one.min()).startswith(f"Earliest value of the {word} day per u: 1970-01-07. ")
+        assert str(one.min()).startswith(f"Earliest day per unit (u), taking each unit's {word}: 1970-01-07. ")
 
 
 def test_dates() -> None:
@@ -206,7 +208,7 @@ def test_dates() -> None:
     assert str(hours.max_at_least(60)).startswith("Latest bucket of seen with at least 60 records: ")
     for which, word in (("max", "latest"), ("min", "earliest")):
         one = published({(0,): 900}, "seen", width="1 hour", unit="u", per_unit=which)
-        assert str(one.max()).startswith(f"Latest value of the {word} seen per u: ")
+        assert str(one.max()).startswith(f"Latest seen per unit (u), taking each unit's {word}: ")
     public = published({(1,): 900}, "seen", width="1 day", bounds=("2024-01-01", "2024-01-04"))
     assert str(public.max()).endswith(" of what was counted lies after it.")
     bounded = published({(1,): 900}, "day", width="1 day", bounds=("2024-01-01", "2024-01-03"))

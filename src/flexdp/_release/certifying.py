@@ -33,7 +33,11 @@ def certificate_of(
         return Certificate(promises=(str(privacy), *conditions, *certain), evidence=None, asked=proof)
     chosen = () if auto is None else how_chosen(spec, auto, asked)
     return Certificate(
-        promises=(str(privacy), *promises(spec, reader, chosen), *(certain if auto is None else ())),
+        promises=(
+            str(privacy),
+            *promises(spec, reader, chosen, asked=asked is not None),
+            *(certain if auto is None else ()),
+        ),
         evidence=budget.bars.certify(),
         total_evidence=None if budget.total is None else budget.total.certify(),
         shared=share_of_budget(budget),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -105,16 +106,21 @@ def iqr_text(reading: Reading) -> str:
     return f"about {_amount(reading.value)}"
 
 
-def iqr_known(partition: Partition, reading: Reading) -> str:
-    """Return what the estimate is the difference of, and between which ends the exact one certainly lies."""
+def iqr_known(partition: Partition, reading: Reading, so_counted: Callable[[str], str] = str) -> str:
+    """Return what the estimate is the difference of, and between which ends the exact one certainly lies.
+
+    ``so_counted`` words a sentence as one of what was counted.
+    """
     ends = " and ".join(estimate_text(partition, part) for part in reading.parts)
     told = f"It is the difference of the estimates for the 25th and the 75th percentile, {ends}."
     if reading.interval is None:
         return told
     low, high = reading.interval
     if high == math.inf:
-        return f"{told} The exact interquartile range is guaranteed to be at least {_amount(low)}." if low else told
-    return f"{told} The exact interquartile range is guaranteed to lie between {_amount(low)} and {_amount(high)}."
+        sure = f"The exact interquartile range is guaranteed to be at least {_amount(low)}."
+        return f"{told} {so_counted(sure)}" if low else told
+    sure = f"The exact interquartile range is guaranteed to lie between {_amount(low)} and {_amount(high)}."
+    return f"{told} {so_counted(sure)}"
 
 
 def _amount(amount: Any) -> str:

@@ -73,17 +73,20 @@ def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = F
         return words.answer(Reading(question=question, value=None, empty=True))
     if not isinstance(question, Count) and _holds_everything(reader):
         told = f"{words.headline(question)}: {ANY}. One bucket holds everything, and its middle is not known."
-        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY)
+        once = words.population(question)
+        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY, population=once)
     value = _count(reader) if isinstance(question, Count) else _value(reader, question)
     found = _certain(reader, question)
+    known = words.so_counted(_known(reader, words, question, found, by_group=by_group), question)
     text = f"about {thousands(round(value)) if isinstance(question, Count) else value_words(_short(value))}"
     return Answer(
         name=question.name,
         value=round(value) if isinstance(question, Count) else to_double(value),
         accuracy=None,
-        statement=f"{words.headline(question)}: {text}. {_known(reader, words, question, found, by_group=by_group)}",
+        statement=f"{words.headline(question)}: {text}. {known}",
         text=text,
         interval=None if found is None else (_outer(found[0], up=False), _outer(found[1], up=True)),
+        population=words.population(question),
     )
 
 

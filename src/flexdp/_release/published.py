@@ -179,7 +179,8 @@ class Release(Readable, Exported):
     def _telling(self) -> Telling | None:
         if self.asked is None or self.spec.by:
             return None
-        return Telling(self.asked, self.asked.results[()], self._words, None if self.budget is None else self._reader)
+        words = replace(self._words, drawn=True)
+        return Telling(self.asked, self.asked.results[()], words, None if self.budget is None else self._reader)
 
     def _tellings(self) -> Iterator[tuple[tuple[Any, ...], Telling]]:
         if self._telling is not None:
@@ -235,8 +236,9 @@ class Release(Readable, Exported):
         listed = () if self.asked is None else listing_conditions(self.spec, self.asked)
         chosen = () if self.auto is None else how_chosen(self.spec, self.auto, self.asked)
         if self.auto is not None and self.auto.chosen:
-            chosen += (f"Each count is {self._words.too_low} and never too high.",)
-        return (*conditions(self.spec, bucketed=self.budget is not None), *listed, *chosen)
+            chosen += (self._words.counting(f"Each count is {self._words.too_low} and never too high."),)
+        asked = self.asked is not None
+        return (*conditions(self.spec, bucketed=self.budget is not None, asked=asked), *listed, *chosen)
 
     @property
     def groups(self) -> list[Any]:
@@ -297,8 +299,10 @@ class Release(Readable, Exported):
         reader = None
         if self.budget is not None:
             reader = self._counts(part, self.cells.histogram(self._value_places, where))
-        asked = self.asked
-        return View(reader, words, None if asked is None else Telling(asked, asked.results[group], words, reader))
+        if self.asked is None:
+            return View(reader, words)
+        telling = Telling(self.asked, self.asked.results[group], replace(words, drawn=True), reader)
+        return View(reader, words, telling)
 
     def marginal(self, column: str) -> View:
         """Return one of several released columns, with the others added up.
