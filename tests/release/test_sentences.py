@@ -172,7 +172,8 @@ def test_units() -> None:
         {
             "max": f"Highest x, {once}: 30–35. So counted, {lost.lower()}; among the rest this is exact.",
             "support": (
-                f"Buckets of x that hold units, {once}: 30–35. So counted, {lost.lower()}; among the rest this is exact."
+                f"Buckets of x that hold units, {once}: 30–35. So counted, {lost.lower()}; among the rest this is "
+                "exact."
             ),
             "count": (
                 "Number of units (u): about 914. Units of buckets that were lost altogether are not included; "

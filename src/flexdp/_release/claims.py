@@ -38,6 +38,7 @@ __all__ = [
     "Population",
     "Quantity",
     "Relation",
+    "Touched",
 ]
 
 CERTAIN = Fraction(1)
@@ -120,7 +121,14 @@ class Invented:
     """Number of released buckets, or listed groups, that hold nothing."""
 
 
-Quantity: TypeAlias = Statistic | Beyond | BeyondShare | Between | InBucket | Missing | MissingShare | Absent | Invented
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Number of units that have more ranges, or different values, than they count with."""
+
+
+Quantity: TypeAlias = (
+    Statistic | Beyond | BeyondShare | Between | InBucket | Missing | MissingShare | Absent | Invented | Touched
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

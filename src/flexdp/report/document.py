@@ -19,6 +19,7 @@ from flexdp._core.keys import canonical_keys
 from flexdp._release.answers import Reader
 from flexdp._release.asked_json import read_asked
 from flexdp._release.automatic_json import read_auto
+from flexdp._release.capped import read_cap
 from flexdp._release.json import bars_budget, exact_index, unreadable
 from flexdp._release.sentences import once_each
 from flexdp._release.spec import Spec
@@ -170,7 +171,7 @@ class Document:
         if len(self.axes) > 1 or self.groups is not None or not axis.ordered or (axis.bucketed and not self.index):
             return None
         try:
-            noise = bars_budget(read_auto(read_asked(dict(self.content))[0])[0]).bars
+            noise = bars_budget(read_auto(read_asked(read_cap(dict(self.content))[0])[0])[0]).bars
             keys: Any = self.index if axis.bucketed else exact_index(axis.kind, self.keys)
             index = Histogram(canonical_keys(keys), self.counts)
             centres = Histogram(axis.buckets.centres(index.keys), index.counts)
