@@ -131,7 +131,7 @@ def prepare_column(
         bucketed=bucketed,
         automatic=automatic,
         unasked=unasked,
-        cap_report=reported and units is not None and units.per_unit is None,
+        cap_report=reported and units is not None and chosen is None,
     )
 
 

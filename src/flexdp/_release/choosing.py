@@ -124,7 +124,8 @@ def automatic_query(question: Prepared, dialect: str | None) -> str:
         shown.append(query_of(question.table, [_in_buckets(question.counting, _shown(question))], dialect))
     if question.cap_report:
         counting = _in_buckets(question.counting, _shown(question))
-        populations = reports_of(question.spec, bucketed=True, asked=question.wanted is not None)
+        spec = replace(question.spec, partitions=(counting.values[0].buckets,))
+        populations = reports_of(spec, bucketed=True, asked=question.wanted is not None)
         shown += [query_of(question.table, [of_units(counting, bucketed=not drawn)], dialect) for drawn in populations]
     return ";\n\n".join(shown)
 
