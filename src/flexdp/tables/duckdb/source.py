@@ -95,7 +95,7 @@ class EngineTable:
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
         out = self.execute(self.query(counting), [column.engine_name for column in counting.columns])
-        return counted(out, len(counting.axes))
+        return counted(out, len(counting.keys))
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Make several counts in one pass; those by unit one after the other."""
