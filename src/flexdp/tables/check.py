@@ -84,7 +84,7 @@ class ColumnCheck:
     written
         How such cells must be written; empty where they are not texts.
     declared
-        The type that the source declares, or that a library holds the cells in; empty where it declares none.
+        The type that the source declares; empty where it declares none.
     read
         The number of cells that are read.
     reasons
@@ -356,9 +356,7 @@ def _written(column: Column, kind: Kind) -> str:
 
 
 def _declared(column: Column) -> str:
-    if column.undeclared:
-        return ""
-    return f"held as {column.type_name[:40]}" if column.inferred else f"declared as {column.kind}"
+    return "" if column.undeclared else f"declared as {column.kind}"
 
 
 def _listed(counts: dict[str, int], words: dict[str, Phrase], name: Callable[[P], str]) -> list[str]:
