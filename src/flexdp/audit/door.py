@@ -40,10 +40,11 @@ __all__ = ["Finding", "Searched", "search"]
 Command = Callable[[Sequence[str]], int]
 
 _SECONDS = Domain(name="seconds", low=Fraction(0), remedy="Give the processor time of the search, for example 60.")
-_SIZES = (0, 1, 3, 40, 120, 120)
+_SIZES = (0, 3, 40, 120, 120, 200)
 _ROUNDING = 1 + 1e-9
 _SHOWN = 160  # characters of either side
 _TYPES_FIRST = 500  # pairs, nearly all of which have a cell of another type
+_MOST_OF_A_UNIT = 4  # records
 _TRIES = 24  # to make a finding simpler
 _QUERIES = ("epsilon", "delta", "certify", "split")  # are no parameters of a query
 
@@ -181,6 +182,7 @@ def search(
     seed: int = 0,
     pairs: int | None = None,
     first: int = 0,
+    findings: int | None = None,
     forms: Sequence[str] | None = None,
     command: Command | None = None,
     told: Callable[[Finding], None] = lambda _finding: None,
@@ -200,6 +202,8 @@ def search(
         The most pairs to try.
     first
         The number of the first pair: with ``pairs=1``, a pair that was found is made again.
+    findings
+        The most kinds of findings, after which the search ends.
     forms
         The forms of tables, by name; by default all whose packages are installed. The pairs depend on them.
     command
@@ -224,9 +228,11 @@ def search(
     """
     from flexdp.tables.duckdb.run import engines_kept
 
-    most, known = _SECONDS.check(seconds), _forms(forms)
+    limit, known = _SECONDS.check(seconds), _forms(forms)
     seed, number = integer("seed", seed, at_least=0), integer("first", first, at_least=0)
-    pairs = None if pairs is None else integer("pairs", pairs)
+    pairs, findings = (
+        None if most is None else integer(name, most) for name, most in (("pairs", pairs), ("findings", findings))
+    )
     began = time.process_time()
     found: dict[tuple[str, ...], Finding] = {}
     known_as: dict[tuple[str, ...], tuple[str, ...]] = {}  # findings as they came, and as the simpler ones they led to
@@ -234,7 +240,7 @@ def search(
     tried = released = steps = 0
     with engines_kept(), tempfile.TemporaryDirectory(prefix="flexdp-") as name:
         folder = Path(name)
-        while (pairs is None or tried < pairs) and (tried == 0 or time.process_time() - began < most):
+        while (pairs is None or tried < pairs) and (tried == 0 or time.process_time() - began < limit):
             pair = _made(stream(seed, "door", number), number, known)
             number += 1
             compared = _compared(pair, folder, command)
@@ -258,6 +264,8 @@ def search(
                     told(finding)
             key = known_as[raw]
             found[key] = replace(found[key], times=found[key].times + 1)
+            if len(found) == findings:
+                break
     return Searched(
         seed=seed,
         seconds=time.process_time() - began,
@@ -287,9 +295,11 @@ def _made(rng: Generator, number: int, forms: Sequence[Form]) -> Pair:
     if form.alone is not None:
         kinds = {form.alone: kinds[form.alone]}
     request = asked(rng, form, kinds)
-    *rows, a, b, c = calm_rows(rng, kinds, int(picked(rng, _SIZES)) + 3)
+    size = int(picked(rng, _SIZES))
+    made = calm_rows(rng, kinds, size + _MOST_OF_A_UNIT)
+    rows, calm = made[:size], made[size:]
     types = bool(rng.integers(4)) if number > _TYPES_FIRST else number % 8 > 0
-    more = odd_rows(rng, form, kinds, request.unit, (a, b, c), types=types)
+    more = odd_rows(rng, form, kinds, request.unit, calm, types=types)
     place = int(picked(rng, (0, len(rows), int(rng.integers(len(rows) + 1)))))
     return Pair(number, form, kinds, request, rows, more, place, bool(rng.integers(2)))
 
@@ -348,13 +358,13 @@ def _losses(request: Asked, one: Watch, other: Watch) -> list[Difference]:
         loss = step_loss(step.mechanism, step.data, other.steps[place].data, request.most, step.tables)
         if loss.fault:
             return [Difference("loss", f"{type(step.mechanism).__name__}, step {place[1] + 1}", loss.fault)]
-        spent += loss.epsilon
+        spent += loss.share
         kept *= 1 - loss.delta
     claim = f"ε = {request.epsilon}, δ = {request.delta} for the release"
     if spent > float(request.epsilon) * _ROUNDING:
-        return [Difference("loss", claim, f"its steps cost ε = {spent:.4g} together")]
+        return [Difference("loss", claim, f"the steps that meet the unit cost ε = {spent:.4g} together")]
     if 1 - kept > Fraction(request.delta):
-        return [Difference("loss", claim, f"its steps cost δ = {float(1 - kept):.4g} together")]
+        return [Difference("loss", claim, f"the steps that meet the unit cost δ = {float(1 - kept):.4g} together")]
     return []
 
 
@@ -482,6 +492,8 @@ def _simpler(pair: Pair) -> Iterator[Pair]:
         if name != pair.request.unit and (type(cell) is not type(calm[name]) or cell != cell):
             yield pair._replace(more=[{**row, name: calm[name]} for row in pair.more])
     for request in simpler(pair.request):
+        if request.unit is None and len(pair.more) > 1:
+            continue  # several records are no neighbours without their unit
         yield pair._replace(request=request)
     if pair.request.entry == "command":
         entry = "summary" if pair.request.column is None else "release"

@@ -26,7 +26,12 @@ _DERIVED = (
 _ANSWERS = (["max"], ["min", "max"], ["median"], ["q0.99"], ["count"], ["mean"], ["sum", "count"], ["iqr", "mean"],
             ["range"])  # fmt: skip
 _DELTA = "1e-3"
-_AMONG = {"text": ["a", "b"], "integer": [1, 2, 7], "boolean": [True, False], "date": ["2024-01-05", "2024-02-06"]}
+_AMONG: dict[str, list[Any]] = {
+    "text": ["a", "b"],
+    "integer": [1, 2, 7],
+    "boolean": [True, False],
+    "date": ["2024-01-05", "2024-02-06"],
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,19 +101,20 @@ def _list(value: Any) -> list[Any]:
 
 def asked(rng: Generator, form: Form, kinds: Kinds) -> Asked:
     """Return a request that may be made of a form of tables; some of them are refused, on both sides alike."""
-    epsilon = str(picked(rng, (1, 4, 8)))
+    epsilon = str(picked(rng, (1, 4, 8, 8)))
     if form.alone is None and rng.integers(8) == 0:
         return _summary(rng, form, kinds, epsilon)
     entry = "command" if form.words and rng.integers(2) else "query" if rng.integers(10) == 0 else "release"
     name = form.alone or str(picked(rng, ("v", "v", "v", "i", "i", "t", "g", "d", "b", "u")))
-    kind, options = kinds[name], {}
+    kind = kinds[name]
+    options: dict[str, Any] = {}
     if form.alone is None and rng.integers(7) == 0:
         options["derive"], name, kind = {"z": picked(rng, _DERIVED)}, "z", "number"
     options |= _buckets(rng, kind)
     asks = "ask" in options
     if form.alone is None:
         options |= _groups(rng, form, kinds, name)
-        options |= _units(rng, form, kinds, name, asks=asks)
+        options |= _units(rng, form, kinds, name)
         if rng.integers(2) or ("derive" in options and rng.integers(2)):
             options["where"] = picked(rng, _FILTERS)
     if not form.typed and name != "z" and rng.integers(6):
@@ -155,22 +161,22 @@ def _groups(rng: Generator, form: Form, kinds: Kinds, name: str) -> dict[str, An
     if not form.typed and rng.integers(5):
         options["by_kind"] = kinds[by]
     if rng.integers(2):
-        options["groups"] = list(_AMONG[options.get("by_kind", kinds[by] if form.typed else "text")])
+        options["groups"] = _AMONG[options.get("by_kind", kinds[by] if form.typed else "text")]
         if rng.integers(2) and kinds[by] == "text":
             options["other"] = "rest"
     return options
 
 
-def _units(rng: Generator, form: Form, kinds: Kinds, name: str, *, asks: bool) -> dict[str, Any]:
-    if name == "u" or rng.integers(4):
+def _units(rng: Generator, form: Form, kinds: Kinds, name: str) -> dict[str, Any]:
+    if name == "u" or rng.integers(3):
         return {}
     options: dict[str, Any] = {"unit": "u"}
     if not form.typed and rng.integers(5):
         options["unit_kind"] = kinds["u"]
-    if rng.integers(3) == 0 or asks:
+    if rng.integers(3) == 0:
         options["per_unit"] = picked(rng, ("max", "min", "mean", "random"))
     else:
-        options["max_buckets_per_unit"] = int(picked(rng, (1, 2, 3)))
+        options["max_buckets_per_unit"] = int(picked(rng, (1, 2, 3, 3)))
     return options
 
 

@@ -149,11 +149,11 @@ def odd_rows(
     if unit is None and rng.integers(12) == 0:
         return [dict(calm[0])]
     own: Any = _NEW_UNIT if kinds.get("u") == "integer" else "q1"
-    if unit is not None and rng.integers(3) == 0:
+    if unit is not None and rng.integers(6) == 0:
         own = picked(rng, [cell for cell in _TYPES if not isinstance(cell, str) or cell in ("a", "")])
     rows = []
-    for row in map(dict, calm[: 1 if unit is None else 1 + int(rng.integers(3))]):
-        many = int(picked(rng, (1, 1, 1, 2, 3)))
+    for row in map(dict, calm[: 1 if unit is None else 1 + int(rng.integers(len(calm)))]):
+        many = int(picked(rng, (1, 1, 1, 2, 3) if unit is None else (0, 0, 1)))
         for _ in range(many):
             name = str(picked(rng, [name for name in kinds if name != unit] if form.alone is None else [form.alone]))
             row[name] = picked(rng, _TYPES if types else _VALUES[kinds[name]])

@@ -34,12 +34,15 @@ class Loss:
         The largest logarithm of a likelihood ratio, outcomes of probability ``delta`` aside.
     delta
         Their probability.
+    share
+        ε of the step for each record by which the data sets differ there: what it may cost at worst.
     fault
         What is more than the step may cost, in words; empty where it keeps to its parameters.
     """
 
     epsilon: float = 0.0
     delta: Fraction = Fraction(0)
+    share: float = 0.0
     fault: str = ""
 
 
@@ -66,7 +69,7 @@ def step_loss(mechanism: Any, one: Any, other: Any, most: int = 1, tables: Seque
     --------
     >>> count = NoisyCount(epsilon=Fraction(1, 2))
     >>> step_loss(count, 7, 8), step_loss(count, 7, 9).fault
-    (Loss(epsilon=0.5, delta=Fraction(0, 1), fault=''), 'the count moves by 2, and at most 1 is allowed')
+    (Loss(epsilon=0.5, delta=Fraction(0, 1), share=0.5, fault=''), 'the count moves by 2, and at most 1 is allowed')
     """
     if isinstance(mechanism, Dropping):
         return _dropped(mechanism, one, other, tables)
@@ -86,7 +89,8 @@ def step_loss(mechanism: Any, one: Any, other: Any, most: int = 1, tables: Seque
         moved, whole, what = max([*moves, 0]) - min([*moves, 0]), 1, "count beyond a rung"
     allowed = whole * most
     fault = f"the {what} moves by {moved}, and at most {allowed} is allowed" if moved > allowed else ""
-    return Loss(epsilon=float(mechanism.epsilon * moved / whole), fault=fault)
+    loss = float(mechanism.epsilon * moved / whole)
+    return Loss(epsilon=loss, share=loss, fault=fault)
 
 
 def _dropped(
@@ -137,7 +141,7 @@ def _together(parts: Sequence[Loss], epsilon: Fraction, delta: Fraction | None) 
         fault = fault or f"its parts cost ε = {spent:.4g} together, and {float(epsilon):.4g} is claimed"
     if delta is not None and missed > delta:
         fault = fault or f"its parts cost δ = {float(missed):.4g} together, and {float(delta):.4g} is claimed"
-    return Loss(epsilon=spent, delta=missed, fault=fault)
+    return Loss(epsilon=spent, delta=missed, share=spent, fault=fault)
 
 
 def _bar(noise: DropNoise, a: int, b: int) -> Loss:
@@ -150,8 +154,8 @@ def _bar(noise: DropNoise, a: int, b: int) -> Loss:
     delta = _stick(noise.weights, noise.bits, low, high, epsilon)
     if steps == 1 and delta > noise.delta:
         fault = f"a bar has δ = {float(delta):.4g} at its ε, and {float(noise.delta):.4g} is claimed"
-        return Loss(epsilon=float(epsilon), delta=delta, fault=fault)
-    return Loss(epsilon=float(epsilon), delta=delta)
+        return Loss(epsilon=float(epsilon), delta=delta, share=float(epsilon), fault=fault)
+    return Loss(epsilon=float(epsilon), delta=delta, share=float(epsilon))
 
 
 @lru_cache(maxsize=4096)
@@ -193,4 +197,5 @@ def _chosen(mechanism: ExponentialQuantile, one: Window, other: Window, most: in
     loss = math.log(worst.numerator) - math.log(worst.denominator)
     claimed = float(mechanism.epsilon * most)
     fault = "" if worst <= allowed else f"a candidate has a loss of {loss:.4g}, and {claimed:.4g} is claimed"
-    return Loss(epsilon=loss, fault=fault)
+    records = max(1, abs(one.total - other.total)) if worst > 1 else 0
+    return Loss(epsilon=loss, share=float(mechanism.epsilon * records), fault=fault)

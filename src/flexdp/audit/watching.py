@@ -100,28 +100,19 @@ class Watch:
 @contextmanager
 def watched(watch: Watch) -> Iterator[None]:
     """Release under watch; every place where something private becomes public is replaced meanwhile."""
-    kept = [(each, "draw", each.draw) for each in _DRAWN]
-    replaced: list[tuple[Any, str, Any]] = [
-        *kept,
-        (Dropping, "thin", Dropping.thin),
-        (DropNoise, "_draw", DropNoise._draw),
-        (run, "fresh_salt", run.fresh_salt),
-        (asked_checks, "_listed", asked_checks._listed),
-        (asked_checks, "_groups_of", asked_checks._groups_of),
-    ]
-    thin, listed, groups_of = Dropping.thin, asked_checks._listed, asked_checks._groups_of
-    dropped = DropNoise._draw
+    thin, dropped = Dropping.thin, DropNoise._draw
+    listed, groups_of = asked_checks._listed, asked_checks._groups_of
+
+    def thinned(self: Dropping, private: Any) -> Any:
+        return watch.step(self, _counts(private), lambda: thin(self, private))
 
     def sampled(self: DropNoise, *given: Any) -> Any:
         watch.sampled(self)
         return dropped(self, *given)
 
-    def thinned(self: Dropping, private: Any) -> Any:
-        return watch.step(self, _counts(private), lambda: thin(self, private))
-
     def listed_once(ranks: Any, spec: Any, listing: Any) -> Any:
         counted = ranks.group_counts()
-        again = SimpleNamespace(group_counts=lambda: counted)
+        again: Any = SimpleNamespace(group_counts=lambda: counted)
         return watch.step(listing, _counts(counted), lambda: listed(again, spec, listing))
 
     def group_by_group(*given: Any) -> Iterator[Any]:
@@ -130,18 +121,22 @@ def watched(watch: Watch) -> Iterator[None]:
             yield group, ranks
         watch.among(None)
 
+    places: list[tuple[Any, str, Any]] = [
+        *((mechanism, "draw", _noting(watch, mechanism.draw)) for mechanism in _DRAWN),
+        (Dropping, "thin", thinned),
+        (DropNoise, "_draw", sampled),
+        (run, "fresh_salt", watch.salt),
+        (asked_checks, "_listed", listed_once),
+        (asked_checks, "_groups_of", group_by_group),
+    ]
+    former = [getattr(owner, name) for owner, name, _ in places]
     try:
-        for mechanism, name, draw in kept:
-            setattr(mechanism, name, _noting(watch, draw))
-        Dropping.thin = thinned  # type: ignore[method-assign]
-        DropNoise._draw = sampled  # type: ignore[method-assign, assignment]
-        run.fresh_salt = watch.salt  # type: ignore[attr-defined]
-        asked_checks._listed = listed_once
-        asked_checks._groups_of = group_by_group  # type: ignore[assignment]
+        for owner, name, instead in places:
+            setattr(owner, name, instead)
         yield
     finally:
-        for owner, name, former in replaced:
-            setattr(owner, name, former)
+        for (owner, name, _), own in zip(places, former, strict=True):
+            setattr(owner, name, own)
 
 
 def _noting(watch: Watch, draw: Callable[..., Any]) -> Callable[..., Any]:
