@@ -38,7 +38,12 @@ _Made = TypeVar("_Made", bound=Release | Releases)
 
 _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
             "max_buckets_per_unit")  # fmt: skip
-_DEFAULTS = {"outside": "clamp", "exact": False, "rows_are_records": False}  # the command line gives them all
+_DEFAULTS = {
+    "outside": "clamp",
+    "cap_report": True,
+    "exact": False,
+    "rows_are_records": False,
+}  # the command line gives them all
 _MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
 
 
