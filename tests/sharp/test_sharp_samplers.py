@@ -109,7 +109,7 @@ def test_empty_space_far_from_the_records_does_not_slow_a_draw(level: str, far: 
     mechanism = ExponentialQuantile(goal=Goal.quantile(Fraction(level)), epsilon=Fraction(9, 10), prior=prior)
     window = column(values).fetch(Request(windows=(mechanism.near,))).windows[0]
     true = sum(
-        ((prior.total if each.high is None else prior.before(each.high)) - (each.low and prior.before(each.low) or 0))
+        ((prior.total if each.high is None else prior.before(each.high)) - ((each.low and prior.before(each.low)) or 0))
         * each.weight
         for each in mechanism.segments(window)
     )

@@ -85,7 +85,7 @@ class Near:
     def shows_ends(self, records: int) -> tuple[bool, bool]:
         """Return whether the window shows the first and the last of so many records; a draw looks at them, too."""
         lowest, highest = self.ranks(records)
-        return 0 < records and lowest <= 1, 0 < records <= highest
+        return records > 0 and lowest <= 1, 0 < records <= highest
 
 
 @dataclass(frozen=True, slots=True)
