@@ -52,7 +52,7 @@ class Request:
 
     ``questions`` has one count, or one for each column that is released separately; ``budgets`` follow once they are
     known, and ``asked`` is the budget of the answers that were asked for, which that of automatic buckets includes.
-    ``parameters`` are those that were given.
+    ``parameters`` are those that were given; ``source`` tells what is read from other sources, for a ledger alone.
     """
 
     questions: tuple[Prepared, ...]
@@ -60,6 +60,7 @@ class Request:
     budgets: tuple[Budget | AutoBudget, ...] = ()
     asked: AskedBudget | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> Kind:

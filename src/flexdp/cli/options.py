@@ -162,7 +162,9 @@ ABOUT = (
     click.option("--title", metavar="T", help="Title of the page."),
     click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page."),
     click.option("--dataset-name", metavar="N", help="Name of the data set, for the JSON and the page."),
-    click.option("--period", metavar="P", help="Period that the data covers, for the JSON and the page."),
+    click.option(
+        "--period", metavar="P", help="Period that the data covers, for the JSON, the page and a ledger by period."
+    ),
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 SIGN = click.option(
@@ -268,7 +270,11 @@ paying: Callable[[Any], Any] = all_of(
     (
         click.option("--ledger", metavar="FILE", help="Ledger that pays: a file, or postgresql://…"),
         click.option("--dataset", metavar="NAME", help="Declared data set in the ledger, e.g. payroll-2026."),
-        click.option("--fresh", is_flag=True, help="Pay again, although the same release was made before."),
+        click.option(
+            "--fresh",
+            is_flag=True,
+            help="Pay again, although the same release of the same source and period was made before.",
+        ),
     )
 )
 labels: Callable[[Any], Any] = all_of(_LABELS)

@@ -137,7 +137,7 @@ def publish(
         if published is None:
             raise
         unwritten = True
-    _tell_cost(published, payer, payment)
+    _tell_cost(run, published, payer, payment)
     if output is not None and not unwritten:
         signed = "" if secret is None else f" and {visible(output)}.sig"
         click.echo(f"Wrote {visible(output)}{signed}.", err=True)
@@ -162,6 +162,8 @@ def publish(
 
         content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
+    if answers and (drawing := each[0].spec.about.drawing):
+        click.echo(visible(drawing))
     for one, shown in zip(each, answers, strict=False):
         if request.separately:
             click.echo(f"{visible(str(one.column))}:")
@@ -218,7 +220,7 @@ def _warn(request: Any) -> None:
         )
 
 
-def _tell_cost(published: Any, payer: Any, payment: Any) -> None:
+def _tell_cost(run: Run, published: Any, payer: Any, payment: Any) -> None:
     """Say what was spent and, with a ledger, what is left."""
     if payment is None:
         click.echo(
@@ -227,7 +229,8 @@ def _tell_cost(published: Any, payer: Any, payment: Any) -> None:
         return
     from flexdp.accounting.shown import bar
 
-    click.echo(str(payment) if payment.free else f"Spent: {published.privacy} {payment}", err=True)
+    told = visible(spelled(payment.told, run.spell))
+    click.echo(told if payment.free else f"Spent: {published.privacy} {told}", err=True)
     try:
         click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
     except LedgerError as failure:  # which must not keep back what has been paid for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -44,7 +45,7 @@ from flexdp.tables.sqlite.source import names_in_file as sqlite_names
 from flexdp.tables.table import Table
 from flexdp.tables.written import Written, read_written, refuse_offsets
 
-__all__ = ["is_database", "no_table_given", "open_table"]
+__all__ = ["is_database", "name_of", "no_table_given", "open_table"]
 
 
 def open_table(
@@ -123,6 +124,55 @@ def open_table(
         return open_files(listed, file_format, delimiter, echo=echo, **cells)
     opened = _open_object(source, column, listed, library, rows_are_records=rows_are_records)
     return _as_written(opened, file_format, delimiter, cells)
+
+
+def name_of(source: Any, column: object = None) -> dict[str, Any] | None:
+    """Return what tells a source from others for a ledger; None for one without a path or an address.
+
+    Parameters
+    ----------
+    source, column
+        As for :func:`open_table`.
+
+    Returns
+    -------
+    dict or None
+        The files, links followed and patterns as they are; or the database and the table. An address has neither user
+        nor password nor parameters.
+
+    Examples
+    --------
+    >>> name_of(("postgresql://me:secret@host:5432/clinic?sslmode=require", "visits"))
+    {'database': 'postgresql://host:5432/clinic', 'table': 'visits'}
+    >>> name_of([1.0, 2.0]) is None
+    True
+    """
+    listed = elements(source) if isinstance(source, Sequence) else None
+    if isinstance(source, str | os.PathLike):
+        return _files_named([source])
+    if listed is None or not all(isinstance(each, str | os.PathLike) for each in listed[:1]):
+        return None
+    if isinstance(source, tuple) and len(listed) == 2 and is_database(place := path_text("source", listed[0])):
+        found = _address_named(place) if "://" in place else os.path.realpath(place)
+        return None if found is None else {"database": found, "table": str(listed[1])}
+    return _files_named(listed) if column is not None and _all_paths(listed) else None
+
+
+def _files_named(paths: Sequence[Any]) -> dict[str, Any] | None:
+    """The real paths of files, in one order; standard input has none."""
+    named = [path_text("source", path) for path in paths]
+    return None if "-" in named else {"files": sorted(map(os.path.realpath, named))}
+
+
+def _address_named(address: str) -> str | None:
+    """An address without user, password and parameters; None where these choose the place, or do not end clearly."""
+    scheme, _, rest = address.partition("://")
+    server, slash, path = rest.partition("/")
+    user, _, host = server.rpartition("@")
+    parameters = [part.partition("=")[0] for part in re.split("[?&]", rest)[1:]]
+    path = re.split("[?#]", path)[0]
+    unclear = "@" in path or re.search("[?#]", user) or not _HARMLESS.issuperset(parameters)
+    return None if unclear else f"{scheme}://{re.split('[?#]', host)[0]}{slash}{path}"
 
 
 def _open_object(
@@ -315,6 +365,12 @@ def no_table_given(place: str, remedy: str) -> InputError:
     return InputError("table", _LONE, remedy=f"{remedy} {there_are(names)}".rstrip())
 
 
+# Parameters of an address that choose neither a server nor a database nor a schema in it.
+_HARMLESS = frozenset({
+    "application_name", "charset", "connect_timeout", "fallback_application_name", "keepalives", "passfile", "password",
+    "require_auth", "ssl", "ssl_ca", "ssl_cert", "ssl_key", "sslcert", "sslkey", "sslmode", "sslpassword",
+    "sslrootcert", "user",
+})  # fmt: skip
 _LONE = ("is missing: ", P("source"), " is a database")
 _NATIVE: dict[EngineName, Callable[[object], bool]] = {
     "postgres": is_psycopg,
