@@ -25,6 +25,7 @@ from flexdp._release.published import Release
 from flexdp._release.reading import warn_of_reading
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
+from flexdp._release.weak import warn_of_little_privacy
 from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
@@ -278,6 +279,7 @@ def release(
         request = prepare(source, column, separately=separately, **options)
         request = request.with_budget(epsilon, delta, certify=certify, split=split)
         warn_of_reading(request)
+        warn_of_little_privacy(request)
         return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 

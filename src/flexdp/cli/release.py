@@ -6,16 +6,14 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from flexdp._core.domains import LARGE_EPSILON
-from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp._release.reading import encoding_cause, how_it_was_read
+from flexdp._release.weak import little_privacy
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, prepared, table_options
 from flexdp.cli.output import (
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from flexdp.signing import PrivateKey
 
 __all__ = ["publish", "release"]
-
-_LARGE_DELTA = Fraction(1, 100)  # warn from here
 
 
 @click.command()
@@ -118,7 +114,8 @@ def publish(
     """
     questions = stats_of_each(stats, request)
     secret = _key(sign, output)
-    _warn(request)
+    for weakness in little_privacy(request):
+        click.echo(f"Warning: {visible(spelled(weakness, run.spell))}", err=True)
     published: Any = None
     payment: Any = None
     unwritten = False
@@ -201,23 +198,6 @@ def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
         asked = () if question.wanted is None else question.wanted.words
         shown.append(one._showing([word for word in stats if word not in asked]))
     return type(published)(shown) if request.separately else shown[0]
-
-
-def _warn(request: Any) -> None:
-    """Warn of choices that protect little; they are carried out all the same."""
-    spent = [each.privacy() for each in (*request.budgets, request.asked) if each is not None]
-    epsilon, delta = (sum(getattr(privacy, name) for privacy in spent) for name in ("epsilon", "delta"))
-    if epsilon > LARGE_EPSILON:
-        click.echo(
-            f"Warning: --epsilon {number_text(epsilon)} is above {LARGE_EPSILON} and gives little privacy protection.",
-            err=True,
-        )
-    if delta >= _LARGE_DELTA:
-        click.echo(
-            f"Warning: --delta {number_text(delta)} lets the promise fail once in {int(1 / delta)} times; "
-            "it should be far below one in the number of records.",
-            err=True,
-        )
 
 
 def _tell_cost(run: Run, published: Any, payer: Any, payment: Any) -> None:
