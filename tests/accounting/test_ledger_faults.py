@@ -103,7 +103,7 @@ import os, sys
 from pathlib import Path
 from flexdp import Ledger, LedgerError, Privacy
 folder = Path(sys.argv[1])
-import sqlite3
+import fcntl, sqlite3  # which the other user may not be able to read
 if os.geteuid() == 0:  # root may write everywhere
     os.chown(folder, 65534, 65534)
     os.seteuid(65534)
