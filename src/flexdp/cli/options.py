@@ -171,7 +171,9 @@ SIGN = click.option(
     "--sign", metavar="KEY", help="Sign the JSON file of -o with this private key; the signature is in FILE.json.sig."
 )
 IN_DATABASE = click.option(
-    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db, .sqlite or .duckdb file."
+    "--table",
+    metavar="T",
+    help="Table in a database: FILE is postgresql://… or mariadb://…, or a .db, .sqlite or .duckdb file.",
 )
 _LABELS = (
     click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
@@ -298,7 +300,8 @@ def source_of(files: tuple[str, ...], table: str | None) -> Any:
         raise InputError(
             "table",
             "applies to databases only",
-            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite, .sqlite3, .duckdb or .ddb.",
+            remedy="A database is postgresql://… or mariadb://…, or a file that ends in .db, .sqlite, .sqlite3, "
+            ".duckdb or .ddb.",
         )
     return files[0], table
 

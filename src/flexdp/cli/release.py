@@ -19,8 +19,10 @@ from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, pre
 from flexdp.cli.output import (
     AtomicFile,
     all_answers,
+    coarse,
     json_document,
     json_text_of,
+    note,
     print_answers,
     stats_of_each,
     unanswered,
@@ -115,7 +117,7 @@ def publish(
     questions = stats_of_each(stats, request)
     secret = _key(sign, output)
     for weakness in little_privacy(request):
-        click.echo(f"Warning: {visible(spelled(weakness, run.spell))}", err=True)
+        note(f"Warning: {spelled(weakness, run.spell)}")
     published: Any = None
     payment: Any = None
     unwritten = False
@@ -140,7 +142,7 @@ def publish(
         click.echo(f"Wrote {visible(output)}{signed}.", err=True)
     each = list(published.values()) if request.separately else [published]
     for line in how_it_was_read(request):
-        click.echo(visible(spelled(line, run.spell)), err=True)
+        note(spelled(line, run.spell))
     pairs = list(zip(each, questions, strict=True))
     try:
         answers = (
@@ -165,10 +167,14 @@ def publish(
         if request.separately:
             click.echo(f"{visible(str(one.column))}:")
         print_answers(one, shown)
+    for one in each:
+        if told := coarse(one):
+            label = f"{one.column}: " if request.separately else ""
+            note(label + spelled(told, run.spell))
     for one in each if stats else ():
         if told := unanswered(one, stats or ()):
             label = f"{one.column}: " if request.separately else ""
-            click.echo(visible(label + spelled(told, run.spell)), err=True)
+            note(label + spelled(told, run.spell))
     if unwritten:
         raise InputError(
             "output",
@@ -176,7 +182,7 @@ def publish(
             f"{run.cost}",
         )
     for cause in () if any(one.survived for one in each) else (*each[0].likely_causes, *encoding_cause(request)):
-        click.echo(f"Likely cause: {visible(spelled(cause, run.spell))}", err=True)
+        note(f"Likely cause: {spelled(cause, run.spell)}")
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 
@@ -203,14 +209,12 @@ def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
 def _tell_cost(run: Run, published: Any, payer: Any, payment: Any) -> None:
     """Say what was spent and, with a ledger, what is left."""
     if payment is None:
-        click.echo(
-            f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
-        )
+        note(f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.")
         return
     from flexdp.accounting.shown import bar
 
-    told = visible(spelled(payment.told, run.spell))
-    click.echo(told if payment.free else f"Spent: {published.privacy} {told}", err=True)
+    told = spelled(payment.told, run.spell)
+    note(told if payment.free else f"Spent: {published.privacy} {told}")
     try:
         click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
     except LedgerError as failure:  # which must not keep back what has been paid for

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from glob import has_magic
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
 from flexdp.tables.duckdb.source import EngineTable, open_connection, open_file, open_relation
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
 from flexdp.tables.duckdb.source import names_in_file as duckdb_names
+from flexdp.tables.files.paths import shown_path
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
@@ -118,9 +121,11 @@ def open_table(
     if isinstance(source, str | os.PathLike):
         path = path_text("source", source)
         _refuse_lone_database(path)
+        _refuse_swapped([path], column, echo=True)
         return open_files([path], file_format, delimiter, echo=True, **cells)
     if listed is not None and column is not None and _all_paths(listed):
         echo = all(isinstance(path, os.PathLike) for path in listed)
+        _refuse_swapped(listed, column, echo=echo)
         return open_files(listed, file_format, delimiter, echo=echo, **cells)
     opened = _open_object(source, column, listed, library, rows_are_records=rows_are_records)
     return _as_written(opened, file_format, delimiter, cells)
@@ -330,13 +335,40 @@ def _refuse_lone_database(path: str) -> None:
     if "://" in path or "password=" in path:
         if is_address(path) or is_mariadb(path):
             raise no_table_given(path, "Pass (address, 'table').")
-        raise InputError(
-            "source",
-            "is an address of an unknown kind",
-            remedy="Those of databases begin with postgresql:// or mariadb://.",
-        )
+        raise _unknown_address()
     if path.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS)):
         raise no_table_given(path, "Pass (path, 'table').")
+
+
+def _refuse_swapped(paths: Sequence[Any], column: object, *, echo: bool) -> None:
+    """Refuse an address of an unknown kind among paths, and a column that is a file where a path is none."""
+    given = [found for path in paths if isinstance(found := os.fspath(path), str)]
+    if any("://" in path for path in given):
+        raise _unknown_address()
+    names = elements(column) if isinstance(column, list | tuple) else None
+    file = names[0] if names else None
+    if not isinstance(file, str) or not _is_file(file):
+        return
+    for place, path in enumerate(given, 1):
+        if path != "-" and not os.path.lexists(path) and not has_magic(path):
+            shown = shown_path(path) if echo else f"item {place}"
+            rule = (f": {shown} does not exist, but ", P("column"), f" is a file, {shown_path(file)}")
+            raise InputError("source", rule, remedy=("First comes ", P("source"), ", then ", P("column"), "."))
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _unknown_address() -> InputError:
+    return InputError(
+        "source",
+        "is an address of an unknown kind",
+        remedy="Those of databases begin with postgresql:// or mariadb://.",
+    )
 
 
 def no_table_given(place: str, remedy: str) -> InputError:
