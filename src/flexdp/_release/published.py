@@ -128,6 +128,9 @@ class Release(Readable, Exported):
     auto: Auto | None = None
     caps: tuple[CapReport, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash((self.spec, self.budget, self.cells))  # answers may hold what has no hash; equal ones agree on this
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what is published, without what was computed from it since."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -55,7 +55,7 @@ class Request:
     ``questions`` has one count, or one for each column that is released separately; ``budgets`` follow once they are
     known, and ``asked`` is the budget of the answers that were asked for, which that of automatic buckets includes.
     ``caps`` has for each question ε of the number of units that the cap touched, 0 where that is not published.
-    ``parameters`` are those that were given.
+    ``parameters`` are those that were given; ``source`` tells what is read from other sources, for a ledger alone.
     """
 
     questions: tuple[Prepared, ...]
@@ -64,6 +64,7 @@ class Request:
     asked: AskedBudget | None = None
     caps: tuple[Fraction, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> Kind:
