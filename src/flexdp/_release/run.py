@@ -258,14 +258,7 @@ def _with_units(countings: Sequence[tuple[Counting, Fraction]]) -> list[Counting
 
 def _with_caps(table: Table, counting: Counting, released: Release, epsilon: Fraction) -> Release:
     """The release with the numbers of units that its caps touched."""
-    found: list[Release] = []
-    try:
-        found.append(replace(released, caps=drawn_caps(table, counting, released, epsilon)))
-    except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
-        found.clear()
-    if not found:
-        raise DataError
-    return found[0]
+    return concealed(lambda: replace(released, caps=drawn_caps(table, counting, released, epsilon)))
 
 
 def _opened(
