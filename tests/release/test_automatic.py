@@ -373,7 +373,7 @@ def test_several_buckets_a_unit_divide_the_budget(bits: Any) -> None:  # noqa: A
     assert auto.shares is not None and auto.shares.reach == release.noise.q
     assert release.bars.size <= 8000
     (told,) = [line for line in release.certificate().proof if line.startswith("Choosing buckets: ")]
-    assert told.endswith(" of 8/25 for each of 2 records of a unit, and the counts spend the rest.")
+    assert told.endswith(" of 0.32 for each of 2 records of a unit, and the counts spend the rest.")
 
 
 def test_a_certified_total(bits: Any) -> None:  # noqa: ARG001
