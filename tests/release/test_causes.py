@@ -61,7 +61,14 @@ def _bits(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "x",
-            {"width": 1, "bounds": (0, 1), "outside": "drop", "unit": "id", "max_buckets_per_unit": 1},
+            {
+                "width": 1,
+                "bounds": (0, 1),
+                "outside": "drop",
+                "unit": "id",
+                "max_buckets_per_unit": 1,
+                "cap_report": False,
+            },
             (
                 NARROW.replace("records", "units (id)"),
                 READ,

@@ -161,7 +161,8 @@ def test_how_to_read_one_column() -> None:
         "identifies people."
     )
     assert plain[2] == f"A maximum or minimum {held.format('records')}"
-    assert how_to_read([shown("units")])[2] == f"A maximum or minimum {held.format('units (u)')}"
+    counted = held.replace("the data", "what was counted")
+    assert how_to_read([shown("units")])[2] == f"A maximum or minimum {counted.format('units (u)')}"
     assert "Quote ranges as they are printed, not their middles." in plain
     assert plain[-1].startswith("Do not divide by the number of records, or subtract another release of the same data")
     assert any(line.startswith(ESTIMATES) and "may lie outside the range of the data" in line for line in plain)
