@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         FlexdpError,
         InputError,
         LedgerError,
+        PrivacyWarning,
         ReadingWarning,
         UnavailableError,
     )
@@ -51,6 +52,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Privacy",
+    "PrivacyWarning",
     "ReadingWarning",
     "Release",
     "Releases",
@@ -84,6 +86,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "Ledger": "accounting",
     "LedgerError": "errors",
     "Privacy": "guarantees",
+    "PrivacyWarning": "errors",
     "ReadingWarning": "errors",
     "Release": "_release.published",
     "Releases": "_release.several",

@@ -30,6 +30,10 @@ def rest(where: str, word: str = "highest", higher: str = "in each higher bucket
     return f"{lost}; up to 27{of_each} may lie {higher}, and apart from those the {word} {where}."
 
 
+def lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
 def asked(released: Release, word: str) -> str:
     """The answer to a query by its name and, after a colon, its number."""
     name, _, number = word.partition(":")
@@ -219,37 +223,39 @@ def test_groups() -> None:
 
 
 def test_units() -> None:
-    lost = "At most 27 units (u) per bucket were left out"
+    lost, once = "At most 27 units (u) per bucket were left out", "each unit (u) in one range"
     check(
         published(ONE, width=5, unit="u", max_buckets_per_unit=1),
         {
-            "max": f"Highest x: 30–35 or more. {rest('lies in 30–35', lost=lost)}",
+            "max": f"Highest x, {once}: 30–35 or more. So counted, {lower(rest('lies in 30–35', lost=lost))}",
             "mode": (
-                "Fullest bucket of x: 30–35. It has about 914 units (certainly 900 to 927); no other bucket has more "
-                "than 27."
+                f"Fullest bucket of x, {once}: 30–35. So counted, it has about 914 units (certainly 900 to 927); no "
+                "other bucket has more than 27."
             ),
-            "support": f"Buckets of x that hold units: 30–35. {LISTED.replace('records', 'units (u)')}",
+            "support": (
+                f"Buckets of x that hold units, {once}: 30–35. So counted, "
+                f"{lower(LISTED.replace('records', 'units (u)'))}"
+            ),
             "count": (
                 "Number of units (u): about 914 (certainly at least 900). Units of buckets that were lost altogether "
                 "are not included, so the exact number may be far higher."
             ),
             "debiased": (
-                "Counts of x in 1 bucket, with 13.5 added to each, the mean number of units that it loses: unbiased "
-                "for buckets of at least 28 units (u); such a count may exceed the true one."
+                f"Counts of x in 1 bucket, {once}, with 13.5 added to each, the mean number of units that it loses: "
+                "unbiased for buckets of at least 28 units (u); such a count may exceed the true one."
             ),
         },
     )
     for which, word in (("max", "highest"), ("min", "lowest"), ("mean", "mean")):
         one = published(ONE, width=5, unit="u", per_unit=which)
-        highest = {"max": "Highest x of any u", "mean": "Highest mean x of any u"}
-        start = highest.get(which, f"Highest value of the {word} x per u")
-        assert str(one.max()).startswith(f"{start}: 30–35 or more. {lost}; ")
-        assert str(one.median()).startswith(f"Median of the {word} x per u: about 32.5. {lost}; ")
+        assert str(one.max()).startswith(f"Highest x per unit (u), taking each unit's {word}: 30–35 or more. {lost}; ")
+        assert str(one.median()).startswith(f"Median x per unit (u), taking each unit's {word}: about 32.5. {lost}; ")
         assert f"Each unit (u) counts once, with its {word} x." in one.conditions
     for which, word in (("max", "latest"), ("min", "earliest")):
         one = published(ONE, "day", width="1 day", unit="u", per_unit=which)
-        start = "Earliest day of any u" if which == "min" else f"Earliest value of the {word} day per u"
-        assert str(one.min()).startswith(f"{start}: 1970-01-07 or earlier. ")
+        assert str(one.min()).startswith(
+            f"Earliest day per unit (u), taking each unit's {word}: 1970-01-07 or earlier. "
+        )
 
 
 def test_dates() -> None:
@@ -271,8 +277,7 @@ def test_dates() -> None:
     assert str(hours.max_at_least(60)).startswith("Latest bucket of seen with at least 60 records: ")
     for which, word in (("max", "latest"), ("min", "earliest")):
         one = published({(0,): 900}, "seen", width="1 hour", unit="u", per_unit=which)
-        start = "Latest seen of any u" if which == "max" else f"Latest value of the {word} seen per u"
-        assert str(one.max()).startswith(f"{start}: ")
+        assert str(one.max()).startswith(f"Latest seen per unit (u), taking each unit's {word}: ")
     public = published({(1,): 900}, "seen", width="1 day", bounds=("2024-01-01", "2024-01-04"))
     assert str(public.max()).endswith(" of what was counted lies in later buckets.")
     bounded = published({(1,): 900}, "day", width="1 day", bounds=("2024-01-01", "2024-01-03"))

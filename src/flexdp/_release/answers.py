@@ -79,6 +79,8 @@ class Answer:
         For an answer that was asked for: how many records it may be off by, and with which probability.
     claims
         What the statement says of the data, as numbers: each printed number belongs to one of them.
+    population
+        How often each unit counts, as the headline says it; empty where every record counts.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Answer:
     interval: tuple[Any, Any] | None = None
     promise: RankPromise | MeanPromise | None = None
     claims: tuple[Claim, ...] = ()
+    population: str = ""
 
     def __str__(self) -> str:
         return self.statement

@@ -39,6 +39,7 @@ __all__ = [
     "Population",
     "Quantity",
     "Relation",
+    "Touched",
 ]
 
 CERTAIN = Fraction(1)
@@ -132,8 +133,23 @@ class Invented:
     """Number of released buckets, or listed groups, that hold nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Number of units that have more ranges, or different values, than they count with."""
+
+
 Quantity: TypeAlias = (
-    Statistic | Beyond | BeyondShare | Between | InBucket | InOthers | Missing | MissingShare | Absent | Invented
+    Statistic
+    | Beyond
+    | BeyondShare
+    | Between
+    | InBucket
+    | InOthers
+    | Missing
+    | MissingShare
+    | Absent
+    | Invented
+    | Touched
 )
 
 

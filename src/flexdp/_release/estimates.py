@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -171,16 +172,21 @@ def _to_error(value: int | float, off: Fraction) -> int | float:
     return to_double(stepped(on_line(value), step))
 
 
-def iqr_known(partition: Buckets, reading: Reading) -> str:
-    """Return what the estimate is the difference of, and between which ends the exact one certainly lies."""
+def iqr_known(partition: Buckets, reading: Reading, so_counted: Callable[[str], str] = str) -> str:
+    """Return what the estimate is the difference of, and between which ends the exact one certainly lies.
+
+    ``so_counted`` words a sentence as one of what was counted.
+    """
     ends = " and ".join(estimate_text(partition, part) for part in reading.parts)
     told = f"It is the difference of the estimates for the 25th and the 75th percentile, {ends}."
     if reading.interval is None:
         return told
     low, high = iqr_ends(partition, reading)
     if high is None:
-        return f"{told} The exact interquartile range is guaranteed to be at least {_amount(low)}." if low else told
-    return f"{told} The exact interquartile range is guaranteed to lie between {_amount(low)} and {_amount(high)}."
+        sure = f"The exact interquartile range is guaranteed to be at least {_amount(low)}."
+        return f"{told} {so_counted(sure)}" if low else told
+    sure = f"The exact interquartile range is guaranteed to lie between {_amount(low)} and {_amount(high)}."
+    return f"{told} {so_counted(sure)}"
 
 
 def iqr_ends(partition: Buckets, reading: Reading) -> tuple[Any, Any]:

@@ -75,10 +75,10 @@ def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = F
         return words.answer(Reading(question=question, value=None, empty=True))
     if isinstance(question, Count):
         return _number(reader, words, question)
-    subject = _subject(words, question)
+    subject, once = _subject(words, question), words.once(question)
     if _holds_everything(reader):
         told = f"{subject}: {ANY}. One bucket holds everything, and its middle is not known."
-        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY)
+        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY, population=once)
     value, found = _value(reader, question), _certain(reader, question)
     step = _step(reader, question, value, found)
     shown = stepped(value, step)
@@ -91,7 +91,7 @@ def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = F
         shown = _within(shown, *printed)
     share = reader.partition.kind == "boolean" and isinstance(question, Mean)
     text = f"about {_words(shown, share=share)}"
-    known = _known(reader, words, question, printed, by_group=by_group)
+    known = words.so_counted(_known(reader, words, question, printed, by_group=by_group), question)
     return Answer(
         name=question.name,
         value=_plain(reader, question, value),
@@ -99,6 +99,7 @@ def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = F
         statement=f"{subject}: {text}. {known}",
         text=text,
         interval=None if found is None else (_outer(found[0], up=False), _outer(found[1], up=True)),
+        population=once,
         claims=tuple(_claims(words, question, shown, printed)),
     )
 
@@ -121,6 +122,7 @@ def _number(reader: Reader, words: Words, question: Count) -> Answer:
         statement=told,
         text=text,
         interval=(low, math.inf if high is None else high),
+        population=words.once(question),
         claims=tuple(counted_claims(words, question, tally, units=True)),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from flexdp._core.display import listed
 from flexdp._core.exact import float_up, upper_text
@@ -68,9 +68,11 @@ from flexdp.statistics import (
 
 __all__ = [
     "Words",
+    "is_capped",
     "is_cut",
     "label",
     "of_unit",
+    "once_each",
     "record_count",
     "record_words",
     "short_name",
@@ -123,6 +125,52 @@ def unit_id(spec: Spec) -> str:
     return f" ({short_name(spec.unit or '')})"
 
 
+def is_capped(spec: Spec) -> bool:
+    """Return True if a unit counts with some of its values alone, chosen at random: nothing holds of the column."""
+    return spec.unit is not None and spec.per_unit is None
+
+
+def once_each(spec: Spec, *, drawn: bool = False) -> str:
+    """Return how often a unit counts in buckets, or in answers that were ``drawn`` directly.
+
+    Parameters
+    ----------
+    spec
+        The public description of the release.
+    drawn
+        True of answers that were asked for: each unit counts there with some of its values, not in some buckets.
+
+    Returns
+    -------
+    str
+        A phrase such as "each unit (pid) once in at most 3 ranges"; empty where every record counts.
+
+    Examples
+    --------
+    >>> from flexdp.buckets.parse import make_buckets
+    >>> own = {"columns": ("cost",), "partitions": (make_buckets("number", width=5),), "unit": "pid"}
+    >>> once_each(Spec(**own, max_buckets_per_unit=3)), once_each(Spec(**own))
+    ('each unit (pid) once in at most 3 ranges', 'each unit (pid) in one range')
+    >>> once_each(Spec(**own, max_buckets_per_unit=3), drawn=True)
+    'at most 3 different values of each unit (pid)'
+    >>> once_each(Spec(**own, per_unit="max"))
+    "taking each unit's highest"
+    """
+    if spec.unit is None:
+        return ""
+    if spec.per_unit is not None:
+        return f"taking each unit's {of_unit(spec)}"
+    unit, most = f"each unit{unit_id(spec)}", spec.max_buckets_per_unit
+    if drawn:
+        return f"one value of {unit}" if most == 1 else f"at most {thousands(most)} different values of {unit}"
+    several = len(spec.columns) > 1
+    its_own = not several and isinstance(spec.partitions[0], Exact)
+    spot = "value" if its_own else "cell" if several else "range"
+    if most == 1:
+        return f"{unit} {'with' if its_own else 'in'} one {spot}"
+    return f"{unit} once {'with' if its_own else 'in'} at most {plural(most, spot, thousands)}"
+
+
 def short_name(column: str) -> str:
     """Return the name of a column within a sentence."""
     return quoted(shortened(column, _LONGEST_NAME))
@@ -130,16 +178,48 @@ def short_name(column: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words for one part of a release."""
+    """The words for one part of a release; ``drawn`` where they are those of answers that were asked for."""
 
     spec: Spec
     max_drop: int
     part: Part = WHOLE
+    drawn: bool = False
 
     @property
     def partition(self) -> Partition:
         """The buckets that the part is counted in."""
         return self.spec.partition_of(self.part)
+
+    def once(self, question: Statistic | Counts | Applied | None = None) -> str:
+        """Return how often each unit counts, where that is not with all of its values: the end of a headline.
+
+        A unit that counts once in all is one of the number of units.
+        """
+        if isinstance(question, Count) and self.spec.max_buckets_per_unit == 1 and not self.spec.by:
+            return ""
+        return once_each(self.spec, drawn=self.drawn)
+
+    @property
+    def counted(self) -> Literal["records", "ranges", "values"]:
+        """The population of a claim: of records, or of units with some of their values."""
+        return "records" if not is_capped(self.spec) else "values" if self.drawn else "ranges"
+
+    def so_counted(self, sentence: str, question: Statistic | Counts | Applied | None = None) -> str:
+        """Return a sentence after a headline, as one of what its population is, not of the column."""
+        if not sentence or not is_capped(self.spec) or not self.once(question):
+            return sentence
+        return f"So counted, {sentence[:1].lower()}{sentence[1:]}"
+
+    def counting(self, sentence: str) -> str:
+        """Return a sentence that stands alone, with its population."""
+        if not sentence or not is_capped(self.spec):
+            return sentence
+        return f"Counting {once_each(self.spec, drawn=self.drawn)}, {sentence[:1].lower()}{sentence[1:]}"
+
+    def holding(self, number: int) -> str:
+        """Return the condition that a bucket holds so many: "it holds at least 27 records"."""
+        least = record_count(self.spec, number)
+        return f"at least {least} are counted in it" if is_capped(self.spec) else f"it holds at least {least}"
 
     @property
     def spot(self) -> str:
@@ -179,6 +259,7 @@ class Words:
             statement=self._statement(reading, text),
             text=text,
             interval=reading.interval,
+            population=self.once(reading.question),
             claims=() if reading.empty else claims_of(self, reading),
         )
 
@@ -214,17 +295,17 @@ class Words:
     def _statement(self, reading: Reading, text: str) -> str:
         question = reading.question
         if text == NOTHING:
-            headline = self.headline(question)
+            headline = self._plain_headline(question)
             several = isinstance(question, Counts | Support) or (isinstance(question, Top) and question.count > 1)
-            least = record_count(self.spec, survives_from(self.max_drop))
             missing = f"{'are' if several else 'is'} no {headline[:1].lower()}{headline[1:]}"
             return (
                 f"Nothing survived, so there {missing} to report. "
-                f"A {self.spot} is certain to be published only if it holds at least {least}."
+                f"A {self.spot} is certain to be published only if {self.holding(survives_from(self.max_drop))}."
             )
         if isinstance(question, Counts):
             where = plural(len(reading.value), self.spot if self.part.column is None else "bucket", thousands)
-            return f"{self.headline(question)} in {where}{self._added(question)}"
+            once = self.once(question)
+            return f"{self._plain_headline(question)} in {where}{once and ', '}{once}{self._added(question)}"
         limited = f", {self.limited}" if isinstance(question, Applied) and self.limited else ""
         head = f"{self.headline(question)}{limited}: {text}."
         if reading.too_large or reading.too_wide or (reading.accuracy is None and isinstance(question, Applied)):
@@ -240,14 +321,14 @@ class Words:
         """What is certain of an answer."""
         assert not isinstance(self.partition, Grid) or not question.ordered
         if isinstance(question, Max | Min | Range):
-            return self._beyond(reading, question)
+            return self.so_counted(self._beyond(reading, question))
         if isinstance(question, Median | Quantile):
             return self._known(reading)
         if isinstance(question, IQR):
-            return iqr_known(self.partition, reading)  # type: ignore[arg-type]
+            return iqr_known(self.partition, reading, self.so_counted)  # type: ignore[arg-type]
         if isinstance(question, Support):
-            return self._listed(reading)
-        return self._others(reading, question)
+            return self.so_counted(self._listed(reading))
+        return self.so_counted(self._others(reading, question))
 
     def _beyond(self, reading: Reading, question: Max | Min | Range) -> str:
         """What can lie beyond an extreme: as much as every bucket beyond it can have lost."""
@@ -326,14 +407,17 @@ class Words:
         """What is certain of a quantile: an interval, or the bucket of the quantile of the records that are left."""
         assert not isinstance(self.partition, Grid)
         if is_sure(reading):
-            return "This is certain."
+            return self.so_counted("This is certain.")
         if where := guaranteed(self.partition, reading):
-            return f"The exact {label(reading.question)} is guaranteed to {where}."
+            return self.so_counted(f"The exact {label(reading.question)} is guaranteed to {where}.")
         lost, rest = self._left_out(reading.accuracy), among_the_rest(self.partition, reading)
         if lost and is_elsewhere(self.partition, reading):
             rest = f"alone the exact {label(reading.question)} {rest.removeprefix('it ')}"
-            lost = f"This is an estimate for all {self.contents}. {lost}"
-        return f"{lost}; among the rest {rest}." if lost else f"{_capital(rest)}."
+            so = " so counted" if is_capped(self.spec) else ""
+            return (
+                f"This is an estimate for all {self.contents}{so}. {self.so_counted(f'{lost}; among the rest {rest}.')}"
+            )
+        return self.so_counted(f"{lost}; among the rest {rest}.") if lost else f"{_capital(rest)}."
 
     def _text(self, reading: Reading) -> str:
         """The value as people read it: ranges where buckets are meant."""
@@ -379,7 +463,7 @@ class Words:
         if not parts:
             return "This is exact."
         rest = "this is the result for such data" if accuracy.moved else "this is the result for the rest"
-        return f"{_capital(' and '.join(parts))}; {rest}."
+        return f"{self.so_counted(_capital(' and '.join(parts)))}; {rest}."
 
     def _left_out(self, accuracy: Accuracy | None) -> str:
         """The records that can be missing, per bucket and where it is known in total; empty where none can."""
@@ -417,6 +501,11 @@ class Words:
         return f"at most {thousands(self.max_drop)} too low per {each}"
 
     def headline(self, question: Statistic | Counts | Applied) -> str:
+        """The subject with its qualifiers and its population: "Highest age (ward A), each unit (pid) in one range"."""
+        once = self.once(question)
+        return f"{self._plain_headline(question)}{once and ', '}{once}"
+
+    def _plain_headline(self, question: Statistic | Counts | Applied) -> str:
         """The subject with its qualifiers: "Highest age (ward A)"."""
         return f"{self.subject(question)}{self._qualified}"
 
@@ -426,7 +515,7 @@ class Words:
         timed = self.partition.kind in ("date", "datetime")
         if isinstance(question, Max | Min):
             word = {False: ("Highest", "Lowest"), True: ("Latest", "Earliest")}[timed][isinstance(question, Min)]
-            return f"{word} {noun}" if noun else self._of_any_unit(word) or f"{word} value of {of}"
+            return f"{word} {noun}" if noun else f"{word} value of {of}"
         if isinstance(question, Mean) and self.partition.kind == "boolean":
             return f"Share of {self.contents} with {of} true"
         if isinstance(question, Median | Mean):
@@ -440,15 +529,6 @@ class Words:
         if isinstance(question, Applied):
             return f"{_capital(question.name)} for {of}"
         return self._frequent(question)
-
-    def _of_any_unit(self, word: str) -> str:
-        """An extreme of one value of each unit: "Highest age of any pid"; empty for that of the other extremes."""
-        spec, which = self.spec, of_unit(self.spec)
-        if spec.per_unit is None or (which != "mean" and which != word.lower()):
-            return ""
-        name = spec.columns[self.part.column or 0]
-        noun = "value" if name is None else short_name(name)
-        return f"{word} {'mean ' if which == 'mean' else ''}{noun} of any {short_name(spec.unit or '')}"
 
     def _frequent(self, question: Statistic) -> str:
         """Statistics of whole buckets, which are named as such, or of values that are their own."""
@@ -484,7 +564,7 @@ class Words:
         name = spec.columns[column or 0]
         noun = "value" if name is None else short_name(name)
         if spec.per_unit is not None:
-            return "", f"the {of_unit(spec)} {noun} per {short_name(spec.unit or '')}"
+            noun = f"{noun} per unit{unit_id(spec)}"
         return noun, "the values" if name is None else noun
 
     @property

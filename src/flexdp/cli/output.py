@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,6 +17,8 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
+
+import click
 
 from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text
@@ -30,14 +34,18 @@ from flexdp._release.ranges import bucket_texts, key_texts
 from flexdp._release.readable import Readable
 from flexdp._release.sentences import tally_ends, tally_text
 from flexdp._release.stat_words import MOST_SHOWN
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P, Phrase
 
 __all__ = [
     "AtomicFile",
     "StatQuery",
     "all_answers",
+    "between_words",
+    "coarse",
     "json_document",
     "json_text_of",
+    "note",
     "parse_stats",
     "print_answers",
     "stats_of_each",
@@ -45,6 +53,8 @@ __all__ = [
     "without_repeats",
 ]
 
+_NARROWEST = 40  # characters of a line
+_COARSE = 2  # buckets that tell next to nothing of a column
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
@@ -252,6 +262,34 @@ def bar_chart(release: Release, width: int = 40) -> Any:
     if len(release.bars) > _MOST_BARS:
         chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all", "")
     return chart
+
+
+def note(text: str) -> None:
+    """Print a note on standard error; on a terminal, lines end between words."""
+    click.echo(between_words(visible(text), sys.stderr), err=True)
+
+
+def between_words(line: str, stream: TextIO) -> str:
+    """Break a line that is too long for a terminal between words; elsewhere, and in a table, it stays as it is."""
+    if not stream.isatty() or "  " in line.strip():
+        return line
+    try:
+        own = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        own = 0
+    width = max(_NARROWEST, own or shutil.get_terminal_size().columns)
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) if len(line) > width else line
+
+
+def coarse(release: Release) -> Phrase:
+    """Say that all that was released lies in one or two buckets of a width that was given; empty otherwise."""
+    axis = release.spec.partitions[0]
+    narrowest = isinstance(axis, Width) and axis.kind in ("integer", "date") and axis.width == 1
+    if not isinstance(axis, Width) or narrowest or release.budget is None or not release.spec.ordered:
+        return ""
+    found = bucket_texts(axis, release.bars.keys) if 0 < len(release.bars) <= _COARSE else []
+    where = f"one bucket, {found[0]}" if len(found) == 1 else f"two buckets, {' and '.join(found)}"
+    return (f"All that was released lies in {where}. A smaller ", P("width"), " tells more.") if found else ""
 
 
 def json_text_of(release: Release | Releases) -> str:

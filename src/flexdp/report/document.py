@@ -20,6 +20,8 @@ from flexdp._release.answers import Reader, Tally
 from flexdp._release.asked_json import read_asked
 from flexdp._release.automatic_json import read_auto
 from flexdp._release.json import bars_budget, exact_index, unreadable
+from flexdp._release.sentences import once_each
+from flexdp._release.spec import Spec
 from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
@@ -134,6 +136,28 @@ class Document:
         """What was counted: "records", or "units (pid)"."""
         privacy = self.content["privacy"]
         return f"units ({privacy['unit']})" if "max_buckets_per_unit" in privacy else "records"
+
+    @property
+    def once(self) -> str:
+        """How often a unit counts: "each unit (pid) once in at most 3 ranges"; empty where every record counts.
+
+        Returns
+        -------
+        str
+            The phrase that headlines end with.
+        """
+        privacy = self.content["privacy"]
+        if "max_buckets_per_unit" not in privacy:
+            return ""
+        return once_each(
+            Spec(
+                columns=tuple(axis.name for axis in self.axes),
+                partitions=tuple(axis.buckets for axis in self.axes),
+                unit=str(privacy["unit"]),
+                max_buckets_per_unit=int(privacy["max_buckets_per_unit"]),
+                per_unit=privacy.get("per_unit"),
+            )
+        )
 
     @property
     def max_drop(self) -> int:

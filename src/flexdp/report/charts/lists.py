@@ -42,7 +42,7 @@ def categories(document: Document, *, name: str = "h", alone: bool = True, width
     more = len(counts) - len(order)
     notes = [f"and {thousands(more)} more, with fewer records"] if more else []
     y = top + _ROW * len(order) + 18
-    lines, extra = below(14, width - 8, y, drop, name, notes)
+    lines, extra = below(14, width - 8, y, document, name, notes)
     title = f"Released counts of {document.title}"
     return picture(width, y + 8 + extra, title, described(document), [*body, *lines], name=name, alone=alone)
 

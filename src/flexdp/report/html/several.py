@@ -15,6 +15,7 @@ from flexdp._release.page_words import (
     how_it_was_made,
     how_to_read,
     not_promised,
+    once_of_each,
     protected,
     published,
 )
@@ -61,7 +62,7 @@ def page_of_several(content: Mapping[str, Any], releases: Releases) -> str:
     listed = list(releases.values())
     shown = [Shown.of(release) for release in listed]
     own = zip(releases, listed, content["releases"], strict=True)
-    lead = (published(shown), "All columns share one budget.", _together(listed[0]))
+    lead = (published(shown), "All columns share one budget.", _together(listed[0]), once_of_each(shown))
     return "".join(
         [
             head(title_of(releases), lead, listed[0].spec.about),

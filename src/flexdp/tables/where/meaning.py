@@ -123,10 +123,13 @@ class _Meaning:
     def _refused(self, rule: Phrase, remedy: Phrase = "", given: str | None = None) -> InputError:
         return InputError(self._parameter, rule, given=given, remedy=remedy)
 
-    def value(self, node: tree.Value, *, tested: bool = False) -> Typed:
-        """Return the meaning of a value; columns that are ``tested`` may hold dates and datetimes."""
+    def value(self, node: tree.Value, *, tested: bool = False, present: bool = False) -> Typed:
+        """Return the meaning of a value; columns that are ``tested`` may hold dates and datetimes.
+
+        Those that only need to be ``present`` need no kind.
+        """
         if isinstance(node, tree.Name):
-            return self._kinds.leaf(node.name, tested=tested)
+            return self._kinds.leaf(node.name, tested=tested, present=present)
         if is_reading(node):
             return self._kinds.told(node)
         if isinstance(node, tree.Literal):
@@ -141,16 +144,21 @@ class _Meaning:
         if isinstance(node, tree.Arithmetic):
             return self._arithmetic(node)
         if isinstance(node, tree.Case):
-            return self._case(node, tested)
-        return self._first(node, tested) if node.function == "coalesce" else self._part(node)
+            return self._case(node, tested, present)
+        return self._first(node, tested, present) if node.function == "coalesce" else self._part(node)
 
-    def _tested(self, node: tree.Value) -> Typed:
-        """Return the meaning of a value that is compared with literals, or whose year or month is taken."""
+    def _tested(self, node: tree.Value, *, present: bool = False) -> Typed:
+        """Return the meaning of a value that is compared with literals or found missing, or whose year is taken."""
         found = [each for each in outcomes(node) if not isinstance(each, tree.Literal)]
-        dated = all(isinstance(e, tree.Name) and self._kinds.leaf(e.name, tested=True).column.dated for e in found)
-        return self.value(node, tested=isinstance(node, tree.Name) or dated)
+        dated = all(
+            isinstance(each, tree.Name) and self._kinds.leaf(each.name, tested=True, present=present).column.dated
+            for each in found
+        )
+        return self.value(node, tested=isinstance(node, tree.Name) or dated, present=present)
 
     def _arithmetic(self, node: tree.Arithmetic) -> Typed:
+        if node.op == "-":
+            self._doubts.of_difference(node.left, node.right)
         left, right = self.value(node.left), self.value(node.right)
         times = {"date", "datetime"}
         if left.kind in times or right.kind in times:
@@ -218,20 +226,23 @@ class _Meaning:
             )
         return value
 
-    def _first(self, node: tree.Call, tested: bool) -> Typed:
-        values = self._alike(node.arguments, tested)
+    def _first(self, node: tree.Call, tested: bool, present: bool) -> Typed:
+        values = self._alike(node.arguments, tested, present)
         return First(tuple(values), values[0].kind)
 
-    def _case(self, node: tree.Case, tested: bool) -> Typed:
+    def _case(self, node: tree.Case, tested: bool, present: bool) -> Typed:
         results = [value for _, value in node.branches] + ([node.otherwise] if node.otherwise is not None else [])
-        values = self._alike(results, tested)
+        values = self._alike(results, tested, present)
         branches = tuple((self.test(test), value) for (test, _), value in zip(node.branches, values, strict=False))
         otherwise = values[-1] if node.otherwise is not None else None
         return Cases(branches, otherwise, values[0].kind)
 
-    def _alike(self, nodes: Sequence[tree.Value], tested: bool) -> list[Typed]:
+    def _alike(self, nodes: Sequence[tree.Value], tested: bool, present: bool) -> list[Typed]:
         """Return values of one kind."""
-        values = [None if isinstance(node, tree.Literal) else self.value(node, tested=tested) for node in nodes]
+        values = [
+            None if isinstance(node, tree.Literal) else self.value(node, tested=tested, present=present)
+            for node in nodes
+        ]
         literals = [node for node in nodes if isinstance(node, tree.Literal)]
         kinds = {value.kind for value in values if value is not None}
         kinds = kinds or {literal_kind(node.value, exact=True) for node in literals}
@@ -262,7 +273,7 @@ class _Meaning:
                 raise self._refused(": BETWEEN has its higher bound first, so no value can match", remedy)
             return Some(parts) if negated else All(parts)
         if isinstance(node, tree.IsNull):
-            return Missing(self._tested(node.value), negated)
+            return Missing(self._tested(node.value, present=True), negated)
         value = self._tested(node.value)
         if isinstance(node, tree.Like):
             if value.kind != "text":
@@ -278,6 +289,8 @@ class _Meaning:
     def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
         literals = [item for item in node.items if isinstance(item, tree.Literal)]
         self._doubts.of_empty_texts(node.value, literals)
+        if value.kind == "text":
+            self._doubts.of_typed_texts(node.value, literals)
         for literal in literals:
             self._check_part(node.value, literal)
         consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
@@ -293,6 +306,7 @@ class _Meaning:
                 f": {op} compares a value with itself, which no record passes",
                 "Write IS NULL or IS NOT NULL for missing cells.",
             )
+        self._doubts.of_order(op, left, right)
         first, second = self.value(left), self.value(right)
         if isinstance(first, Const) and isinstance(second, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
@@ -303,7 +317,6 @@ class _Meaning:
         if first.kind == "datetime":
             self._same_clock(first, second)
         self._ordered(op, first.kind)
-        self._doubts.of_order(op, left, right)
         return Compared(op, first, second)
 
     def _ordered(self, op: str, kind: Kind) -> None:
@@ -322,6 +335,7 @@ class _Meaning:
         self._ordered(op, value.kind)
         if value.kind == "text":
             self._doubts.of_quotes(op, left, right)
+            self._doubts.of_typed_texts(left, [right])
         const = self._literals.const(right, value.kind, zoned=_is_zoned(value))
         if isinstance(const.value, Fraction):
             return _between_integers(op, value, const.value)
