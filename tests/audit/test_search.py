@@ -165,9 +165,7 @@ def test_a_reach_that_the_data_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Dropping.thin
 
     def faulty(self: Dropping, private: Any) -> Any:
-        own = (
-            replace(self) if not len(private) else Dropping(**self.parameters() | {"delta": self.delta / len(private)})
-        )
+        own = replace(self) if not len(private) else Dropping(**self.parameters() | {"delta": self.delta / len(private)})
         return real(own, private)
 
     monkeypatch.setattr(Dropping, "thin", faulty)
