@@ -43,7 +43,7 @@ def test_the_interval_of_summed_groups_is_the_hull_of_all_their_quantiles(
     cells: dict[Any, int], level: Fraction
 ) -> None:
     """Two declared groups, three buckets: each of the six bars may have lost 0, …, D of its own."""
-    released = published(cells, epsilon=20, by="g", groups=["a", "b"], width=1, bounds=(0, 3))
+    released = published(cells, epsilon=20, by="g", groups=["a", "b"], width=1, bounds=(0, 3), outside="drop")
     drop = released.max_drop
     assert drop >= 1
     found = set()
@@ -57,7 +57,7 @@ def test_the_interval_of_summed_groups_is_the_hull_of_all_their_quantiles(
 @pytest.mark.parametrize("y", [(0, 0, 5, 0), (0, 2, 0, 3), (1, 0, 0, 0), (0, 0, 0, 1), (4, 4, 4, 4)])
 def test_the_interval_of_one_group_is_the_hull_of_all_its_quantiles(y: tuple[int, ...], level: Fraction) -> None:
     """At level 0, the minimum, too: with nothing released in the lowest bucket it is not sure to be there."""
-    released = published({(i,): n for i, n in enumerate(y) if n}, epsilon=20, width=1, bounds=(0, 4))
+    released = published({(i,): n for i, n in enumerate(y) if n}, epsilon=20, width=1, bounds=(0, 4), outside="drop")
     lost = product(range(released.max_drop + 1), repeat=4)
     found = {quantile([n + more for n, more in zip(y, extra, strict=True)], level) for extra in lost}
     assert released.quantile(level).interval == (min(found), max(found) + 1)
@@ -65,7 +65,7 @@ def test_the_interval_of_one_group_is_the_hull_of_all_its_quantiles(y: tuple[int
 
 def test_intervals_of_very_many_records_do_not_overflow() -> None:
     """Three bars of 2^62 records: their sum exceeds 64 bits, and the losses are nothing beside it."""
-    released = published({(i,): 2**62 for i in range(3)}, epsilon=20, width=1, bounds=(0, 3))
+    released = published({(i,): 2**62 for i in range(3)}, epsilon=20, width=1, bounds=(0, 3), outside="drop")
     assert released.median().interval == (1, 2)
     assert released.quantile("0.9").interval == (2, 3)
     assert released.quantile("0.1").interval == (0, 1)
@@ -110,7 +110,7 @@ def test_a_marginal_is_too_low_by_the_losses_of_all_cells_and_groups_in_it() -> 
     """Of x: 4 buckets of y in each of 2 groups make 8 cells; above the one that is there lie 2 buckets of x."""
     released = published(
         {("a", 0, 0): 90, ("b", 0, 3): 60}, ["x", "y"],
-        by="g", groups=["a", "b"], width=1, bounds=[(0, 3), (0, 4)],
+        by="g", groups=["a", "b"], width=1, bounds=[(0, 3), (0, 4)], outside="drop",
     )  # fmt: skip
     marginal = released.marginal("x")
     assert number_in(r"at most (\d+) too low", str(marginal.counts())) == 8 * 27
@@ -155,7 +155,7 @@ def test_the_error_of_a_quantile_reaches_to_the_ends_of_the_bucket_among_the_res
 
     There the density at the edge is a quarter of the one before, 113.5/90/4, and e^−2.232 of it at the end gives 113.5.
     """
-    released = published({(0,): 100, (1,): 100, (2,): 100}, edges=[0, 10, 100, 1000])
+    released = published({(0,): 100, (1,): 100, (2,): 100}, edges=[0, 10, 100, 1000], outside="drop")
     levels = ("0.1", "0.5", "0.9")
     assert [released.quantile(level).value for level in levels] == [3, 55, 495]
     assert [released.quantile(level).accuracy.beta for level in levels] == [7, 45, 505]

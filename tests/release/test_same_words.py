@@ -111,6 +111,7 @@ def test_the_example_of_the_style_guide() -> None:
     )
     assert told is not None and text == f"{told['range']} or more"
     assert told["rest"] == (
-        "So counted, at most 27 units (company) per bucket and ward were left out; up to 27 of each ward may lie in "
+        f"So counted, at most {released.max_drop} units (company) per bucket and ward were left out; up to "
+        f"{released.max_drop} of each ward may lie in "
         f"each higher bucket, and apart from those the highest lies in {told['range']}"
     )
