@@ -109,9 +109,8 @@ def test_what_may_be_asked_of_points() -> None:
     above = sum(key > marginal.max().value for key in np.arange(-4.5, 5))
     lost = 27 * above * 40
     assert marginal.max().accuracy.alpha == pytest.approx(lost / (lost + released.bars.size) if lost else 0)
-    assert "Every cell with at least 28 records is listed" in str(released.support()) and str(
-        marginal.max()
-    ).startswith("Highest lat: ")
+    assert "Every cell with at least 28 records is listed" in str(released.support())
+    assert str(marginal.max()).startswith("Highest lat: ")
     for ask in (released.max, released.median, released.range, lambda: released.max_at_least(5)):
         with pytest.raises(InputError, match="marginal"):
             ask()

@@ -202,7 +202,7 @@ SHAPES: dict[str, tuple[Any, dict[str, Any], str]] = {
         {"width": 20, "unit": "pid", "per_unit": "max"},
         "of whose values only the highest counts",
     ),
-    "datetimes": ("seen", {"kind": "datetime", "width": "1 day"}, "Latest seen: 2024-03-06."),
+    "datetimes": ("seen", {"kind": "datetime", "width": "1 day"}, "Latest seen: 2024-03-06 or later."),
     "certified": ("age", {"width": 5, "certify": "0.1"}, "counted records is published: 6"),
 }
 
@@ -358,8 +358,9 @@ def test_groups_without_buckets_are_exact_in_the_table_as_in_the_answers() -> No
     bucketed = flexdp.release(frame, "x", width=1, **spend).to_html()
     assert f"{note.format('records')} “About” marks an estimate" in bucketed
     assert "1–2" in bucketed and "half a bucket" not in bucketed
-    by_unit = flexdp.release(frame, "x", exact=True, unit="company", max_buckets_per_unit=1, **spend).to_html()
-    assert note.format("units (company)").replace(": at", ": so counted, at") in by_unit and "companys" not in by_unit
+    capped = flexdp.release(frame, "x", exact=True, unit="company", max_buckets_per_unit=1, **spend)
+    by_unit, said = capped.to_html(), note.format("units (company)").replace(": at", ": so counted, at")
+    assert said.replace("27", str(capped.max_drop)) in by_unit and "companys" not in by_unit
     texts = flexdp.release(frame, "g", epsilon=1, delta="1e-6", by="company_half").to_html()
     assert note.format("records").replace(beyond, "") in texts
 

@@ -217,12 +217,19 @@ def span_ends(partition: Partition, reading: Reading) -> tuple[Any, Any, str]:
     if not isinstance(value, dt.timedelta):
         assert reading.index is not None and not isinstance(partition, Grid)
         (low, near), (far, high) = (bucket_printed(partition, to_python(place)) for place in reading.index)
-        return max(Fraction(0), on_line(far) - on_line(near)), on_line(high) - on_line(low), ""
+        inner, outer, told = _apart(near, far), _apart(low, high), on_line(value)
+        least = Fraction(0) if inner is None else _end(max(Fraction(0), min(inner, told)), up=False)
+        return least, None if outer is None else _end(max(outer, told), up=True), ""
     error, unit = said(accuracy.beta), accuracy.unit
     if not error:
         return value, value, ""
     middle = Fraction(value // MICROSECOND, MEASURES[unit])
     return _end(max(Fraction(0), middle - error), up=False), _end(middle + error, up=True), unit
+
+
+def _apart(low: Any, high: Any) -> Fraction | None:
+    """Return how far two ends are apart; None where one is infinite."""
+    return None if _is_infinite(low) or _is_infinite(high) else on_line(high) - on_line(low)
 
 
 def span_text(partition: Partition, reading: Reading) -> str:
@@ -264,7 +271,8 @@ def extreme_text(partition: Partition, reading: Reading, max_drop: int) -> str:
         return f"probably {text}"
     opened = is_outermost(partition, reading)
     certain = is_certain(partition, reading, max_drop)
-    return text if (opened and not ranged) or (certain and not opened) else f"{text} or {more}"
+    endless = ranged and span_ends(partition, reading)[1] is None
+    return text if (opened and not ranged) or (certain and not endless) else f"{text} or {more}"
 
 
 def is_certain(partition: Partition, reading: Reading, max_drop: int) -> bool:

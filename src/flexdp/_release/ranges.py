@@ -106,7 +106,8 @@ def number_words(number: Fraction) -> str:
     ('123 500', '1e-9')
     """
     decimal = Context(prec=_DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator)).normalize()
-    return figure(number) if -7 < decimal.adjusted() < 16 else f"{decimal:e}"
+    short = Fraction(decimal) == number and not -7 < decimal.adjusted() < 16
+    return f"{decimal:e}" if short else figure(number)
 
 
 def step_of(error: Fraction) -> Fraction:
