@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -100,7 +100,7 @@ class Answer:
     text: str
     interval: tuple[Any, Any] | None = None
     promise: RankPromise | MeanPromise | None = None
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] = field(default=(), repr=False)
     population: str = ""
 
     def __str__(self) -> str:
