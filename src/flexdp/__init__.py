@@ -2,8 +2,9 @@
 
 >>> import flexdp
 >>> r = flexdp.release([18.5, 19.0] * 500, epsilon=1, delta=1e-6, width=5)
->>> print(r.max())
-Highest value: 15–20. At most 27 records per bucket were left out; among the rest this is exact.
+>>> print(r.max())  # doctest: +NORMALIZE_WHITESPACE
+Highest value: 15–20 or more. At most 27 records per bucket were left out; up to 27 may lie in each higher bucket, and
+apart from those the highest lies in 15–20.
 """
 
 import importlib

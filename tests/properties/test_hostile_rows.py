@@ -171,10 +171,15 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     assert "records that lie in none of the groups" in str(declared.certificate())
     largest = flexdp.release(frame, "x", width=10, unit="id", per_unit="max", by="g", **SURE)
     assert list(largest.groups) == ["b"]
-    assert str(largest.by_group()["b"].max()).startswith("Highest value of the highest x per id (g b): 20–29. ")
+    assert str(largest.by_group()["b"].max()).startswith(
+        "Highest x per unit (id) (g b), taking each unit's highest: 20–29. "
+    )
     assert largest.conditions[1] == "Each unit (id) counts once, with its highest x, in the group that has it."
     twice = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, by="g", **SURE)
-    assert twice.conditions[1] == "Each unit (id) counts in at most 2 buckets of all groups together."
+    assert twice.conditions[1] == (
+        "What counts is each unit (id) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
+        "column itself."
+    )
     points = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), (-1, 1)], **SURE)
     assert points.conditions == ("Counted: readable points (x, y) limited to 0–20 × -1 to 1.",)
     dropped = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), None], outside="drop", **SURE)

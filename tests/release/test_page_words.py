@@ -115,7 +115,10 @@ def test_what_is_not_promised() -> None:
         "One record is protected, not one person: the more records a person has, the weaker the protection."
     )
     assert whose("one value") == "Each unit (u) counts once, so counts are not counts of records."
-    beyond = "what it had beyond that was not counted, so counts are not counts of records."
+    beyond = (
+        "what it had beyond that was not counted, so counts are not counts of records, and nothing is guaranteed of "
+        "the column itself: its median, say, may be any other."
+    )
     assert whose("units") == f"Each unit (u) counts in at most 2 buckets; {beyond}"
     assert whose("points of units") == f"Each unit (u) counts in at most 1 cell; {beyond}"
     both = not_promised([shown("units"), shown("texts of units")])
@@ -152,7 +155,7 @@ def test_how_to_read_one_column() -> None:
     plain, asked = how_to_read([shown("records", 1027)]), how_to_read([shown("records", 1027, asked=ENDS)])
     assert "The true count is never below the one shown, and exceeds it by at most 1 027." in plain[0]
     assert plain[1].endswith("What is not listed may still exist, in a bucket of at most 1 027 records.")
-    assert how_to_read([shown("points of units")])[1].endswith("may still exist, in a cell of at most 27 units (u).")
+    assert how_to_read([shown("points of units")])[1].endswith("in a cell in which at most 27 units (u) were counted.")
     held = (
         "is that of the data with a few {} left out. Single extreme cases are left out on purpose: they are what "
         "identifies people."

@@ -218,17 +218,17 @@ def test_what_a_release_by_unit_says() -> None:
         frame, "x", epsilon=1, delta="1e-6", width=10, unit="id", max_buckets_per_unit=2, bounds=(0, 39)
     )
     assert released.max_drop == 53
-    assert str(released.max()) == "Highest x: 30 or more. This is exact."
+    assert str(released.max()) == "Highest x, each unit (id) once in at most 2 ranges: 30 or more. This is exact."
     assert released.conditions == (
         "Counted: readable values of x limited to 0–39, in records with id.",
-        "Each unit (id) counts in at most 2 buckets.",
+        "What counts is each unit (id) once in at most 2 ranges; nothing is guaranteed of the column itself.",
     )
-    assert "At most 53 units (id) per bucket, and at most " in str(released.mode())
+    assert "So counted, at most 53 units (id) per bucket, and at most " in str(released.mode())
     assert "for each id: an observer who was 50% sure that a given id is in the data" in str(released.privacy)
     text = released.to_json()
     assert Release.from_json(text).to_json() == text
     lowest = flexdp.release(frame, "x", epsilon=1, delta="1e-6", unit="id", per_unit="max", exact=True).min()
-    assert str(lowest).startswith("Lowest value of the highest x per id: ")
+    assert str(lowest).startswith("Lowest x per unit (id), taking each unit's highest: ")
 
 
 def test_a_certified_total_bounds_what_was_left_out() -> None:
@@ -303,11 +303,12 @@ def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
     both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, **spend)
     assert both.conditions == (
         "Counted: readable values of v, in records with g and u.",
-        "Each unit (u) counts in at most 2 buckets of all groups together.",
+        "What counts is each unit (u) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
+        "column itself.",
     )
-    assert "At most 53 units (u) per bucket and g were left out; " in str(both.max())
+    assert "So counted, at most 53 units (u) per bucket and g were left out; " in str(both.max())
     one = flexdp.release(table, "v", by="g", unit="u", per_unit="max", **spend)
-    assert str(one.max()).startswith("Highest value of the highest v per u: 1–2. ")
+    assert str(one.max()).startswith("Highest v per unit (u), taking each unit's highest: 1–2. ")
     assert one.conditions[1] == "Each unit (u) counts once, with its highest v, in the group that has it."
 
 

@@ -65,6 +65,7 @@ class Options(TypedDict, total=False):
     unit_kind: UnitKind | None
     max_buckets_per_unit: int | None
     per_unit: Literal["max", "min", "mean", "random"] | None
+    cap_report: bool
     engine: Literal["postgres", "sqlite", "duckdb"] | None
     format: Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"] | None
     delimiter: str | None
@@ -88,6 +89,7 @@ class Options(TypedDict, total=False):
 _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(Options.__annotations__),
     "outside": "clamp",
+    "cap_report": True,
     "rows_are_records": False,
     "exact": False,
 }
@@ -217,6 +219,9 @@ def release(
     unit, max_buckets_per_unit, per_unit
         The column of the privacy unit; the number of buckets that one unit may count in; or which one value of each
         unit counts ("max", "min", "mean", "random").
+    cap_report
+        Publish how many units have more than ``max_buckets_per_unit`` buckets, or different values, for a twenty-fifth
+        of ε: what such a release says is not said of the column itself (docs/per-person.md).
     engine
         The dialect of a database connection that does not tell its own.
     format, delimiter
@@ -268,7 +273,7 @@ def release(
     >>> ages = [30 + i % 40 for i in range(4000)]
     >>> published = release(ages, epsilon=1, delta=1e-6, width=10, bounds=(0, 120))
     >>> published.max().text, published.max().value, published.max().accuracy.beta
-    ('60–70', 65.0, 5.0)
+    ('60–70 or more', 65.0, 5.0)
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """
@@ -302,7 +307,7 @@ def query(
         Another dialect to show the query in, such as "postgres" or "mariadb".
     width, relative, edges, beta, bounds, outside, kind, zone
         As for :func:`release`.
-    by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
+    by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit, cap_report
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
     engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask, exact
         As for :func:`release`.

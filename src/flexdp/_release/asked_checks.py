@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from flexdp._core.exact import Number, exact, number_text
 from flexdp._core.text import safe_repr
 from flexdp._release.asked import Asked, Column, Result, answer, first_request
 from flexdp._release.asking import AskedBudget, Wanted, asks, ends_of, scale_of, wanted
+from flexdp._release.capped import reports_of
 from flexdp._release.columns import sorted_groups
 from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp.errors import DataError, InputError, P
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from flexdp.tables import Counting, Table
     from flexdp.tables.ranked import GroupedRanks
 
-__all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups"]
+__all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups", "of_units"]
 
 _BUCKETS = ("width", "relative", "edges", "beta", "exact")
 _SHARE = Domain(name="split", low=Fraction(0), remedy=("Give the share of each, for example ", P("split", [1, 1]), "."))
@@ -175,14 +177,28 @@ def asked_column(spec: Spec) -> Column:
     return Column(scale=scale_of(spec.kinds[0]), ends=ends_of(spec.partitions[0]), decades=decades)
 
 
-def asked_query(table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool) -> str:
-    """Return the statements that asked answers run, after that of the buckets; nothing is run."""
+def asked_query(
+    table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool, cap_report: bool = False
+) -> str:
+    """Return the statements that asked answers run, after that of the buckets; nothing is run.
+
+    With a ``cap_report`` that of the units that the cap touches follows.
+    """
     from flexdp.tables import query_of
     from flexdp.tables.rank_text import rank_query_of
 
     bars = [query_of(table, [counting], dialect)] if bucketed else []
     lists = lists_groups(spec, bucketed=bucketed)
-    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists, dialect=dialect)])
+    populations = reports_of(spec, bucketed=bucketed, asked=True) if cap_report else ()
+    units = [query_of(table, [of_units(counting, bucketed=not drawn)], dialect) for drawn in populations]
+    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists, dialect=dialect), *units])
+
+
+def of_units(counting: Counting, *, bucketed: bool) -> Counting:
+    """Return the count of units by whether they have more buckets, or different values, than they count with."""
+    from flexdp.tables.sql.rank_query import exactly
+
+    return replace(counting if bucketed else exactly(counting), of_units=True)
 
 
 def asked_of(

@@ -34,9 +34,9 @@ from flexdp._release.asked_promises import (
 from flexdp._release.asking import level_of
 from flexdp._release.estimates import guaranteed
 from flexdp._release.filtered import range_of_filter
-from flexdp._release.limits import Limits
+from flexdp._release.limits import NO_LIMITS, Limits
 from flexdp._release.ranges import figure, length_words, outward, value_words
-from flexdp._release.sentences import Words, label, record_count, unit_id
+from flexdp._release.sentences import Words, is_capped, label, record_count, unit_id
 from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
 from flexdp.sharp.exponentials import log_above
@@ -83,6 +83,9 @@ class Telling:
 
     def answer(self, word: str) -> Answer:
         """Return the answer to a statistic, by its canonical word; it must have been asked for."""
+        return replace(self._answer(word), population=self.words.once(statistic_of(word)))
+
+    def _answer(self, word: str) -> Answer:
         if word == "count":
             return self.records_about()
         statistic = statistic_of(word)
@@ -126,6 +129,7 @@ class Telling:
         assert listing is not None
         most = left + listing.noise.max_drop
         sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
+        sure = self.words.so_counted(sure)
         if self.result.count is None or epsilon is None:
             text = f"at least {thousands(left)}"
             statement = f"{self._number}: {text}. {sure}"
@@ -150,9 +154,8 @@ class Telling:
         """The number of what is ranked, as a subject; of units that count with several values, of these."""
         spec = self.words.spec
         several = repeats_units(spec.unit, spec.max_buckets_per_unit)
-        return self.words.headline(Count()).replace(
-            "Number of ", "Number of values of " if several else "Number of ", 1
-        )
+        headline = self.words.headline(Count())
+        return headline.replace(f"Number of units{unit_id(spec)}", "Number of values", 1) if several else headline
 
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
         found = self.result.at(level)
@@ -165,11 +168,12 @@ class Telling:
         text = self.about(units)
         where = "" if reading is None or self.reader is None else guaranteed(self.reader.partition, reading)
         sure = f" The exact {label(statistic)} is guaranteed to {where}." if where else ""
+        told = self.words.so_counted(self._promised(statistic, promise))
         return Answer(
             name=label(statistic),
             value=self.value(units),
             accuracy=None,
-            statement=f"{self.words.headline(statistic)}: {text}. {self._promised(statistic, promise)}{sure}",
+            statement=f"{self.words.headline(statistic)}: {text}. {told}{sure}",
             text=text,
             interval=None if reading is None else reading.interval,
             promise=promise,
@@ -188,15 +192,17 @@ class Telling:
 
     @property
     def limits(self) -> Limits:
-        """The quantiles that were asked for, which limit those that are read off buckets."""
+        """The quantiles that were asked for, which limit those that are read off buckets; none of other values."""
+        if is_capped(self.words.spec):
+            return NO_LIMITS
         found = () if self.result.levels is None or self.result.levels.too_few else self.result.levels.answers
         return Limits(tuple((each.level, self.value(self.units(each.level))) for each in found))
 
     def _sure(self, level: Fraction) -> Reading | None:
         """The interval of a quantile that buckets guarantee; None where they count other values, or are not public."""
         spec = self.words.spec
-        if self.reader is None or (spec.unit is not None and spec.per_unit is None):
-            return None  # of several values, or a random one, a unit may count with another in its buckets
+        if self.reader is None or is_capped(spec):
+            return None  # a unit may count with other values in its buckets
         reading = self.reader.quantile(Quantile(level), level)
         return None if reading.interval is None else reading
 
@@ -285,6 +291,7 @@ class Telling:
         else:
             high = found.tally.high if found.high is None or not self.asked.column.bounded else found.high
             told = self._mean_promised(word, promise, found.tally.low, high, abs(shown - number))
+            told = self.words.so_counted(told)
         return Answer(
             name=label(statistic), value=value, accuracy=None, statement=f"{head} {told}", text=text, promise=promise
         )

@@ -41,7 +41,12 @@ _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges"
             "max_buckets_per_unit")  # fmt: skip
 _UNNAMED = "A table without a path or an address is told from others by a declared period alone"
 _UNWRITTEN = "The parameters cannot be compared with those of later requests"
-_DEFAULTS = {"outside": "clamp", "exact": False, "rows_are_records": False}  # the command line gives them all
+_DEFAULTS = {
+    "outside": "clamp",
+    "cap_report": True,
+    "exact": False,
+    "rows_are_records": False,
+}  # the command line gives them all
 _MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
 
 

@@ -220,7 +220,7 @@ class Exported(ABC):
         return from_report("html.notebook.release_card")(self._document(), self)
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """Return the counts as a frame with columns key, lower, upper, count and about; without buckets, the answers.
+        """Return the counts as a frame with columns key, lower, upper, count, about and at_most; or asked answers.
 
         With groups there is a column for each of them, and of several columns a key, lower and upper for each. A column
         with numbers that neither a 64-bit integer nor a double holds is one of decimals.
@@ -248,18 +248,20 @@ class Exported(ABC):
         return {} if self.asked is None else answer_columns(self.spec, self.asked, list(self._tellings()))
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
-        """Return the counts column by column: the groups, key, lower and upper of each column, then count and about.
+        """Return the counts column by column: the groups, key, lower and upper of each column, then the counts.
 
-        ``count`` is never too high. ``about`` has the mean loss added back: unbiased for buckets of at least
-        :attr:`max_drop` + 1 records, too high on average for smaller ones that survived.
+        ``count`` is never above the true number, and ``at_most`` never below it. ``about`` has the mean loss added
+        back: unbiased for buckets of at least :attr:`max_drop` + 1 records, too high on average for smaller ones that
+        survived.
 
         Returns
         -------
         dict
             Lists of equal length.
         """
-        mean = Fraction(0) if self.budget is None else self.budget.bars.mean_drop()
-        return bar_columns(self.spec, self.cells, mean)
+        if self.budget is None:
+            return bar_columns(self.spec, self.cells, Fraction(0), 0)
+        return bar_columns(self.spec, self.cells, self.budget.bars.mean_drop(), self.budget.bars.max_drop)
 
 
 def write_page(path: str | os.PathLike[str], page: str, *, endings: Sequence[str] = (".html", ".htm")) -> None:

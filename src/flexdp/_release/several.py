@@ -86,9 +86,9 @@ class Releases(Mapping[str, Release]):
     >>> list(both), both["x"].privacy.epsilon, both.privacy.epsilon
     (['x', 'y'], Fraction(1, 2), Fraction(1, 1))
     >>> Releases.from_json(both.to_json())["y"].max().text
-    '0–5'
+    '0–5 or more'
     >>> both.to_frame("polars").columns
-    ['column', 'key', 'lower', 'upper', 'count', 'about']
+    ['column', 'key', 'lower', 'upper', 'count', 'about', 'at_most']
     >>> list(both.columns_of_bars()["column"]), both.certificate()["x"].evidence.holds
     (['x', 'y'], True)
     >>> "Summary of 2 columns" in both.to_html()

@@ -202,6 +202,14 @@ _LABELS = (
         help="Maximum number of buckets one unit may count in; required with --unit.",
     ),
     click.option(
+        "--no-cap-report",
+        "cap_report",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="Keep back how many units have more buckets than that, and the 4% of ε that publishing it costs.",
+    ),
+    click.option(
         "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
     ),
     click.option(

@@ -23,7 +23,7 @@ import click
 from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text
 from flexdp._core.files import followed, replacing
-from flexdp._core.text import for_spreadsheet, safe_repr, visible
+from flexdp._core.text import for_spreadsheet, safe_repr, thousands, visible
 from flexdp._release.answerable import check_several_buckets, repeats_units
 from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
@@ -32,6 +32,7 @@ from flexdp._release.asking import wanted
 from flexdp._release.by_column import of_column
 from flexdp._release.ranges import bucket_texts, key_texts
 from flexdp._release.readable import Readable
+from flexdp._release.sentences import tally_ends, tally_text
 from flexdp._release.stat_words import MOST_SHOWN
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P, Phrase
@@ -202,7 +203,8 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
                 named = _ranges(release)
-                sys.stdout.writelines(f"{visible(named[key])}\t{records}\n" for key, records in answer.value.items())
+                told = zip(answer.value, release.tallies, strict=True)
+                sys.stdout.writelines(f"{visible(named[key])}\t{tally_text(tally)}\n" for key, tally in told)
             elif isinstance(answer.value, tuple) and answer.name == "support" and not counted:
                 named = _ranges(release)
                 sys.stdout.writelines(f"{visible(named[key])}\n" for key in answer.value)
@@ -247,17 +249,18 @@ def bar_chart(release: Release, width: int = 40) -> Any:
     chart.add_column(justify="right")
     chart.add_column(justify="right", style="cyan")
     chart.add_column(style="blue", no_wrap=True)
+    chart.add_column(justify="right")
     shown = release.bars.keys[:_MOST_BARS]
-    counts = release.bars.counts[:_MOST_BARS].tolist()
+    tallies = release.tallies[:_MOST_BARS]
     found = lengths(release)
-    if found.words:
-        chart.add_row("", "", f"lengths are {found.words}")
-    for words, records, length in zip(bucket_texts(release.partition, shown), counts, found.lengths, strict=False):
+    chart.add_row("", "about", f"lengths are {found.words}" if found.words else "", "certainly")
+    for words, tally, length in zip(bucket_texts(release.partition, shown), tallies, found.lengths, strict=False):
         eighths = max(1, round(8 * width * min(1.0, length)))
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8]
-        chart.add_row(Text(visible(words)), str(records), f"{bar.rstrip()}…" if length > 1 else bar)
+        drawn = f"{bar.rstrip()}…" if length > 1 else bar
+        chart.add_row(Text(visible(words)), thousands(tally.about), drawn, tally_ends(tally))
     if len(release.bars) > _MOST_BARS:
-        chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
+        chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all", "")
     return chart
 
 

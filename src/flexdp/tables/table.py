@@ -136,7 +136,7 @@ def count(table: Table, countings: Sequence[Counting]) -> list[KeyedHistogram]:
                 found = together(countings)
             else:
                 found = [table.count(counting) for counting in countings]
-            out = [histogram_of(each, counting.axes) for each, counting in zip(found, countings, strict=True)]
+            out = [histogram_of(each, counting.keys) for each, counting in zip(found, countings, strict=True)]
     except FlexdpError:
         raise
     except Exception:  # noqa: BLE001  (its text may quote a record, and its type may depend on one)

@@ -95,7 +95,7 @@ class EngineTable:
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
         out = self.execute(self.query(counting), [column.engine_name for column in counting.columns])
-        return counted(out, len(counting.axes))
+        return counted(out, len(counting.keys))
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Make several counts in one pass; those by unit one after the other."""
@@ -163,7 +163,15 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
     functions = functions_of(lambda words: source.query(_RELATION, words))
     check_macros(functions)
     if not rows_are_records:
-        check_relation(lambda words: source.query(_RELATION, words), _RELATION, source.sql_query, functions, _built_in)
+        stored = str(getattr(source, "type", "")) == "TABLE_RELATION"  # not documented; without it, it is a query
+        check_relation(
+            lambda words: source.query(_RELATION, words),
+            _RELATION,
+            source.sql_query,
+            functions,
+            _built_in,
+            stored=stored,
+        )
 
     def work(statement: str) -> dict[str, Any]:
         with no_progress(lambda words: source.query(_RELATION, words)):

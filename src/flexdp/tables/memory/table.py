@@ -101,7 +101,7 @@ class MemoryTable:
         if counting.plain:
             return self._part(counting.values[0].column).count(counting)
         cells, statement = self._joint(counting)
-        return run_registered(cells(), statement, len(counting.axes))
+        return run_registered(cells(), statement, len(counting.keys))
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""

@@ -12,7 +12,7 @@ from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import datetime_of
 from flexdp.tables.where.literals import a_kind, literal_kind
-from flexdp.tables.where.typed import Leaf
+from flexdp.tables.where.typed import Day, Leaf
 from flexdp.tables.where.walk import inner, is_reading, named_in, outcomes, reading_of, told_names
 
 __all__ = ["Kinds", "Lookup"]
@@ -138,14 +138,19 @@ class Kinds:
         """Tell whether a column declares its kind, or the text does so for it."""
         return not self._is_sought(name)
 
-    def told(self, node: tree.Call) -> Leaf:
-        """Return a column with the kind that the text declares for it, which must be its own if it has one."""
+    def told(self, node: tree.Call) -> Leaf | Day:
+        """Return a column with the kind that the text declares for it, which must be its own if it has one.
+
+        Only the day of a declared datetime may be taken instead.
+        """
         name, kind = reading_of(node)
         column = self._column(name)
         whole = {kind, column.kind} == {"integer", "number"}
         if not _is_open(column):
             if column.kind is not None and (kind == column.kind or (whole and kind == "number")):
                 return Leaf(column, column.kind)
+            if kind == "date" and column.kind == "datetime" and not column.zoned:
+                return Day(Leaf(column, "datetime"))
             own = column.type_name[:40] if column.derived is None else f"{column.kind}, which is derived"
             raise self._refused(
                 f": {kind}(…) says how a column that declares no type is read, and {column.label} is declared as {own}",
@@ -172,7 +177,9 @@ class Kinds:
         column = self._column(name)
         told = self._told.get(name, set())
         if _is_open(column) and len(told) == 1:
-            return self.told(tree.Call(next(iter(told)), (tree.Name(name),)))
+            found = self.told(tree.Call(next(iter(told)), (tree.Name(name),)))
+            assert isinstance(found, Leaf)  # it declares no type
+            return found
         if not _is_open(column):
             if column.kind is None:
                 raise self._refused(

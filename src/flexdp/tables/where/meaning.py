@@ -24,7 +24,7 @@ from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, is_double, literal_kind
 from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.possible import is_impossible, order_key
-from flexdp.tables.where.stated import with_times
+from flexdp.tables.where.stated import with_seconds, with_times
 from flexdp.tables.where.tree import text_of
 from flexdp.tables.where.typed import (
     LARGEST_TERM,
@@ -88,33 +88,37 @@ def filter_of(
     """
     parsed = parse_test("where", text)
     columns = Kinds("where", lookup, kinds or {}, parsed, zoned)
-    test = _Meaning("where", columns, zone).test(parsed)
+    meaning = _Meaning("where", columns, zone)
+    test = meaning.test(parsed)
     if is_impossible(test):
         raise InputError(
             "where",
             ": no record can match, because its tests contradict each other or no value can pass them",
             remedy="Join tests with OR if one of them is enough.",
         )
-    return Filter(text_of(with_times(parsed, lambda name: columns.leaf(name, tested=True).kind)), test)
+    stated = with_times(parsed, lambda name: columns.leaf(name, tested=True).kind)
+    return Filter(text_of(with_seconds(stated, meaning.differences)), test)
 
 
 def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
     """Parse a derived column; return it with its canonical text."""
     parsed = parse_value("derive", text)
     columns = Kinds("derive", lookup, {}, parsed)
-    value = _Meaning("derive", columns, zone).value(parsed)
+    meaning = _Meaning("derive", columns, zone)
+    value = meaning.value(parsed)
     if not columns.names:
         raise InputError("derive", f": {safe_repr(name)} names no column")
     if value.kind == "datetime" and _is_zoned(value):
         raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
     column = Column(name=name, type_name="derived", kind=value.kind, strict=True, derived=value)
-    return column, text_of(parsed)
+    return column, text_of(with_seconds(parsed, meaning.differences))
 
 
 class _Meaning:
     def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
         self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
         self._doubts = Doubts(parameter, columns)
+        self.differences: set[tree.Arithmetic] = set()  # of datetimes, which are numbers of seconds
 
     def _refused(self, rule: Phrase, remedy: Phrase = "", given: str | None = None) -> InputError:
         return InputError(self._parameter, rule, given=given, remedy=remedy)
@@ -153,11 +157,13 @@ class _Meaning:
             if node.op != "-" or left.kind != right.kind:
                 raise self._refused(
                     ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)",
-                    "For example, departure - arrival > 10 instead of arrival + 10 < departure.",
+                    "Write departure - arrival > 10 instead of arrival + 10 < departure, and date(…) for the day of a "
+                    "datetime.",
                 )
             if left.kind == "date":
                 return Sum(left, right, minus=True)
             self._same_clock(left, right)
+            self.differences.add(node)
             return Difference(left, right)
         left, right = self._numeric(left), self._numeric(right)
         for each in (left, right):
@@ -190,6 +196,8 @@ class _Meaning:
         return value
 
     def _part(self, node: tree.Call) -> Typed:
+        if node.function == "seconds":
+            return self._seconds(node.arguments[0])
         inner = self._tested(node.arguments[0])
         if inner.kind not in ("date", "datetime"):
             raise self._refused(f": {node.function} needs a date, not {a_kind(inner.kind)}")
@@ -199,6 +207,16 @@ class _Meaning:
                 "Compare with TIMESTAMP '2024-01-01 00:00+01:00' instead.",
             )
         return Part(node.function, inner)
+
+    def _seconds(self, node: tree.Value) -> Typed:
+        """Return the difference of two datetimes, which is a number of seconds with the word or without it."""
+        value = self.value(node)
+        if not isinstance(value, Difference):
+            raise self._refused(
+                ": seconds needs a difference of two datetimes",
+                "For example seconds(departure - arrival); differences of dates are numbers of days.",
+            )
+        return value
 
     def _first(self, node: tree.Call, tested: bool) -> Typed:
         values = self._alike(node.arguments, tested)
