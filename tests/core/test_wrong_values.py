@@ -741,6 +741,7 @@ def outcome(call: Callable[..., Any], arguments: dict[str, Any]) -> str:
     """What is wrong with how a call ends; nothing, where it succeeds or is refused as it should be."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", flexdp.PrivacyWarning)  # a value that is taken, however little it protects
         try:
             call(**arguments)
         except (InputError, DataError, BudgetError) as refusal:
