@@ -28,6 +28,7 @@ from flexdp._release.limits import NO_LIMITS, Limits
 from flexdp._release.ranges import bucket_ends
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.edges import Edges
+from flexdp.buckets.ends import is_open
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.buckets.width import Width
@@ -46,9 +47,9 @@ from flexdp.guarantees import DIFFERENCE, Accuracy, Metric
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
-from flexdp.statistics import Max, Quantile, Range, Statistic, Top, to_python
+from flexdp.statistics import Max, MaxAtLeast, Quantile, Range, Statistic, Top, to_python
 
-__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading"]
+__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "Tally"]
 
 Work: TypeAlias = Callable[[Histogram], Any]
 
@@ -62,8 +63,8 @@ class Answer:
     name
         Name of the statistic, such as "maximum" or "99th percentile".
     value
-        The value: a bucket's centre where values were bucketed, or, for quantiles, an estimate inside a bucket; None,
-        or empty for collections, where nothing survived.
+        The value: a bucket's centre where values were bucketed, or, for quantiles, an estimate inside a bucket, and
+        the edge of one that is open; None, or empty for collections, where nothing survived.
     accuracy
         The guarantee; None where none is given.
     statement
@@ -86,9 +87,10 @@ class Answer:
     >>> import flexdp
     >>> answer = flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5).max()
     >>> answer.value, answer.text, answer.accuracy.beta
-    (32.5, '30–35', 2.5)
-    >>> print(answer)
-    Highest value: 30–35. At most 27 records per bucket were left out; among the rest this is exact.
+    (32.5, '30–35 or more', 2.5)
+    >>> print(answer)  # doctest: +NORMALIZE_WHITESPACE
+    Highest value: 30–35 or more. At most 27 records per bucket were left out; up to 27 may lie in each higher bucket,
+    and apart from those the highest lies in 30–35.
     """
 
     name: str
@@ -129,13 +131,38 @@ class Applied:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The number of records in a place: an estimate, and between which ends it certainly lies; ``upper`` may be None.
+
+    The estimate adds the mean loss to the released count, and stays within these ends.
+    """
+
+    about: int
+    lower: int
+    upper: int | None
+
+    @classmethod
+    def of(cls, count: int, mean: Fraction, lost: int | None) -> Tally:
+        """Return what a released count says, given the mean and the largest loss behind it.
+
+        >>> Tally.of(900, Fraction(27, 2), 27)
+        Tally(about=914, lower=900, upper=927)
+        """
+        about, upper = round(count + mean), None if lost is None else count + lost
+        return cls(about if upper is None else min(about, upper), count, upper)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """An answer in numbers.
 
-    ``index`` holds the buckets that the value names, in its order; ``hull`` the buckets between which a quantile lies
-    for certain. ``too_large`` marks a value, ``too_wide`` an error, that no double holds; ``empty`` that nothing
-    survived. ``parts`` are the quantiles that a difference is made of.
+    ``index`` holds the buckets that the value names, in its order; ``tallies`` what each of them holds, and ``others``
+    the most that any other bucket, or any higher one, can hold. ``hull`` are the buckets between which a quantile lies
+    for certain, and ``opened`` is the bucket it lies in if that is open, so that the value is its edge. ``beyond`` is
+    the share of what was counted that can lie in buckets beyond an extreme. ``too_large`` marks a value, ``too_wide``
+    an error, that no double holds; ``empty`` that nothing survived. ``parts`` are the quantiles that a difference is
+    made of.
     """
 
     question: Statistic | Counts | Applied
@@ -148,6 +175,10 @@ class Reading:
     too_wide: bool = False
     empty: bool = False
     parts: tuple[Reading, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    others: int | None = None
+    opened: Any = None
+    beyond: Fraction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,15 +217,21 @@ class Reader:
             return nothing
         top = isinstance(statistic, Max)
         index = self.index.keys[-1:] if top else self.index.keys[:1]
-        accuracy = self._accuracy(statistic, self._beyond(top), index)
-        return Reading(question=statistic, value=statistic(self.centres), accuracy=accuracy, index=index)
+        hidden = self._beyond(top)
+        return Reading(
+            question=statistic,
+            value=statistic(self.centres),
+            accuracy=self._accuracy(statistic, hidden, index),
+            index=index,
+            beyond=self._share(hidden),
+        )
 
     def spread(self, statistic: Range) -> Reading:
         """The range: its error is that of both ends together."""
         if (nothing := self._unanswerable(statistic)) is not None:
             return nothing
         places = self.index.keys[[0, -1]]
-        found = [self.partition.beta_at(to_python(place)) for place in places]
+        found = [self._beta_at(to_python(place)) for place in places]
         errors = [error for error in found if error is not None]
         if len(errors) < len(found):
             return self._least_spread(statistic, places)
@@ -215,7 +252,7 @@ class Reader:
         )
         accuracy = read_accuracy(histogram, statistic)
         accuracy = accuracy.but(alpha=accuracy.alpha, beta=error)
-        return Reading(question=statistic, value=value, accuracy=accuracy, index=places)
+        return Reading(question=statistic, value=value, accuracy=accuracy, index=places, beyond=hidden)
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Reading:
         """A quantile, corrected and interpolated, with the interval that certainly holds it where buckets are public.
@@ -228,13 +265,21 @@ class Reader:
         index = self.index.keys[place : place + 1]
         hull = self._hull(level)
         interval = None if hull is None else self._interval(*hull)
-        value = self.limits.quantile(self.profile, level, interval)
+        value, opened = self.limits.quantile(self.profile, level, interval)
         accuracy = self._accuracy(statistic, self.partition.count, index)
         if accuracy is not None:
             apart = self._apart(value, to_python(index[0]))
             finite = math.isfinite(float_up(apart))
             accuracy = accuracy.but(alpha=accuracy.alpha, beta=apart, relative=False) if finite else None
-        return Reading(question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, hull=hull)
+        return Reading(
+            question=statistic,
+            value=value,
+            accuracy=accuracy,
+            index=index,
+            interval=interval,
+            hull=hull,
+            opened=opened,
+        )
 
     def quartiles(self, statistic: Statistic) -> Reading:
         """The interquartile range: the difference of two quantiles."""
@@ -242,7 +287,7 @@ class Reader:
             return nothing
         low, high = (self.quantile(Quantile(level), level) for level in (Fraction(1, 4), Fraction(3, 4)))
         value = None if low.value is None or high.value is None else difference(high.value, low.value)
-        accuracy, interval = None, None
+        accuracy, interval, opened = None, None, None
         if low.accuracy is not None and high.accuracy is not None and value is not None:
             rounded = Fraction(0)
             if isinstance(value, float):
@@ -253,10 +298,32 @@ class Reader:
             least, most = (difference(high.interval[side], low.interval[1 - side]) for side in (0, 1))
             nothing_apart = 0.0 if value is None else value - value
             interval = nothing_apart if least == -math.inf else max(least, nothing_apart), most
+        if low.opened is not None or high.opened is not None:
+            accuracy, opened = None, (low.opened, high.opened)
+            value = self._least_apart(low, high) if interval is None else interval[0]
         index = np.concatenate([low.index, high.index])
         return Reading(
-            question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, parts=(low, high)
+            question=statistic,
+            value=value,
+            accuracy=accuracy,
+            index=index,
+            interval=interval,
+            parts=(low, high),
+            opened=opened,
         )
+
+    def _least_apart(self, low: Reading, high: Reading) -> Any:
+        """The least distance of two quartiles that lie in their buckets, of which one is open; 0 in the same one."""
+        assert not isinstance(self.partition, Grid)
+        if low.value is None or high.value is None:
+            return None
+        assert low.index is not None and high.index is not None
+        places = [each.index[0] if each.opened is None else each.opened for each in (low, high)]  # type: ignore[index]
+        first, last = (
+            self._inner_end(to_python(place), above=side) for place, side in zip(places, (True, False), strict=True)
+        )
+        nothing = low.value - low.value
+        return nothing if first is None or last is None else max(difference(last, first), nothing)
 
     @cached_property
     def profile(self) -> Profile:
@@ -280,8 +347,13 @@ class Reader:
         """The support, in the Hausdorff sense: nothing is listed that is not there."""
         if not len(self.index):
             return Reading(question=statistic, value=(), empty=True)
-        accuracy = self._accuracy(statistic, self.partition.count)
-        return Reading(question=statistic, value=statistic(self.centres), accuracy=accuracy, index=self.index.keys)
+        return Reading(
+            question=statistic,
+            value=statistic(self.centres),
+            accuracy=self._accuracy(statistic, self.partition.count),
+            index=self.index.keys,
+            beyond=self.share,
+        )
 
     def categorical(self, statistic: Statistic) -> Reading:
         """Statistics that jump when values move: exact for data with records left out and values moved."""
@@ -296,7 +368,59 @@ class Reader:
         elif chosen is not None:
             chosen = [chosen]
         index = None if chosen is None else np.array(chosen, dtype=self.index.keys.dtype)
-        return Reading(question=statistic, value=value, accuracy=accuracy, index=index)
+        places = [] if index is None else [self._place_of(one) for one in index]
+        return Reading(
+            question=statistic,
+            value=value,
+            accuracy=accuracy,
+            index=index,
+            tallies=tuple(map(self.tally, places)),
+            others=self._most_in_others(places, higher=isinstance(statistic, MaxAtLeast)),
+        )
+
+    def tally(self, place: int) -> Tally:
+        """Return what one of the released buckets holds, by its place."""
+        cells = 1 if self.cells is None else int(self.cells[place])
+        return Tally.of(int(self.index.counts[place]), cells * self._mean_drop, self._lost_of_one)
+
+    @cached_property
+    def _mean_drop(self) -> Fraction:
+        return self.noise.mean_drop()
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """What each released bucket holds."""
+        return tuple(map(self.tally, range(len(self.index))))
+
+    @property
+    def _lost_of_one(self) -> int | None:
+        """The most by which one count is too low; all of them together lost no more than a paid bound says."""
+        bounds = [bound for bound in (self.shortfall, self.paid) if bound is not None]
+        return min(bounds, default=None)
+
+    def _place_of(self, index: Any) -> int:
+        keys = self.index.keys
+        same = keys == index if keys.ndim == 1 else (keys == index).all(axis=1)
+        return int(np.flatnonzero(same)[0])
+
+    def _most_in_others(self, places: list[int], *, higher: bool) -> int | None:
+        """The most that a bucket can hold which is not among some released ones, or is higher than all of them.
+
+        None where that is not public, or where there is no such bucket.
+        """
+        lost, last = self._lost_of_one, len(self.index) - 1
+        if lost is None:
+            return None
+        if higher:
+            others = range(max(places, default=-1) + 1, last + 1)
+            everything = bool(places) and self._beyond(above=True) == 0 and max(places) == last
+        else:
+            chosen = set(places)
+            others = [place for place in range(last + 1) if place not in chosen]  # type: ignore[assignment]
+            everything = not others and self.partition.count == len(self.index)
+        if everything:
+            return None
+        return max((int(self.index.counts[place]) for place in others), default=0) + lost
 
     def counts(self, *, debias: bool) -> Reading:
         """All released counts, with the mean loss added back where asked."""
@@ -306,7 +430,9 @@ class Reader:
             histogram = self._histogram_accuracy(self.partition.count)
             accuracy = None if histogram is None else drop_move_accuracy(histogram, metric=DIFFERENCE)
             value: dict[Any, Any] = dict(self.centres.items())
-            return Reading(question=Counts(), value=value, accuracy=accuracy, index=self.index.keys)
+            return Reading(
+                question=Counts(), value=value, accuracy=accuracy, index=self.index.keys, tallies=self.tallies
+            )
         if self.summed is None:
             raise InputError(
                 "debias",
@@ -339,8 +465,8 @@ class Reader:
         return None if lost is None else alpha_after(lost, self.index.size)
 
     def _histogram_accuracy(self, hidden: int | None, index: NDArray[Any] | None = None) -> Accuracy | None:
-        """The accuracy of all released buckets, or of one; None where one in question is open, which has no β."""
-        beta = self._widest if index is None else self.partition.beta_at(to_python(index[0]))
+        """The accuracy of all released buckets, limited to the bounds; or of one, None if that is open."""
+        beta = self._widest if index is None else self._beta_at(to_python(index[0]))
         if beta is None:
             return None
         return histogram_accuracy(
@@ -350,6 +476,11 @@ class Reader:
             relative=self.partition.relative,
             unit=self.partition.unit,
         )
+
+    def _beta_at(self, index: Any) -> Fraction | None:
+        """How far a record of a bucket can lie from its middle, as it was read; None if the bucket is open."""
+        opened = any(is_open(self.partition, index, above=above) for above in (False, True))
+        return None if opened else self.partition.beta_at(index)
 
     @cached_property
     def _widest(self) -> Fraction | None:
@@ -362,12 +493,20 @@ class Reader:
 
     def _least_spread(self, statistic: Range, places: NDArray[Any]) -> Reading:
         """The range between open ends: at least the distance of their edges."""
-        lower, upper = self.partition.edges_of(places)
-        if lower.upper == math.inf or upper.lower == -math.inf or upper.lower <= lower.upper:
-            value: Any = 0 if self.partition.kind in ("integer", "number") else dt.timedelta(0)
-        else:
-            value = upper.lower - lower.upper
+        assert not isinstance(self.partition, Grid)
+        last, first = (
+            self._inner_end(to_python(place), above=above) for place, above in zip(places, (True, False), strict=True)
+        )
+        value: Any = 0 if self.partition.kind in ("integer", "number") else dt.timedelta(0)
+        if last is not None and first is not None and first > last:
+            value = difference(first, last)
         return Reading(question=statistic, value=value, index=places)
+
+    def _inner_end(self, index: Any, *, above: bool) -> Any:
+        """The upper (or lower) end of a bucket; None if it is open there."""
+        assert not isinstance(self.partition, Grid)
+        end = bucket_ends(self.partition, index)[above]
+        return None if is_open(self.partition, index, above=above) or _is_infinite(end) else end
 
     def _check_order(self, statistic: Statistic) -> None:
         if isinstance(self.partition, Grid) and statistic.ordered:
@@ -393,7 +532,12 @@ class Reader:
     def _interval(self, low: int, high: int) -> tuple[Any, Any]:
         """The outer ends of two buckets, rounded outward."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
-        return bucket_ends(self.partition, low)[0], bucket_ends(self.partition, high)[1]
+        first, last = self._inner_end(low, above=False), self._inner_end(high, above=True)
+        return -math.inf if first is None else first, math.inf if last is None else last
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and math.isinf(value)
 
 
 def _number(key: Any) -> Fraction:

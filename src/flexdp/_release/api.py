@@ -25,6 +25,7 @@ from flexdp._release.published import Release
 from flexdp._release.reading import warn_of_reading
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
+from flexdp._release.weak import warn_of_little_privacy
 from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
@@ -186,7 +187,8 @@ def release(
         ``ask`` and buckets, and with automatic ones, the shares of buckets and of answers.
     ledger, dataset, fresh
         A :class:`flexdp.Ledger` or its address, and the declared name of the data set that pays: (ε, δ) is on disk
-        before a record is read. An identical request returns the stored release, free, unless ``fresh``.
+        before a record is read. An identical request, of the same source and period, returns the stored release, free,
+        unless ``fresh``.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
         or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
@@ -248,6 +250,7 @@ def release(
         separately.
     title, publisher, dataset_name, period
         What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
+        A data set that a ledger keeps by period needs the ``period``; a fixed one takes none.
 
     Returns
     -------
@@ -270,7 +273,7 @@ def release(
     >>> ages = [30 + i % 40 for i in range(4000)]
     >>> published = release(ages, epsilon=1, delta=1e-6, width=10, bounds=(0, 120))
     >>> published.max().text, published.max().value, published.max().accuracy.beta
-    ('60–70', 65.0, 5.0)
+    ('60–70 or more', 65.0, 5.0)
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """
@@ -281,6 +284,7 @@ def release(
         request = prepare(source, column, separately=separately, **options)
         request = request.with_budget(epsilon, delta, certify=certify, split=split)
         warn_of_reading(request)
+        warn_of_little_privacy(request)
         return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 
@@ -332,7 +336,10 @@ def prepare(
     ``check`` refuses more, once the table is open.
     """
     parameters = {"column": column, "separately": separately, **options}
-    return replace(_prepared(source, column, check, separately=separately, **options), parameters=parameters)
+    from flexdp.tables import name_of
+
+    made = _prepared(source, column, check, separately=separately, **options)
+    return replace(made, parameters=parameters, source=name_of(source, column))
 
 
 def _prepared(source: Any, column: Any, check: Check | None, *, separately: object, **options: Any) -> Request:

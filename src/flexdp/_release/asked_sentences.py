@@ -83,7 +83,7 @@ class Telling:
 
     def answer(self, word: str) -> Answer:
         """Return the answer to a statistic, by its canonical word; it must have been asked for."""
-        return replace(self._answer(word), population=self.words.population(statistic_of(word)))
+        return replace(self._answer(word), population=self.words.once(statistic_of(word)))
 
     def _answer(self, word: str) -> Answer:
         if word == "count":

@@ -25,7 +25,7 @@ from flexdp._release.automatic_checks import (
     refuse_points,
     refuse_unread,
 )
-from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
+from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units, refuse_typed_groups
 from flexdp._release.filters import check_present, named_columns, read_as, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
@@ -89,6 +89,7 @@ def prepare_column(
     groups = options.get("groups")
     among = None if groups is None else declared_groups(groups, [axis.kind for axis in labels])
     reported = flag("cap_report", options.get("cap_report", True))
+    refuse_typed_groups(among or (), labels)
     unit, unit_kind, most = (options.get(name) for name in ("unit", "unit_kind", "max_buckets_per_unit"))
     units = privacy_units(named, unit, unit_kind, most, chosen, axes, labels)
     index = None if among is None else tuple(group_index(group) for group in among)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from flexdp._core.faults import concealed
 from flexdp._release.asked import Asked, Column, Result, answer
 from flexdp._release.asked_checks import asked_column, of_units
 from flexdp._release.asking import AskedBudget
@@ -17,7 +18,6 @@ from flexdp._release.published import Release
 from flexdp._release.spec import Spec
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.partition import Buckets
-from flexdp.errors import DataError
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms.dropping import Thinned
 from flexdp.noise.bits import Bits
@@ -70,14 +70,7 @@ def released_automatically(
     DataError
         If anything goes wrong once records are read.
     """
-    found: list[Release] = []
-    try:
-        found.append(_with_cap(question, counting, _read(question, counting, budget, opened), cap))
-    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        found.clear()
-    if not found:
-        raise DataError
-    return found[0]
+    return concealed(lambda: _with_cap(question, counting, _read(question, counting, budget, opened), cap))
 
 
 def _with_cap(question: Prepared, counting: Counting, released: Release, epsilon: Fraction) -> Release:

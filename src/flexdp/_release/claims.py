@@ -32,6 +32,7 @@ __all__ = [
     "BeyondShare",
     "Claim",
     "InBucket",
+    "InOthers",
     "Invented",
     "Missing",
     "MissingShare",
@@ -100,6 +101,17 @@ class InBucket:
 
 
 @dataclass(frozen=True, slots=True)
+class InOthers:
+    """The most records in any bucket that is not listed, or with ``higher`` in any above all of the listed ones.
+
+    The indices are those of buckets; without any, all buckets are meant.
+    """
+
+    listed: tuple[Any, ...] = ()
+    higher: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Missing:
     """The most records by which any released count is too low: of each place, or with ``total`` of all together."""
 
@@ -127,7 +139,17 @@ class Touched:
 
 
 Quantity: TypeAlias = (
-    Statistic | Beyond | BeyondShare | Between | InBucket | Missing | MissingShare | Absent | Invented | Touched
+    Statistic
+    | Beyond
+    | BeyondShare
+    | Between
+    | InBucket
+    | InOthers
+    | Missing
+    | MissingShare
+    | Absent
+    | Invented
+    | Touched
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from flexdp._release.interpolation import Profile, on_line
 from flexdp._release.ranges import bucket_ends
+from flexdp.buckets.ends import is_open
 from flexdp.buckets.exact import Exact
 from flexdp.statistics import to_python
 
@@ -46,7 +47,7 @@ class Limits:
         """Return a value, or the nearer of the answers around its level if it lies outside them."""
         return between(value, *self.around(level))
 
-    def quantile(self, profile: Profile, level: Fraction, interval: tuple[Any, Any] | None) -> Any:
+    def quantile(self, profile: Profile, level: Fraction, interval: tuple[Any, Any] | None) -> tuple[Any, Any]:
         """Return the estimate of a quantile, between asked answers as far as what is certain allows.
 
         Parameters
@@ -60,14 +61,28 @@ class Limits:
 
         Returns
         -------
-        Any
-            A value; None in a bucket that holds everything.
+        tuple
+            A value, and None; if it lies in an open bucket, which no asked answer closes, the edge and the bucket. The
+            value is None in a bucket that holds everything.
         """
         found, partition = profile.quantile(level), profile.partition
+        index = to_python(profile.index[found.place])
+        low, high = bucket_ends(partition, index)
+        below, above = (
+            is_open(partition, index, above=side) and end is None
+            for side, end in zip((False, True), self.around(level), strict=True)
+        )
+        if below and above:
+            return None, index
+        if below or above:
+            edge = low if above else high
+            moved = edge if interval is None else between(edge, *interval)
+            if moved == edge:
+                return edge, index
+            return moved, None
         if isinstance(partition, Exact):  # a value that occurs
-            return found.value
-        ends = bucket_ends(partition, to_python(profile.index[found.place])) if interval is None else interval
-        return between(self.within(level, found.value), *ends)
+            return found.value, None
+        return between(self.within(level, found.value), *((low, high) if interval is None else interval)), None
 
     @property
     def ends(self) -> tuple[Any, Any]:

@@ -230,8 +230,8 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
     if is_capped(spec):
         true, there = f"true count, {once_each(spec)},", f"in a {spot} in which at most {hidden} were counted"
     found = [
-        f"Every count is a lower bound. The {true} is never below the one shown, and exceeds it by at most {more}. "
-        "Write “at least”, or give the range.",
+        f"Every number of {_counted(spec)} is an estimate, with the range in which the {true} certainly lies, at "
+        f"most {more} wide. Quote both.",
         f"What is listed is real: no {spot} or group appears that is empty. What is not listed may still exist, "
         f"{there}.",
     ]
@@ -295,9 +295,9 @@ def group_note(words: Words, answers: Sequence[Answer]) -> str:
     if widest is None:
         return f"Each group by itself.{unbounded}{about}"
     loss = words.loss(widest.but(alpha=None, beta=widest.beta))
-    if estimated or is_open:
-        limits = "a highest or lowest value between two limits is" if is_open else "the highest and the lowest are"
-        loss = loss.replace("this is exact", f"{limits} exact")
+    if ends:
+        lost = record_count(words.spec, words.max_drop)
+        loss = f"At most {lost} per {words.per} were left out, and may lie beyond the highest and the lowest shown."
     return f"Each group by itself: {loss[:1].lower()}{loss[1:]}{unbounded}{about}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.text import plain_scalar, safe_repr
-from flexdp._release.answers import Answer, Reader
+from flexdp._release.answers import Answer, Reader, Tally
 from flexdp._release.asked import Asked
 from flexdp._release.asked_proof import listing_conditions
 from flexdp._release.asked_sentences import Telling
@@ -73,7 +73,7 @@ class Release(Readable, Exported):
     >>> import flexdp
     >>> release = flexdp.release([33.0] * 900 + [71.0] * 900, epsilon=1, delta=1e-6, width=5, bounds=(0, 100))
     >>> release.max().text, release.min().text, release.max_drop
-    ('70–75', '30–35', 27)
+    ('70–75 or more', '30–35 or less', 27)
     >>> release.conditions
     ('Counted: readable values limited to 0–100.',)
     >>> flexdp.Release.from_json(release.to_json()) == release
@@ -81,9 +81,9 @@ class Release(Readable, Exported):
     >>> release.certificate().evidence.holds
     True
     >>> list(release.columns_of_bars())
-    ['key', 'lower', 'upper', 'count', 'about']
+    ['key', 'lower', 'upper', 'count', 'about', 'at_most']
     >>> release.to_frame("polars").columns
-    ['key', 'lower', 'upper', 'count', 'about']
+    ['key', 'lower', 'upper', 'count', 'about', 'at_most']
 
     Groups, several columns, estimators, pages:
 
@@ -91,10 +91,10 @@ class Release(Readable, Exported):
     >>> import polars as pl
     >>> from sklearn.cluster import KMeans
     >>> table = pl.DataFrame({"lat": [47.5] * 400, "lon": [7.5] * 400, "ward": ["A", "B"] * 200})
-    >>> print(flexdp.release(table, "lat", by="ward", epsilon=1, delta=1e-6, width=1).by_group()["A"].max())
-    Highest lat (ward A): 47–48. At most 27 records per bucket were left out; among the rest this is exact.
+    >>> flexdp.release(table, "lat", by="ward", epsilon=1, delta=1e-6, width=1).by_group()["A"].max().parts[0]
+    'Highest lat (ward A): 47–48 or more.'
     >>> flexdp.release(table, ["lat", "lon"], epsilon=1, delta=1e-6, width=1).marginal("lon").max().text
-    '7–8'
+    '7–8 or more'
     >>> sorted(release.fit(KMeans(2, n_init=1)).value.cluster_centers_.ravel().tolist())
     [32.5, 72.5]
     >>> release.to_html().splitlines()[0]
@@ -127,6 +127,9 @@ class Release(Readable, Exported):
     asked: Asked | None = None
     auto: Auto | None = None
     caps: tuple[CapReport, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((self.spec, self.budget, self.cells))  # answers may hold what has no hash; equal ones agree on this
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is published, without what was computed from it since."""
@@ -208,6 +211,11 @@ class Release(Readable, Exported):
     @property
     def _value_places(self) -> list[int]:
         return list(range(len(self.spec.by), len(self.spec.by) + len(self.spec.columns)))
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """What each released bucket holds: an estimate, and certain ends; in the order of ``histogram.keys``."""
+        return self._reader.tallies
 
     @property
     def buckets(self) -> list[Bucket]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
 from flexdp._core.exact import Number, exact
+from flexdp._core.faults import concealed
 from flexdp._core.forks import inside_release
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of, of_units
 from flexdp._release.asking import AskedBudget, share_of_ends
@@ -27,7 +28,7 @@ from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
 from flexdp.calculus import split as divided
-from flexdp.errors import DataError, InputError, P
+from flexdp.errors import InputError, P
 from flexdp.histogram import KeyedHistogram
 from flexdp.noise.sampler import fresh_salt
 
@@ -54,7 +55,7 @@ class Request:
     ``questions`` has one count, or one for each column that is released separately; ``budgets`` follow once they are
     known, and ``asked`` is the budget of the answers that were asked for, which that of automatic buckets includes.
     ``caps`` has for each question ε of the number of units that the cap touched, 0 where that is not published.
-    ``parameters`` are those that were given.
+    ``parameters`` are those that were given; ``source`` tells what is read from other sources, for a ledger alone.
     """
 
     questions: tuple[Prepared, ...]
@@ -63,6 +64,7 @@ class Request:
     asked: AskedBudget | None = None
     caps: tuple[Fraction, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -256,14 +258,7 @@ def _with_units(countings: Sequence[tuple[Counting, Fraction]]) -> list[Counting
 
 def _with_caps(table: Table, counting: Counting, released: Release, epsilon: Fraction) -> Release:
     """The release with the numbers of units that its caps touched."""
-    found: list[Release] = []
-    try:
-        found.append(replace(released, caps=drawn_caps(table, counting, released, epsilon)))
-    except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
-        found.clear()
-    if not found:
-        raise DataError
-    return found[0]
+    return concealed(lambda: replace(released, caps=drawn_caps(table, counting, released, epsilon)))
 
 
 def _opened(
@@ -320,18 +315,18 @@ def _bars(
 ) -> list[Release]:
     """Thin the buckets of some questions; with a share of ε for the cap, tell how many units it touched."""
     with counted as private:
-        try:
-            units = iter(private[len(asked) :])
-            released = [
-                _thinned(bars, each.spec, budget, drawn_cap(next(units), cap, drawn=False) if cap else None)
-                for bars, (each, budget, cap) in zip(private, asked, strict=False)
-            ]
-        except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
-            released = []
+        held = [private]  # emptied below: the traceback of a failure must not hold what was counted
         del private
-    if not released:
-        raise DataError
-    return released
+        return concealed(lambda: _all_thinned(held.pop(), asked))
+
+
+def _all_thinned(private: list[KeyedHistogram], asked: Sequence[tuple[Prepared, Budget, Fraction]]) -> list[Release]:
+    """Thin the buckets of some questions; counts of units follow those of buckets."""
+    units = iter(private[len(asked) :])
+    return [
+        _thinned(bars, each.spec, budget, drawn_cap(next(units), cap, drawn=False) if cap else None)
+        for bars, (each, budget, cap) in zip(private, asked, strict=False)
+    ]
 
 
 def _thinned(private: KeyedHistogram, spec: Spec, budget: Budget, cap: CapReport | None = None) -> Release:

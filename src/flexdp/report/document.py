@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.keys import canonical_keys
-from flexdp._release.answers import Reader
+from flexdp._release.answers import Reader, Tally
 from flexdp._release.asked_json import read_asked
 from flexdp._release.automatic_json import read_auto
-from flexdp._release.capped import read_cap
 from flexdp._release.json import bars_budget, exact_index, unreadable
 from flexdp._release.sentences import once_each
 from flexdp._release.spec import Spec
 from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import Histogram
+from flexdp.noise.drop import DropNoise
 from flexdp.report.axes import Axis
 
 __all__ = ["Document"]
@@ -171,13 +171,35 @@ class Document:
         if len(self.axes) > 1 or self.groups is not None or not axis.ordered or (axis.bucketed and not self.index):
             return None
         try:
-            noise = bars_budget(read_auto(read_asked(read_cap(dict(self.content))[0])[0])[0]).bars
             keys: Any = self.index if axis.bucketed else exact_index(axis.kind, self.keys)
             index = Histogram(canonical_keys(keys), self.counts)
             centres = Histogram(axis.buckets.centres(index.keys), index.counts)
         except Exception:  # noqa: BLE001  (a document may be anything)
             raise unreadable() from None
-        return Reader(partition=axis.buckets, noise=noise, index=index, centres=centres)
+        return Reader(partition=axis.buckets, noise=self.noise, index=index, centres=centres)
+
+    @cached_property
+    def noise(self) -> DropNoise:
+        """The noise of each count."""
+        try:
+            return bars_budget(read_auto(read_asked(dict(self.content))[0])[0]).bars
+        except Exception:  # noqa: BLE001  (a document may be anything)
+            raise unreadable() from None
+
+    def tally(self, place: int) -> Tally:
+        """Return one count as an estimate with certain ends.
+
+        Parameters
+        ----------
+        place
+            Place of the count in the document.
+
+        Returns
+        -------
+        Tally
+            The estimate, the count itself, and the count with the largest loss.
+        """
+        return Tally.of(int(self.content["bars"]["count"][place]), self.noise.mean_drop(), self.max_drop)
 
     def text(self, place: int) -> str:
         """Return the bucket of one count as readers see it: "90–95".

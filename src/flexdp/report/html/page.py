@@ -262,8 +262,7 @@ def _table_of_groups(name: str, titles: list[str], rows: list[list[str]], by: in
 
 def counts_table(release: Release, document: Document) -> str:
     """Return the counts as a table, folded away; where there are many, they are in the JSON alone."""
-    counts, groups = document.counts.tolist(), document.groups
-    many = len(counts)
+    groups, many = document.groups, len(document.counts)
     if not many:
         return ""
     if many > _MOST_ROWS:
@@ -271,11 +270,12 @@ def counts_table(release: Release, document: Document) -> str:
     names = [axis.name or "value" for axis in document.axes]
     counted = "records" if release.spec.unit is None else f"units{unit_id(release.spec)}"
     once = f" ({document.once})" if is_capped(release.spec) else ""
-    titles = [*document.by, *names, f"{counted}, at least{once}", "at most"]
+    titles = [*document.by, *names, f"{counted}, about{once}", "at least", "at most"]
     rows = []
-    for place, (count, ranges) in enumerate(zip(counts, document.texts(range(many)), strict=True)):
-        group = map(label, groups[place]) if groups else ()
-        rows.append([*group, *ranges, thousands(count), thousands(count + document.max_drop)])
+    for place, ranges in enumerate(document.texts(range(many))):
+        group, tally = map(label, groups[place]) if groups else (), document.tally(place)
+        most = tally.lower if tally.upper is None else tally.upper
+        rows.append([*group, *ranges, *map(thousands, (tally.about, tally.lower, most))])
     title = "The published count" if many == 1 else f"All {many} published counts"
     words = len(document.by) + sum(not axis.ordered for axis in document.axes)
     drawn = scrolling("Published counts", titles, rows, words=max(1, words))

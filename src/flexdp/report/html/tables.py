@@ -18,7 +18,7 @@ __all__ = ["Row", "Told", "answer_table", "capital", "column_titles", "scrolling
 _FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]+")  # of a second
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")  # which a browser would break after a hyphen
 _SHORT = 34  # characters
-_LONGEST = 170  # characters of an answer in a table; a longer one is in its sentence alone
+_LONGEST = 300  # characters of an answer in a table; a longer one is in its sentence alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,10 @@ def told(answers: Sequence[Answer]) -> Told:
     >>> import flexdp
     >>> release = flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5)
     >>> found = told([release.max(), release.min()])
-    >>> found.rows[0].name, found.rows[0].value, found.rows[0].known
-    ('Highest value', '30–35', 'Among the rest this is exact.')
+    >>> found.rows[0].name, found.rows[0].value
+    ('Highest value', '30–35 or more')
+    >>> found.rows[0].known
+    'Up to 27 may lie in each higher bucket, and apart from those the highest lies in 30–35.'
     >>> found.shared
     'At most 27 records per bucket were left out.'
     """
