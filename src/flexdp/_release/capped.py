@@ -187,9 +187,15 @@ def cap_answer(spec: Spec, report: CapReport, whole: Fraction) -> Answer:
         f"the first number is off by at most {thousands(one)} and the second by at most {thousands(both)}; the two "
         f"took {share} of ε."
     )
-    likely = {"population": Population(counted="values" if drawn else "ranges"), "confidence": 1 - _GAMMA}
+    population = Population(counted="values" if drawn else "ranges")
     claims = (
-        Claim(quantity=Touched(), lower=max(0, touched - one), upper=touched + one, **likely),
+        Claim(
+            quantity=Touched(),
+            population=population,
+            lower=max(0, touched - one),
+            upper=touched + one,
+            confidence=1 - _GAMMA,
+        ),
         Claim(
             quantity=Count(),
             lower=max(0, units - both),

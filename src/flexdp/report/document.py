@@ -19,6 +19,7 @@ from flexdp._core.keys import canonical_keys
 from flexdp._release.answers import Reader, Tally
 from flexdp._release.asked_json import read_asked
 from flexdp._release.automatic_json import read_auto
+from flexdp._release.capped import read_cap
 from flexdp._release.json import bars_budget, exact_index, unreadable
 from flexdp._release.sentences import once_each
 from flexdp._release.spec import Spec
@@ -182,7 +183,7 @@ class Document:
     def noise(self) -> DropNoise:
         """The noise of each count."""
         try:
-            return bars_budget(read_auto(read_asked(dict(self.content))[0])[0]).bars
+            return bars_budget(read_auto(read_asked(read_cap(dict(self.content))[0])[0])[0]).bars
         except Exception:  # noqa: BLE001  (a document may be anything)
             raise unreadable() from None
 
