@@ -22,12 +22,13 @@ from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
 from flexdp._release.answerable import check_kind
 from flexdp._release.asked_promises import MeanPromise, RankPromise
-from flexdp._release.claims import Claim
-from flexdp._release.interpolation import Profile, difference, on_line
-from flexdp._release.limits import NO_LIMITS, Limits
+from flexdp._release.claims import Claim, Population
+from flexdp._release.interpolation import Profile, at_place, difference, on_line
 from flexdp._release.ranges import bucket_ends
+from flexdp._release.reconcile import Fact, level_in, reconcile
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.edges import Edges
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.buckets.width import Width
@@ -154,7 +155,7 @@ class Reader:
     ``index`` has the counts by bucket index, ``centres`` by bucket centre. ``summed`` is the number of buckets, each
     with a loss of its own, that one count adds up, None where it is not public; ``public`` tells that no group was
     found in the data; ``paid`` is a certified bound on all missing contributions. ``cells`` is the number of released
-    buckets that each count adds up, None where that is one. ``limits`` are quantiles that were asked for.
+    buckets that each count adds up, None where that is one. ``facts`` are quantiles that were asked for.
     """
 
     partition: Partition
@@ -165,7 +166,7 @@ class Reader:
     public: bool = True
     paid: int | None = None
     cells: NDArray[np.int64] | None = None
-    limits: Limits = NO_LIMITS
+    facts: tuple[Fact, ...] = ()
 
     @property
     def shortfall(self) -> int | None:
@@ -225,7 +226,7 @@ class Reader:
         index = self.index.keys[place : place + 1]
         hull = self._hull(level)
         interval = None if hull is None else self._interval(*hull)
-        value = self.limits.quantile(self.profile, level, interval)
+        value = self._estimate(statistic, level, interval)
         accuracy = self._accuracy(statistic, self.partition.count, index)
         if accuracy is not None:
             apart = self._apart(value, to_python(index[0]))
@@ -260,7 +261,23 @@ class Reader:
         """The counts corrected for their mean loss, and spread over their buckets."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         keys, counts = self.index.keys, self.index.counts
-        return Profile(self.partition, keys, counts, self.noise.mean_drop(), self.cells, self.limits.ends)
+        known = {level_in(fact.quantity): fact.point for fact in self.facts}
+        ends = known.get(Fraction(0)), known.get(Fraction(1))
+        return Profile(self.partition, keys, counts, self.noise.mean_drop(), self.cells, ends)
+
+    def _estimate(self, statistic: Statistic, level: Fraction, interval: tuple[Any, Any] | None) -> Any:
+        """A quantile inside its bucket, or inside the interval that certainly holds it, between asked answers."""
+        assert not isinstance(self.partition, Grid)  # of which no quantile is asked
+        found = self.profile.quantile(level)
+        if found.value is None or isinstance(self.partition, Exact):  # a value that occurs
+            return found.value
+        ends = bucket_ends(self.partition, to_python(self.index.keys[found.place])) if interval is None else interval
+        low, high = (None if isinstance(end, float) and math.isinf(end) else on_line(end) for end in ends)
+        population = self.facts[0].population if self.facts else Population()
+        own = Fact(quantity=statistic, population=population, low=low, high=high, point=on_line(found.value))
+        point = reconcile((*self.facts, own))[-1].point
+        assert point is not None
+        return found.value if point == own.point else at_place(self.partition.kind, point)
 
     def _apart(self, value: Any, index: Any) -> Fraction:
         """The furthest that anything in a bucket can be from a value, in the unit of errors."""

@@ -31,6 +31,7 @@ __all__ = [
     "Beyond",
     "BeyondShare",
     "Claim",
+    "Digits",
     "InBucket",
     "Invented",
     "Missing",
@@ -92,6 +93,14 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
+class Digits:
+    """The condition that values are below 10^``decades`` in magnitude and have at most ``decimals`` decimals."""
+
+    decades: int
+    decimals: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class InBucket:
     """Number of records in one bucket, by its index; of one group where the population has one."""
 
@@ -145,6 +154,8 @@ class Claim:
         Whether the quantity lies strictly beyond its ends.
     lost
         The most records that are left out of each bucket, for "is of the rest".
+    given
+        The condition under which the claim is made, where it is made under one.
 
     Examples
     --------
@@ -163,6 +174,7 @@ class Claim:
     confidence: Fraction = CERTAIN
     strict: bool = False
     lost: int = 0
+    given: Digits | None = None
 
     @property
     def is_certain(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from flexdp._core.calendar import MICROSECOND
 from flexdp._core.exact import float_up, number_text, said, upper_text, value_text
 from flexdp._release.answers import Reading
-from flexdp._release.limits import between
+from flexdp._release.interpolation import on_line
 from flexdp._release.ranges import (
     ANY,
     bucket_ends,
@@ -95,7 +95,13 @@ def among_the_rest(partition: Partition, reading: Reading) -> str:
 def is_elsewhere(partition: Partition, reading: Reading) -> bool:
     """Return True if the estimate lies outside the bucket of the quantile of the records that are left."""
     assert reading.index is not None and not isinstance(partition, Grid)
-    return bool(between(reading.value, *bucket_ends(partition, reading.index[0])) != reading.value)
+    low, high = bucket_ends(partition, reading.index[0])
+    above = not _infinite(low) and on_line(reading.value) < on_line(low)
+    return above or (not _infinite(high) and on_line(reading.value) > on_line(high))
+
+
+def _infinite(end: Any) -> bool:
+    return isinstance(end, float) and math.isinf(end)
 
 
 def iqr_text(reading: Reading) -> str:

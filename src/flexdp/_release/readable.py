@@ -144,7 +144,7 @@ class Readable(ABC):
             if telling is None:
                 raise
             raise not_asked(word, telling.asked.wanted.words, automatic=self._automatic) from None
-        return reader if telling is None else replace(reader, limits=telling.limits)
+        return reader if telling is None else replace(reader, facts=telling.facts)
 
     def iqr(self) -> Answer:
         """Return the interquartile range.
